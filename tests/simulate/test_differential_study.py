@@ -36,39 +36,21 @@ from dissensus.simulate.differential_study import (
 from shared_data import SHARED, needs_shared
 
 
-def test_the_same_seed_gives_the_same_study() -> None:
-    one, other = simulate_study(n_cases=20, seed=3), simulate_study(n_cases=20, seed=3)
-    assert one.annotations == other.annotations
-    assert np.array_equal(one.theta, other.theta)
-    assert one.predictions == other.predictions
-    assert one.strata == other.strata
-    different = simulate_study(n_cases=20, seed=4)
-    assert different.annotations != one.annotations
-    assert different.predictions != one.predictions
-    assert different.strata != one.strata
+@pytest.fixture(scope="module")
+def large() -> SimulatedStudy:
+    return simulate_study(n_cases=1500, seed=0)
 
 
-def test_a_case_does_not_depend_on_the_number_of_cases() -> None:
-    small, large = simulate_study(n_cases=5, seed=1), simulate_study(n_cases=25, seed=1)
+def test_the_same_seed_gives_the_same_cases_however_many_there_are(large: SimulatedStudy) -> None:
+    small, different = simulate_study(n_cases=5, seed=0), simulate_study(n_cases=5, seed=4)
     shared = large.annotations.select(slice(0, 5))
     assert shared.to_rankings() == small.annotations.to_rankings()
     assert shared.case_names == small.annotations.case_names
     assert np.array_equal(large.theta[:5], small.theta)
+    for part in ("annotations", "predictions", "strata"):
+        assert getattr(different, part) != getattr(small, part)
     assert {name: said.select(slice(0, 5)) for name, said in large.predictions.items()} == small.predictions
     assert {column: labels[:5] for column, labels in large.strata.items()} == small.strata
-
-
-def test_cases_differ_from_each_other() -> None:
-    study = simulate_study(n_cases=50, seed=1)
-    assert len({tuple(theta) for theta in study.theta}) == 50
-    assert len(np.unique(study.predictions["Aster"].values)) == 500
-
-
-def test_theta_is_on_the_simplex() -> None:
-    theta = simulate_study(n_cases=50, n_conditions=30).theta
-    assert theta.shape == (50, 30)
-    assert (theta > 0).all()
-    assert np.allclose(theta.sum(axis=1), 1)
 
 
 def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
@@ -78,15 +60,6 @@ def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
     again: SimulatedStudy = pickle.loads(pickle.dumps(study))
     assert again.annotations == study.annotations
     assert again.predictions == study.predictions
-
-
-def test_the_shape_is_that_of_published_differential_diagnoses() -> None:
-    said = simulate_study(n_cases=1000, seed=0).annotations
-    assert 0.52 < (said.mentions_per_ranking == 1).mean() < 0.56
-    assert 0.14 < said.has_tie.mean() < 0.18
-    assert said.rankings_per_case.min() == 1
-    assert said.rankings_per_case.max() == 10
-    assert not said.unannotated
 
 
 def shape(said: Annotations) -> dict[str, float]:
@@ -106,10 +79,10 @@ def shape(said: Annotations) -> dict[str, float]:
 
 
 @needs_shared
-def test_statistics_are_close_to_those_of_the_released_annotations() -> None:
+def test_statistics_are_close_to_those_of_the_released_annotations(large: SimulatedStudy) -> None:
     rankings = json.loads((SHARED / "dermatology_ddx" / "dermatology_selectors.json").read_text(encoding="utf-8"))
     released = shape(Annotations.from_rankings(rankings, 419))
-    simulated = shape(simulate_study(n_cases=1500, seed=0).annotations)
+    simulated = shape(large.annotations)
     within = {
         "annotators": 0.2,
         "conditions in a ranking": 0.04,
@@ -127,37 +100,35 @@ def test_statistics_are_close_to_those_of_the_released_annotations() -> None:
         assert simulated[name] == pytest.approx(released[name], abs=tolerance), name
 
 
-def test_annotators_favour_plausible_conditions() -> None:
-    study = simulate_study(n_cases=300, seed=5)
-    said = study.annotations
-    spoken = said.code_offsets[said.block_offsets[:-1]]
-    first = study.theta[said.panel.case_of_opinion, said.codes[spoken]]
-    assert first.mean() > 5 * study.theta.mean()
+def test_the_shape_is_that_of_published_differential_diagnoses(large: SimulatedStudy) -> None:
+    said, theta = large.annotations, large.theta
+    assert 0.52 < (said.mentions_per_ranking == 1).mean() < 0.56
+    assert 0.14 < said.has_tie.mean() < 0.18
+    assert (said.rankings_per_case.min(), said.rankings_per_case.max(), said.unannotated) == (1, 10, ())
+    pairs = np.column_stack([said.panel.case_of_opinion, said.annotators])
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+    assert (theta.shape, len(np.unique(theta, axis=0))) == ((1500, 60), 1500)
+    assert (theta > 0).all()
+    assert np.allclose(theta.sum(axis=1), 1)
+    assert len(np.unique(large.predictions["Aster"].values)) == 15_000
+    first = theta[said.panel.case_of_opinion, said.codes[said.code_offsets[said.block_offsets[:-1]]]]
+    assert first.mean() > 5 * theta.mean()
 
 
-def test_conditions_have_a_long_tail_and_every_risk() -> None:
-    study = simulate_study(n_cases=400, seed=1)
-    counts = np.bincount(study.annotations.codes, minlength=60)
-    assert counts[:6].sum() > 3 * counts[30:].sum() > 0
-    assert study.categories.names == ("low", "medium", "high")
-    assert study.categories.levels == (0, 1, 2)
-    assert study.categories.conditions == study.annotations.conditions
-    mentioned = np.bincount(study.categories.codes[study.annotations.codes]) / study.annotations.codes.size
-    assert mentioned == pytest.approx([0.53, 0.37, 0.1], abs=0.12)
-
-
-def test_an_annotator_ranks_a_case_once() -> None:
-    panel = simulate_study(n_cases=100).annotations.panel
-    pairs = list(zip(panel.case_of_opinion.tolist(), panel.annotators.tolist(), strict=True))
-    assert len(pairs) == len(set(pairs))
-
-
-def test_strata_are_as_frequent_as_they_should_be() -> None:
-    strata = simulate_study(n_cases=1500).strata
+def test_conditions_have_a_long_tail_every_risk_and_strata_their_shares(large: SimulatedStudy) -> None:
+    said, categories = large.annotations, large.categories
+    counts = np.bincount(said.codes, minlength=60)
+    assert counts[:6].sum() > 2 * counts[30:].sum() > 0
+    assert (categories.names, categories.levels) == (("low", "medium", "high"), (0, 1, 2))
+    assert categories.conditions == said.conditions
+    assert np.bincount(categories.codes[said.codes]) / said.codes.size == pytest.approx([0.53, 0.37, 0.1], abs=0.12)
     for column, shares in {"site": SITES, "skin type": SKIN_TYPES, "age": AGES}.items():
         assert sum(shares.values()) == pytest.approx(1)
         for label, share in shares.items():
-            assert strata[column].count(label) / 1500 == pytest.approx(share, abs=0.05)
+            assert large.strata[column].count(label) / 1500 == pytest.approx(share, abs=0.05)
+    assert len(set(condition_names(1234))) == 1234
+    assert frequencies(50).sum() == pytest.approx(1)
+    assert (np.diff(frequencies(50)) < 0).all()
 
 
 def test_models_list_ten_conditions_each_with_falling_scores() -> None:
@@ -200,19 +171,13 @@ def test_models_are_worse_for_the_skin_types_they_have_seen_less_of() -> None:
         assert is_right[is_dark].mean() < is_right[~is_dark].mean() - 0.05
 
 
-@pytest.mark.parametrize("sizes", [{"n_cases": 0}, {"n_conditions": 1}, {"n_annotators": 9}])
-def test_impossible_sizes_are_refused(sizes: dict[str, int]) -> None:
-    with pytest.raises(DissensusError, match="at least 1 case, 2 conditions and 10 annotators"):
-        simulate_study(**sizes)  # type: ignore[arg-type]
-
-
-def test_names_are_different_however_many() -> None:
-    assert len(set(condition_names(1234))) == 1234
-
-
-def test_frequencies_fall_and_add_up() -> None:
-    assert frequencies(50).sum() == pytest.approx(1)
-    assert (np.diff(frequencies(50)) < 0).all()
+def test_impossible_sizes_and_numbers_of_opinions_are_refused() -> None:
+    for name, size in {"n_cases": 0, "n_conditions": 1, "n_annotators": 9}.items():
+        with pytest.raises(DissensusError, match="at least 1 case, 2 conditions and 10 annotators"):
+            simulate_study(**{name: size})  # type: ignore[arg-type]
+    for opinions in ((0, 3), (4, 3), (3, 31)):
+        with pytest.raises(DissensusError, match="so many opinions"):
+            simulate_study(opinions=opinions)
 
 
 @pytest.mark.parametrize("n_conditions", [2, 5, 300])
@@ -271,12 +236,6 @@ def test_numbers_of_opinions_can_be_chosen() -> None:
     assert counts[:3].tolist() == [0, 0, 0]
     assert (counts[3:] > 70).all()
     assert (simulate_study(n_cases=9, opinions=(2, 2)).annotations.rankings_per_case == 2).all()
-
-
-@pytest.mark.parametrize("opinions", [(0, 3), (4, 3), (3, 31)])
-def test_impossible_numbers_of_opinions_are_refused(opinions: tuple[int, int]) -> None:
-    with pytest.raises(DissensusError, match="so many opinions"):
-        simulate_study(opinions=opinions)
 
 
 def test_more_models_leave_the_others_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""Rankings: what is refused, how cases are chosen, and what a study of them counts and says."""
+"""Rankings: built from nested lists and counts, what is refused, how cases are chosen, and what a study counts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,174 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dissensus import Annotations, DissensusError
 from dissensus.study.panel import Panel
+from strategies import studies
+from voted_studies import written_out
+
+NESTED = [[[["b"], ["a", "c"]], [["c"]]], [], [[["a"]]]]
+
+
+def test_names_become_codes_in_alphabetical_order() -> None:
+    said = Annotations.from_rankings(NESTED)
+    assert said.conditions == ("a", "b", "c")
+    assert said.case_names == ("0", "1", "2")
+    assert said.codes.tolist() == [1, 0, 2, 2, 0]
+    assert said.code_offsets.tolist() == [0, 1, 3, 4, 5]
+    assert said.block_offsets.tolist() == [0, 2, 3, 4]
+    assert said.ranking_offsets.tolist() == [0, 2, 2, 3]
+    assert said.unannotated == ("1",)
+    by_code = Annotations.from_rankings([[[[1], [2, 0]], [[2]]], [], [[[0]]]], ["a", "b", "c"])
+    assert by_code == Annotations.from_rankings(NESTED, ["a", "b", "c"]) == said
+
+
+def test_arrays_are_lists_and_the_order_within_a_block_does_not_matter() -> None:
+    said = Annotations.from_rankings([[[np.array([2, 0]), np.array([1])]]], conditions=4)
+    assert said == Annotations.from_rankings([[[[0, 2], [1]]]], conditions=4)
+    assert said.conditions == ("0", "1", "2", "3")
+    assert said.to_rankings() == [[[["0", "2"], ["1"]]]]
+
+
+def test_listed_conditions_keep_their_order_even_if_nobody_mentions_them() -> None:
+    said = Annotations.from_rankings([[[["z"]]]], ["z", "y", "x"])
+    assert (said.conditions, said.n_mentioned) == (("z", "y", "x"), 1)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_annotators_and_weights_may_be_nested_or_serve_every_case(nested: bool) -> None:
+    names: Any = ["Ann", "Bo"]
+    weights: Any = [1.0, 2.0]
+    said = Annotations.from_rankings(
+        [[[["a"]], [["b"]]], [[["a"]], [["a"]]]],
+        annotator_names=[names, names] if nested else names,
+        weights=[weights, weights] if nested else weights,
+    )
+    assert said.annotator_names == ("Ann", "Bo")
+    assert said.annotators.tolist() == [0, 1, 0, 1]
+    assert said.weights.tolist() == [1, 2, 1, 2]
+
+
+def test_nobody_in_particular_groups_and_weights_of_cases_and_no_cases_at_all() -> None:
+    said = Annotations.from_rankings([[[["a"]], [["b"]]]], annotator_names=["Ann", None])
+    assert (said.annotator_names, said.annotators.tolist()) == (("Ann",), [0, -1])
+    groups = np.array(["p", "p", "q"])
+    said = Annotations.from_rankings(NESTED, groups=groups, case_weights=[1, 2, 0.5])  # type: ignore[arg-type]
+    assert (said.groups, said.case_weights.tolist()) == (("p", "p", "q"), [1, 2, 0.5])
+    said = Annotations.from_rankings([])
+    assert (said.n_cases, said.n_rankings, said.n_conditions) == (0, 0, 0)
+    assert "0 cases" in repr(said)
+
+
+TWO: Any = [[[["a"]], [["a"]]], []]
+
+
+@pytest.mark.parametrize(
+    ("rankings", "options", "problem"),
+    [
+        ("abc", {}, r"wrong depth[^$]*four lists deep[^$]*the cases[^$]*\[\['name'\]\]"),
+        ([[], "abc"], {}, r"wrong depth[^$]*rankings of a case[^$]*case 2\n"),
+        ([[[["a"]], "abc"]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 2\n"),
+        ([[], [[["a"], "abc"]]], {}, r"wrong depth[^$]*conditions of a block[^$]*case 2, ranking 1, block 2\n"),
+        ([[{"a": 1}]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 1\n"),
+        ([3], {}, r"wrong depth[^$]*rankings of a case[^$]*case 1\n"),
+        *(
+            ([[[[mention]]]], {"conditions": ["a"]}, r"neither a name nor a code[^$]*case '0', ranking 1")
+            for mention in (True, 1.5, None, ["a"])
+        ),
+        (
+            [[[["a"], []]]],
+            {"case_names": ["left arm"], "annotator_names": [["Ann"]]},
+            "block is empty[^$]*case 'left arm', annotator 'Ann'[^$]*leave the empty block out",
+        ),
+        *(
+            ([[[["a"]], twice]], {}, "'a' is mentioned twice[^$]*at most once[^$]*case '0', ranking 2, condition 'a'")
+            for twice in ([["a"], ["a"]], [["b"], ["a", "a"]], [["a", "b"], ["a"]])
+        ),
+        (
+            [[], [[["Tinea"]], [["Tinea"], ["Eczma"]]]],
+            {"conditions": ["Eczema", "Tinea"]},
+            "unknown condition 'Eczma'[^$]*of the 2 listed[^$]*case '1', ranking 2[^$]*did you mean 'Eczema'",
+        ),
+        *(
+            ([[[[0]], [[code]]]], {"conditions": ["a", "b"]}, f"out of range[^$]*0 to 1, as[^$]*{code}[^$]*ranking 2")
+            for code in (-1, 2, 100)
+        ),
+        ([[[[0]]]], {}, "integer codes need a list of conditions"),
+        (TWO, {"conditions": ["a", "a"]}, "condition names must all be different"),
+        (TWO, {"conditions": ["a", ""]}, "condition has an empty name"),
+        (TWO, {"case_names": ["", "x"]}, "case has an empty name"),
+        (TWO, {"case_names": ["x", "x"]}, r"case names must all be different\n.*'x'"),
+        (TWO, {"case_names": ["x"]}, r"number of case names does not fit\n.*expected: 2\n.*got: *1"),
+        (TWO, {"groups": ["p"]}, "number of groups"),
+        (TWO, {"groups": ["p", ""]}, "group has an empty name"),
+        (TWO, {"case_weights": [1.0]}, "number of case weights"),
+        (TWO, {"case_weights": [1.0, -1.0]}, "case weights must be finite and not negative"),
+        (TWO, {"case_weights": ["x", "y"]}, "case weights are not numbers"),
+        (TWO, {"weights": [[1.0], [2.0]]}, "number of weights"),
+        (TWO, {"weights": [[np.nan, 1.0], []]}, "weights must be finite and not negative"),
+        (TWO, {"weights": [["heavy", 1.0], []]}, "weights are not numbers"),
+        (TWO, {"annotator_names": [["Ann", "Bo"]]}, "number of case's annotator name lists"),
+        (TWO, {"annotator_names": [["Ann"], []]}, "number of annotator names[^$]*case 1"),
+        (TWO, {"annotator_names": [["", "Bo"], []]}, "an annotator has an empty name"),
+        (TWO, {"unranked": "last"}, "unranked is not understood"),
+    ],
+)
+def test_what_rankings_cannot_be_is_refused_with_its_place(rankings: Any, options: Any, problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        Annotations.from_rankings(rankings, **options)
+
+
+@given(studies())
+def test_nested_lists_come_back_out(said: Annotations) -> None:
+    again = Annotations.from_rankings(
+        said.to_rankings(),
+        said.conditions,
+        case_names=said.case_names,
+        groups=said.groups or None,
+        case_weights=said.case_weights,  # type: ignore[arg-type]
+        unranked=said.unranked,
+    )
+    assert again.to_rankings() == said.to_rankings()
+    assert np.array_equal(again.codes, said.codes)
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=5))
+def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
+    said = Annotations.from_counts(counts, ["a", "b", "c"])
+    votes = [[["a", "b", "c"][k] for k in range(3) for _ in range(row[k])] for row in counts]
+    assert written_out(said) == Annotations.from_rankings(
+        [[[[vote]] for vote in row] for row in votes], ["a", "b", "c"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "problem"),
+    [
+        ([[1, -1]], "whole numbers, zero or more[^$]*row 1, column 2"),
+        ([[1, 0], [0.5, 0]], "whole numbers, zero or more[^$]*row 2, column 1"),
+        ([[1, np.nan]], "whole numbers, zero or more[^$]*row 1, column 2"),
+        ([1, 2], "must be a matrix"),
+        ([[1], [1, 2]], "must be a matrix"),
+        ([["x", "y"]], "must be numbers"),
+    ],
+)
+def test_counts_that_are_none_are_refused(counts: Any, problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
+        Annotations.from_counts(counts)
+
+
+def test_columns_of_counts_are_numbered_or_named_one_by_one_and_numbers_are_levels() -> None:
+    assert Annotations.from_counts(np.eye(2)).conditions == ("0", "1")
+    assert Annotations.from_counts([[1, 2]], [3, 4.5]).scores.tolist() == [3, 4.5]  # type: ignore[list-item]
+    assert Annotations.from_counts([[1, 2]], [3, 4], question="grades").conditions == ("3", "4")  # type: ignore[list-item]
+    with pytest.raises(DissensusError, match="number of conditions"):
+        Annotations.from_counts([[1, 2]], ["a", "b", "c"])
+
+
+# Studies of rankings ------------------------------------------------------------------------------------
 
 
 def small_study() -> Annotations:
@@ -97,23 +262,18 @@ def test_cases_are_selected_in_the_order_asked_for(cases: Any, expected: str) ->
     ("cases", "problem"),
     [
         (["w", "nobody"], "unknown case 'nobody'"),
-        ([4], "no case at this position"),
-        ([-5], "no case at this position"),
+        (["Patient 71"], "did you mean 'patient 17'"),
+        ([5], "no case at this position"),
+        ([-6], "no case at this position"),
         ([0, 0], "case names must all be different"),
         ([True, False], "number of mask values"),
         *((wrong, "choice of cases is not understood") for wrong in ([0.5], "w", 2, None, [[0]])),
     ],
 )
 def test_choices_that_make_no_sense_are_refused(cases: Any, problem: str) -> None:
+    patient = Annotations.from_rankings([[[["a"]]]], ["a", "b", "c", "d"], case_names=["patient 17"])
     with pytest.raises(DissensusError, match=problem):
-        small_study().select(cases)
-
-
-def test_a_near_miss_of_a_case_gets_a_suggestion() -> None:
-    said = Annotations.from_rankings([[[["a"]]]], case_names=["patient 17"])
-    with pytest.raises(DissensusError) as caught:
-        said.select(["Patient 71"])
-    assert caught.value.advice == "did you mean 'patient 17'?"
+        Annotations.concatenate([small_study(), patient]).select(cases)
 
 
 def test_annotators_are_matched_by_name_when_studies_are_put_together() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -189,45 +186,3 @@ def test_abstentions_may_be_shared() -> None:
     said = replace(said, panel=replace(said.panel, votes=np.array([1, 4])))
     assert diagnose(said).abstentions == 4
     assert said.counted.n_votes == 1
-
-
-# Memory -----------------------------------------------------------------------------------------------
-
-MOST_MEGABYTES = 500
-
-SCRIPT = """
-import resource, sys
-import numpy as np
-import dissensus as ds
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-def work(path, draws):
-    said = ds.read_annotations(path)
-    repr(said), ds.diagnose(said), ds.annotator_agreement(said), ds.krippendorff_alpha(said, draws=10)
-    for aggregation in (ds.MajorityVote(), ds.Dirichlet(), ds.PlackettLuce(), ds.AnnotatorBootstrap()):
-        ds.annotation_certainty(aggregation.sample(said, draws=draws, threads=2))
-    return said.n_votes
-
-small, large = sys.argv[1:]
-work(small, 5)
-before = peak()
-limit = before * 2**20 + 8 * 2**30
-resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
-votes = work(large, 5)
-print(votes, peak() - before)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("resource") is None, reason="the memory of a process is not told")
-def test_64_million_votes_are_read_and_aggregated_in_little_memory(tmp_path: Path) -> None:
-    np.save(tmp_path / "small.npy", np.array([[2, 1], [0, 3]]))
-    np.save(tmp_path / "large.npy", np.full((10_000, 10), 640))
-    paths = [str(tmp_path / name) for name in ("small.npy", "large.npy")]
-    ended = subprocess.run([sys.executable, "-c", SCRIPT, *paths], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    votes, megabytes = ended.stdout.split()
-    assert int(votes) == 64_000_000
-    assert float(megabytes) < MOST_MEGABYTES

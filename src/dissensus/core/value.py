@@ -1,12 +1,15 @@
-"""What dataclasses that hold arrays have in common: how they are compared, hashed and pickled."""
+"""What dataclasses that hold arrays have in common: how they are compared, hashed and pickled, and read in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+
+Kind = TypeVar("Kind")
 
 
 class Value:
@@ -37,3 +40,23 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
     return bool(one == other)
+
+
+class Forwarded(Generic[Kind]):
+    """Read an attribute of a part on the whole, given its path and what it is.
+
+    Examples
+    --------
+    >>> class Line:
+    ...     text = "some words"
+    ...     begins = Forwarded[Any]("text.startswith", "Whether the text begins with something.")
+    >>> Line().begins("some")
+    True
+    """
+
+    def __init__(self, path: str, doc: str) -> None:
+        self.read, self.__doc__ = attrgetter(path), doc
+
+    def __get__(self, whole: object, kind: type) -> Kind:
+        found: Kind = self if whole is None else self.read(whole)  # type: ignore[assignment]
+        return found

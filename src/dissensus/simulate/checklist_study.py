@@ -225,7 +225,7 @@ def simulate_checklists(
     panel, answers, reads, truth, scores = _made(n_cases, n_annotators, shares, people, **given)
     draws = _stream(seed, MISSING_STREAM).random((n_cases, n_annotators, len(names)))[reads]
     answers = np.where(draws < _share("not_assessed", not_assessed), NOT_ASSESSED, answers)
-    said = Study(names, panel, answers=answers, question="findings")
+    said = Study(names, panel, answers=answers.astype(np.int8), question="findings")
     predictions = {
         name: Predictions.from_scores(values, names, case_names=said.case_names, name=name, findings=True)
         for name, values in scores.items()

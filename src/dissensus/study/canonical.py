@@ -140,15 +140,20 @@ def write_annotations(annotations: Study, path: Path, *, overwrite: bool = False
     True
     """
     check_annotations_ending(path)
-    writer = ANONYMOUS_FORMS.get(FilePath(path).suffix.lower())
-    if writer is None:
+    ending, panel = FilePath(path).suffix.lower(), annotations.panel
+    if ending not in ANONYMOUS_FORMS:
         write_table(long_table(annotations), path, overwrite=overwrite)
         return
-    if annotations.kind != "rankings":
-        raise DissensusError(
-            f"lists and arrays of rankings cannot hold {annotations.kind}",
-            advice="write .csv, .parquet or .jsonl instead",
-        )
+    form, writer = ANONYMOUS_FORMS[ending]
+    has_more = panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights
+    lost = {
+        annotations.kind: annotations.kind != "rankings",
+        "annotators, weights, votes or groups": has_more,
+        "a study without cases": not annotations.n_cases,
+    }
+    for what, is_there in lost.items():
+        if is_there:
+            raise DissensusError(f"{form} cannot hold {what}", advice="write .csv, .parquet or .jsonl instead")
     with written_whole(path, overwrite=overwrite) as temporary:
         writer(annotations, temporary)
 
@@ -159,17 +164,7 @@ def check_annotations_ending(path: Path) -> None:
         table_writer(path)
 
 
-def _check_anonymous(annotations: Study, form: str) -> None:
-    """Refuse what lists and arrays of anonymous rankings would lose."""
-    panel, instead = annotations.panel, "write .csv, .parquet or .jsonl instead"
-    if panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights:
-        raise DissensusError(f"{form} cannot hold annotators, weights, votes or groups", advice=instead)
-    if not annotations.n_cases:
-        raise DissensusError(f"{form} cannot hold a study without cases", advice=instead)
-
-
 def _write_nested(annotations: Study, place: FilePath) -> None:
-    _check_anonymous(annotations, "nested lists")
     document: dict[str, object] = {
         "conditions": annotations.conditions,
         "case_names": annotations.case_names,
@@ -184,7 +179,6 @@ def _write_nested(annotations: Study, place: FilePath) -> None:
 
 def _write_arrays(annotations: Study, place: FilePath) -> None:
     """Write orders and groups in the smallest numbers that hold them, beside the names."""
-    _check_anonymous(annotations, "arrays of rankings")
     names = {"conditions": annotations.conditions, "case_names": annotations.case_names}
     texts = {key: np.array(known, dtype=np.str_) for key, known in names.items()}
     is_lost = any(tuple(texts[key].tolist()) != known for key, known in names.items())
@@ -202,5 +196,5 @@ def _write_arrays(annotations: Study, place: FilePath) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-ANONYMOUS_FORMS = {".json": _write_nested, ".npz": _write_arrays}
-"""Endings that choose a form for rankings of annotators without a name, and what writes it."""
+ANONYMOUS_FORMS = {".json": ("nested lists", _write_nested), ".npz": ("arrays of rankings", _write_arrays)}
+"""Endings that choose a form for rankings of annotators without a name, what it is called, and what writes it."""

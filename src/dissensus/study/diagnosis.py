@@ -293,8 +293,7 @@ def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
 # Facts and words --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """One line of a table about a study: ``word`` is the part of the label that means the glossary's ``term``.
 
     Examples
@@ -309,8 +308,7 @@ class Fact:
     word: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Distribution:
+class Distribution(NamedTuple):
     """Numbers of a study to be drawn as a histogram.
 
     Attributes

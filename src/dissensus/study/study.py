@@ -37,6 +37,7 @@ from dissensus.core.ragged import (
     take_rows,
 )
 from dissensus.core.receipt import Received, shared_receipt
+from dissensus.core.value import Forwarded
 from dissensus.study import builders
 from dissensus.study.diagnosis import (
     description,
@@ -546,74 +547,21 @@ class Study(Received):
 
     # The panel's fields -------------------------------------------------------------------------------
 
-    @property
-    def case_names(self) -> tuple[str, ...]:
-        """One name per case."""
-        return self.panel.case_names
-
-    @property
-    def annotators(self) -> IntArray:
-        """Code of the annotator of each opinion, -1 where nobody is named."""
-        return self.panel.annotators
-
-    @property
-    def annotator_names(self) -> tuple[str, ...]:
-        """Names of the annotators; empty when all are anonymous."""
-        return self.panel.annotator_names
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weight of each opinion; it multiplies the reliability."""
-        return self.panel.weights
-
-    @property
-    def votes(self) -> IntArray:
-        """How many annotators gave each opinion; more than one only where nobody is named."""
-        return self.panel.votes
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Group of each case; empty when cases stand alone."""
-        return self.panel.groups
-
-    @property
-    def case_weights(self) -> FloatArray:
-        """Weight of each case in averages over cases."""
-        return self.panel.case_weights
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases, annotated or not."""
-        return self.panel.n_cases
-
-    @property
-    def n_opinions(self) -> int:
-        """Number of opinions on all cases, abstentions included; one that several annotators share counts once."""
-        return self.panel.n_opinions
-
+    case_names = Forwarded[tuple[str, ...]]("panel.case_names", "One name per case.")
+    annotators = Forwarded[IntArray]("panel.annotators", "Code of the annotator of each opinion, -1 for nobody named.")
+    annotator_names = Forwarded[tuple[str, ...]]("panel.annotator_names", "Names of annotators; none if anonymous.")
+    weights = Forwarded[FloatArray]("panel.weights", "Weight of each opinion; it multiplies the reliability.")
+    votes = Forwarded[IntArray]("panel.votes", "How many annotators gave each opinion; one where somebody is named.")
+    groups = Forwarded[tuple[str, ...]]("panel.groups", "Group of each case; empty when cases stand alone.")
+    case_weights = Forwarded[FloatArray]("panel.case_weights", "Weight of each case in averages over cases.")
+    n_cases = Forwarded[int]("panel.n_cases", "Number of cases, annotated or not.")
+    n_opinions = Forwarded[int]("panel.n_opinions", "Number of opinions, abstentions included; shared ones count once.")
+    n_votes = Forwarded[int]("panel.n_votes", "Number of times that an annotator gave an opinion, on all cases.")
+    ranking_offsets = Forwarded[IntArray]("panel.opinion_offsets", "Where the opinions on each case begin and end.")
+    rankings_per_case = Forwarded[IntArray]("panel.opinions_per_case", "Number of opinions on each case.")
+    votes_per_case = Forwarded[IntArray]("panel.votes_per_case", "Number of annotators who spoke on each case.")
     n_rankings = n_ratings = n_opinions
-
-    @property
-    def ranking_offsets(self) -> IntArray:
-        """The opinions on case ``i`` are ``ranking_offsets[i]:ranking_offsets[i + 1]``."""
-        return self.panel.opinion_offsets
-
     rating_offsets = ranking_offsets
-
-    @property
-    def rankings_per_case(self) -> IntArray:
-        """Number of opinions on each case, abstentions included; shared ones count once, shape (n_cases,)."""
-        return self.panel.opinions_per_case
-
-    @property
-    def n_votes(self) -> int:
-        """Number of times that an annotator gave an opinion, on all cases."""
-        return self.panel.n_votes
-
-    @property
-    def votes_per_case(self) -> IntArray:
-        """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
-        return self.panel.votes_per_case
 
     def __len__(self) -> int:
         return self.n_cases
@@ -635,11 +583,7 @@ class Study(Received):
         """Number of conditions, K."""
         return len(self.conditions)
 
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """Names of the findings."""
-        return self.conditions
-
+    findings = Forwarded[tuple[str, ...]]("conditions", "Names of the findings.")
     n_findings = n_conditions
 
     # What was said ------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
 def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
     counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
     listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
-    shared = krippendorff_alpha(Ratings.from_counts(counts, levels), distance=distance, draws=5)
+    shared = krippendorff_alpha(Ratings.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
 
@@ -153,7 +153,7 @@ def test_all_distances_agree_on_single_labels_at_depth_one() -> None:
         ("first-choice", lambda x: -(x**3)),
         ("ordinal", np.exp),
         ("ordinal", np.negative),
-        ("interval", lambda x: 1000 - 3 * x),
+        ("interval", lambda x: 1e6 - 3 * x),
         ("ratio", lambda x: 1000 * x),
     ],
 )

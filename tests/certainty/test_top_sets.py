@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from functools import partial
 from math import comb
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -422,6 +423,9 @@ ANIMALS = ds.MajorityVote().sample(
 )
 RISKS = Categories.from_labels(["x", "y", "y"], ANIMALS.conditions)
 ALONE = ds.Plausibilities.from_draws([[[1.0]]])
+PLACES: tuple[Any, ...] = (ds.rank_certainty, ds.rank_shares)
+first: Any = annotation_certainty
+worth: Any = certainty_of
 NO_PLACE = r"rank (must be a whole number, one or more|is not of the right kind)"
 TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: +\d"
 
@@ -430,30 +434,26 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
     ("message", "ask"),
     [
         *(
-            ("top must be a whole number, one or more", partial(annotation_certainty, ANIMALS, top=number))
+            ("top must be a whole number, one or more", partial(first, ANIMALS, top=number))
             for number in (0, -1, 1.5, True, "2")
         ),
-        *(
-            (NO_PLACE, partial(asked, ANIMALS, rank=number))
-            for asked in (ds.rank_certainty, ds.rank_shares)
-            for number in (0, -1, 1.5, True, "2")
-        ),
-        *((TOO_FAR, partial(annotation_certainty, ANIMALS, top=top)) for top in (3, 4)),
+        *((NO_PLACE, partial(asked, ANIMALS, rank=number)) for asked in PLACES for number in (0, -1, 1.5, True, "2")),
+        *((TOO_FAR, partial(first, ANIMALS, top=top)) for top in (3, 4)),
         (r"a place that a condition can have\n.*1 to 3\n.*4", partial(ds.rank_certainty, ANIMALS, rank=4)),
         *(("at least two conditions", partial(asked, ALONE)) for asked in (annotation_certainty, ds.rank_shares)),
-        ("unranked is not understood", partial(annotation_certainty, ANIMALS, unranked="drop")),
-        ("unranked is not understood", partial(certainty_of, ANIMALS, "cat", unranked="drop")),
-        ("via is not understood", partial(annotation_certainty, ANIMALS, categories=RISKS, via="votes")),
-        ("by the first place only", partial(annotation_certainty, ANIMALS, categories=RISKS, top=2)),
+        ("unranked is not understood", partial(first, ANIMALS, unranked="drop")),
+        ("unranked is not understood", partial(worth, ANIMALS, "cat", unranked="drop")),
+        ("via is not understood", partial(first, ANIMALS, categories=RISKS, via="votes")),
+        ("by the first place only", partial(first, ANIMALS, categories=RISKS, top=2)),
         ("from 0 to 1", lambda: annotation_certainty(ANIMALS).quantiles((0.5, 1.5))),
-        (r"the wrong size\n.*2 conditions\n.*1", partial(certainty_of, ANIMALS, [["cat", "horse"], "cat"], top=2)),
-        (r"the wrong size\n.*1 conditions\n.*2", partial(certainty_of, ANIMALS, [["cat", "cow"]] * 2, rank=2)),
+        (r"the wrong size\n.*2 conditions\n.*1", partial(worth, ANIMALS, [["cat", "horse"], "cat"], top=2)),
+        (r"the wrong size\n.*1 conditions\n.*2", partial(worth, ANIMALS, [["cat", "cow"]] * 2, rank=2)),
         (
             r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2",
-            partial(certainty_of, ANIMALS, "cat", top=1, rank=2),
+            partial(worth, ANIMALS, "cat", top=1, rank=2),
         ),
         *(
-            (message, partial(certainty_of, ANIMALS, sets))
+            (message, partial(worth, ANIMALS, sets))
             for message, sets in (
                 ("unknown condition 'hrose'\n.*case 'second'\n.*did you mean 'horse'", ["cat", "hrose"]),
                 ("the number of sets does not fit", ["cat"]),

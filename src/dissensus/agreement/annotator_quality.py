@@ -172,7 +172,7 @@ def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opi
     """Return the opinions; refuse those of nobody who has a name."""
     check_count(draws=draws)
     check_seed(seed)
-    opinions = require_kind(annotations, "rankings", what).opinions
+    opinions: Opinions = require_kind(annotations, "rankings", what).opinions
     if not (opinions.annotators != ANONYMOUS).any():
         raise DissensusError(
             "annotators have no names, so they cannot be told apart",

@@ -86,7 +86,7 @@ def _triangle(rows: pl.DataFrame, title: str) -> Pane:
         if not is_truth.all():
             clouds.append(Points(x[~is_truth], y[~is_truth], f"draws of {example}", colour, size=4, opacity=0.5))
         diamonds.append(Points(x[is_truth], y[is_truth], f"p(y|x) of {example}", colour, symbol=2, size=14))
-    marks = (Line(around[:, 0], around[:, 1]), *parting, names, *clouds, *diamonds)
+    marks: tuple[Mark, ...] = (Line(around[:, 0], around[:, 1]), *parting, names, *clouds, *diamonds)
     axes = Axis(span=(-0.2, 1.2), is_shown=False), Axis(span=(-0.13, 1.0), is_shown=False)
     return Pane(marks, *axes, title, is_square=True)
 

@@ -1,15 +1,18 @@
-"""A section of an installed package appears in the page like those of Dissensus."""
+"""Sections: those of installed packages, of annotators, and how files were understood; whatever names hold is text."""
 
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dissensus as ds
 from dissensus.report.page import report_html
 from dissensus.report.section import sections
+from dissensus.report.sections.studies import AnnotatorsSection
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
 PLUG_IN = """
@@ -110,3 +113,79 @@ def test_every_section_has_a_title_a_place_and_a_template() -> None:
     for section in found:
         assert section.title, section.id
         assert section.source().strip(), section.id
+
+
+# Annotators -----------------------------------------------------------------------------------------------
+
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def annotated_by(names: list[str], n_conditions: int = 3) -> ds.Evaluation:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(n_conditions, size=40)
+    skills = np.linspace(0.95, 0.4, len(names))
+    said = [[[[int(t if rng.random() < skill else rng.integers(n_conditions))]] for skill in skills] for t in truth]
+    study = ds.Annotations.from_rankings(said, n_conditions, annotator_names=names or None)
+    return ds.evaluate(study, {}, aggregations=["majority-vote"])
+
+
+def test_annotators_are_shown_the_most_accurate_first_and_names_are_escaped() -> None:
+    page = report_html(annotated_by([SCRIPT, "Ben", "Cem", "Dora"]))
+    section = page[page.index('id="annotators"') :]
+    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    assert SCRIPT not in page
+    assert table.index("&lt;script&gt;") < table.index("Dora")
+    assert table.count("<tr>") == 4
+    assert "<td>40</td>" in table
+
+
+def test_it_is_left_out_where_it_cannot_be_told_who_is_right_or_would_take_long() -> None:
+    section = AnnotatorsSection()
+    assert section.has(annotated_by(["A", "B", "C"]))
+    assert not section.has(annotated_by(["A", "B"]))
+    assert not section.has(annotated_by(["A", "B", "C"], n_conditions=200))
+    anonymous = ds.evaluate(ds.Annotations.from_counts([[3, 1, 2]] * 3), {}, aggregations=["majority-vote"])
+    assert not section.has(anonymous)
+    rated = ds.evaluate(
+        ds.Ratings.from_scores([[1.0, 2.0, 3.0], [2.0, 1.0]]), {}, aggregations=["normal-inverse-gamma"]
+    )
+    assert not section.has(rated)
+
+
+# How files were understood --------------------------------------------------------------------------------
+
+
+def page_of_files(folder: Path) -> str:
+    opinions, model = folder / "opinions.csv", folder / "A.csv"
+    opinions.write_text(
+        "case,annotator,label,<script>alert(1)</script>\nc1,Ann,x,arm\nc1,Ann,<b>y</b>,leg\nc2,Bo,x,arm\n",
+        encoding="utf-8",
+    )
+    model.write_text("case,x,<b>y</b>\nc1,0.3,0.7\nc2,0.6,0.4\n", encoding="utf-8")
+    said = ds.read_annotations(opinions)
+    models = {"A": ds.read_predictions(model, conditions=said.conditions, cases=said.case_names)}
+    return report_html(ds.evaluate(said, models, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=20))
+
+
+def test_receipts_are_in_the_section_about_the_data(tmp_path: Path) -> None:
+    text = page_of_files(tmp_path)
+    section = text[text.index("How the files were understood") :]
+    section = unescape(section[: section.index("</details>")])
+    for part in (
+        "opinions.csv: read as long (recognised)",
+        "A.csv: read as wide (recognised)",
+        "case: 'case'",
+        "the conditions that an annotator gives on a case are tied",
+        "annotator Ann on case c1 said: <b>y</b> and x tied",
+        "on case c2: x 0.6, <b>y</b> 0.4",
+    ):
+        assert part in section
+    assert str(tmp_path) not in text
+    assert "not used: &#39;&lt;script&gt;alert(1)&lt;/script&gt;&#39;" in text
+    assert "<script>alert(1)" not in text
+    assert "<b>y</b>" not in text
+
+
+def test_a_study_from_memory_has_no_receipt_to_show() -> None:
+    assert "How the files were understood" not in report_html(evaluated())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,7 +87,6 @@ def was_written_by_demo(out: Path) -> bool:
 
 def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
     """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
-    from dissensus.cli.evaluate import with_inputs
     from dissensus.evaluation.evaluator import evaluate
     from dissensus.evaluation.practices import with_truth
 
@@ -100,7 +100,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
             strata=study.strata,
             advance=advance,
         )
-    return with_truth(with_inputs(result, {ORIGIN: origin}), study.truth)
+    return with_truth(replace(result, inputs={ORIGIN: origin}), study.truth)
 
 
 def lesson(result: Evaluation) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from dissensus.cli import options, progress
 from dissensus.cli.options import option
@@ -177,15 +177,16 @@ class Request:
                 advance=advance,
                 **self.asked,
             )
-        readings = [reading, *models.values(), *([] if known_true is None else [known_true])]
-        sources = [*(one.source for one in readings), *beside.values()]
+        sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
+        sources += [] if known_true is None else [known_true.source]
         hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
-        result = with_inputs(result, hashes)
+        result = replace(result, inputs=hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.page)
         return result
 
     def in_pieces(self, pieces: Mapping[str, Any]) -> Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
+        from dissensus.aggregation.base import available_threads
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
@@ -205,13 +206,23 @@ class Request:
         }
         chosen = options.with_every(chosen_aggregations(self.texts), self.every)
         progress.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
+
+        def tell(receipts: Sequence[Receipt]) -> None:
+            """Tell what was understood of the files of opinions, then of each model."""
+            options.say_receipt(receipts[0])
+            for receipt in receipts[1:]:
+                options.say_receipt_of_model(receipt)
+
         watch = Watch(
             progress.shown,
             lambda line: say(line, stderr=True),
-            tell_receipts,
+            tell,
             lambda result, place: write_page(result, place, self.page),
         )
+        workers, threads = self.cluster["workers"], self.asked.get("threads")
         with executor_of(**self.cluster) as executor:
+            if threads is None and workers is not None:  # those of the machine are shared by its workers
+                threads = max(1, available_threads() // workers)
             return evaluate_files(
                 as_given(self.file),
                 {name: as_given(place) for name, place in self.places.items()},
@@ -223,7 +234,7 @@ class Request:
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,
-                **{**self.asked, **pieces, "threads": threads_of(self.cluster["workers"], self.asked.get("threads"))},
+                **{**self.asked, **pieces, "threads": threads},
             )
 
 
@@ -236,7 +247,7 @@ def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
         file,
         {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
         conditions=study.conditions or None,
-        question=study.question if study.kind == "rankings" else None,
+        question=cast(Any, study.question) if study.kind == "rankings" else None,
         nothing=said["nothing"] if study.kind == "checklists" else None,
         limits=options.limit_sizes(said["limit"]),
     )
@@ -277,26 +288,6 @@ def as_given(path: Path) -> str:
     return ADDRESS.sub(r"\1://", str(path), count=1) if ADDRESS.match(str(path)) else str(path)
 
 
-def tell_receipts(receipts: Sequence[Receipt]) -> None:
-    """Tell what was understood of the files of opinions, then of each model."""
-    options.say_receipt(receipts[0])
-    for receipt in receipts[1:]:
-        options.say_receipt_of_model(receipt)
-
-
-def threads_of(workers: int | None, threads: int | None) -> int | None:
-    """Return the threads that draw in every process: those of the machine are shared by its workers.
-
-    >>> threads_of(None, None), threads_of(2, 3)
-    (None, 3)
-    """
-    if threads is not None or workers is None:
-        return threads
-    from dissensus.aggregation.base import available_threads
-
-    return max(1, available_threads() // workers)
-
-
 @contextmanager
 def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None]:
     """Give what runs pieces: nothing for this process, or a client of a cluster whose kernels are compiled."""
@@ -318,11 +309,6 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
 
 
 # What came out -----------------------------------------------------------------------------------------------
-
-
-def with_inputs(result: Evaluation, inputs: Mapping[str, str]) -> Evaluation:
-    """Note what an evaluation was made from: name to what identifies it."""
-    return replace(result, inputs=inputs)
 
 
 def write_results(result: Evaluation, out: Path, *, overwrite: bool, page: Mapping[str, Any] | None = None) -> None:

@@ -92,12 +92,11 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
         model, name = row["model"], row["metric"]
         place = evaluation.models.index(model), metrics.index(name), 0
         values = [float(one.means[place]) for one in tallies]
-        own = [rows.get((estimand, model, name)) for estimand in (AGREEMENT, ADJUSTED, PANEL)]
+        agreed, over_draws, panel, given = (rows.get((estimand, model, name)) for estimand in kinds)
         usual = {practice: values[number] for practice, number in known.items()}
-        given = rows.get((TRUTH, model, name))
         truth = values[simulated[0]] if simulated else None if given is None else given["mean"]
         reason = "" if truth is None else SIMULATED if simulated else GIVEN
-        found.append(Beside(model, evaluation.metric(name), *own, usual, truth, reason))
+        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, truth, reason))
     return found
 
 

@@ -145,7 +145,7 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     counts, reference = evaluation.certainty_counts, evaluation.reference
     if counts and counts[reference].n_rough:
         n_rough = counts[reference].n_rough
-        errors = evaluation.profiles[reference].errors if evaluation.profiles else ()  # the first row is of the top 1
+        errors = evaluation.profiles[reference].errors if evaluation.profiles else np.empty((0, 0))  # first: top 1
         names = [evaluation.case_names[i] for i in np.flatnonzero(errors[0] > ROUGH)] if len(errors) else []
         found.append(
             f"under {evaluation.run_label(reference)}, the certainty of the first condition of "

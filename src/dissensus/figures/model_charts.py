@@ -301,13 +301,13 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
         for row, line in zip(models, values, strict=True)
     )
     names = [shortened(name, 18) for name in models]
-    axes = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
+    across, down = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
     caption = (
         f"Share of resamples in which the {estimand} value of the model of the row is better; ties count half. It does "
         "not allow for the number of comparisons, as verdicts do."
     )
     title = f"Probability of being better: {estimand} {metric}{under(run, estimand)}"
-    panel = Pane((Cells(values, labels, texts),), *axes)
+    panel = Pane((Cells(values, labels, texts),), across, down)
     return Chart(title, (panel,), caption, height=max(180, 46 * len(models)))
 
 
@@ -506,5 +506,5 @@ def _matrix(rows: pl.DataFrame, conditions: Sequence[str], title: str) -> Pane:
         told = (f"{counts[i][j]} cases {spans[j]}\nlabel: {label}\ncalled: {conditions[j]}" for j in range(n))
         texts.append(tuple(told))
     names = [shortened(name, 14) for name in conditions]
-    axes = (named_places(names, side, margin=0.5) for side in ("called", "label"))
-    return Pane((Cells(hues, tuple(labels), tuple(texts)),), *axes, title)
+    across, down = (named_places(names, side, margin=0.5) for side in ("called", "label"))
+    return Pane((Cells(hues, tuple(labels), tuple(texts)),), across, down, title)

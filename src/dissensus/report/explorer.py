@@ -56,11 +56,6 @@ class Vocabulary:
         """Position of every condition by name."""
         return {name: position for position, name in enumerate(self.names)}
 
-    @property
-    def used(self) -> list[int]:
-        """The conditions that have a code, in the order of their codes."""
-        return list(self.codes)
-
 
 def explored(subject: ReportSubject) -> dict[str, Any]:
     """Describe the cases of an evaluation, at most so many and then the most uncertain ones.
@@ -69,8 +64,11 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
     before it is written as minus its code minus one. Numbers are thousandths.
     """
     evaluation, chosen = subject.evaluation, kept_cases(subject)
+    categories, panel = evaluation.categories, evaluation.study.panel
     vocabulary = Vocabulary(evaluation.conditions)
-    opinions = _opinions(evaluation.study, chosen, vocabulary)
+    starts, ends = (offsets[chosen].tolist() for offsets in (panel.opinion_offsets[:-1], panel.opinion_offsets[1:]))
+    ranges = [range(start, end) for start, end in zip(starts, ends, strict=True)]
+    opinions = [_shared(evaluation.study, own, vocabulary) for own in ranges]
     depth = listed(evaluation)
     lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
     runs = [_run(subject, run, chosen, vocabulary) for run in explored_runs(evaluation)]
@@ -83,15 +81,27 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
         "models": list(evaluation.models),
         "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.metrics],
         "opinions": opinions,
-        "annotators": list(evaluation.study.panel.annotator_names),
+        "annotators": list(panel.annotator_names),
         "lists": lists,
-        "numbers": [_stated(evaluation.predictions[model], chosen) for model in evaluation.models],
+        "numbers": [
+            [f"{number:.4g}" for number in said.numbers[chosen]] if said.kind == "numbers" else []
+            for said in (evaluation.predictions[model] for model in evaluation.models)
+        ],
         "runs": runs,
         "disagreement": _disagreement(subject, chosen),
-        "strata": [_stratum(column, labels, chosen) for column, labels in evaluation.strata.items()],
+        "strata": [
+            {"name": column, "labels": known, "codes": _codes([labels[i] for i in chosen], known)}
+            for column, labels, known in ((name, own, sorted(set(own))) for name, own in evaluation.strata.items())
+        ],
         **_images(subject, chosen),
-        "conditions": [vocabulary.names[i] for i in vocabulary.used],
-        "categories": _categories(evaluation, vocabulary),
+        "conditions": [vocabulary.names[i] for i in vocabulary.codes],
+        "categories": None
+        if categories is None
+        else {
+            "names": list(categories.names),
+            "levels": list(categories.levels),
+            "codes": [int(categories.codes[i]) for i in vocabulary.codes],
+        },
     }
 
 
@@ -114,16 +124,11 @@ def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl
 # What was said ------------------------------------------------------------------------------------------
 
 
-def _opinions(study: Study, chosen: IntArray, vocabulary: Vocabulary) -> list[list[list[Any]]]:
-    """Return, for each case, who said what: pairs of an opinion and the annotators who share it.
+def _shared(study: Study, opinions: range, vocabulary: Vocabulary) -> list[list[Any]]:
+    """Return who said what of one case: pairs of an opinion and the annotators who share it.
 
     Annotators are codes; a negative number is how many of them have no name, less than zero.
     """
-    offsets = study.panel.opinion_offsets
-    return [_shared(study, range(offsets[i], offsets[i + 1]), vocabulary) for i in chosen.tolist()]
-
-
-def _shared(study: Study, opinions: range, vocabulary: Vocabulary) -> list[list[Any]]:
     groups: dict[tuple[float, ...], list[Any]] = {}
     for opinion in opinions:
         weight = float(study.panel.weights[opinion])
@@ -166,11 +171,6 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
     return result
 
 
-def _stated(predicted: Predictions, chosen: IntArray) -> list[str]:
-    """Return the number that a model gives on each case, in words; nothing where it names conditions."""
-    return [f"{number:.4g}" for number in predicted.numbers[chosen]] if predicted.kind == "numbers" else []
-
-
 # What follows -------------------------------------------------------------------------------------------
 
 
@@ -189,6 +189,7 @@ def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabul
     category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
     risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
     means = evaluation.case_means[run][:, :, chosen]
+    has_levels = evaluation.categories is not None and bool(evaluation.categories.levels)
     return {
         "label": evaluation.runs[run].label,
         "estimand": evaluation.runs[run].estimand,
@@ -196,7 +197,7 @@ def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabul
         "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
         "category": _codes(category["category"], evaluation.categories.names) if evaluation.categories else [],
         "categoryCertainty": thousandths(category["certainty"]) if evaluation.categories else [],
-        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if _has_levels(evaluation) else [],
+        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if has_levels else [],
         "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
         **_plausibilities(subject, run, chosen, vocabulary),
     }
@@ -205,10 +206,6 @@ def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabul
 def _codes(names: Iterable[str | None], known: Sequence[str]) -> list[int | None]:
     positions = {name: position for position, name in enumerate(known)}
     return [None if name is None else positions[name] for name in names]
-
-
-def _has_levels(evaluation: Evaluation) -> bool:
-    return evaluation.categories is not None and bool(evaluation.categories.levels)
 
 
 def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
@@ -285,20 +282,3 @@ def _disagreement(subject: ReportSubject, chosen: IntArray) -> list[int | None]:
         return []
     known = _by_case(subject.evaluation, agreement, chosen)["agreement"]
     return thousandths((1 - known).to_list())
-
-
-def _stratum(column: str, labels: Sequence[str], chosen: IntArray) -> dict[str, Any]:
-    known = sorted(set(labels))
-    return {"name": column, "labels": known, "codes": _codes([labels[i] for i in chosen], known)}
-
-
-def _categories(evaluation: Evaluation, vocabulary: Vocabulary) -> dict[str, Any] | None:
-    """Return the categories, with marks that tell them apart without colour."""
-    categories = evaluation.categories
-    if categories is None:
-        return None
-    return {
-        "names": list(categories.names),
-        "levels": list(categories.levels),
-        "codes": [int(categories.codes[i]) for i in vocabulary.used],
-    }

@@ -1,4 +1,4 @@
-"""The command that writes the page."""
+"""The commands that draw and write the page of results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import dissensus as ds
 from command_calls import Run
+from figures.figure_studies import edges, usual
 
 
 @pytest.fixture(scope="module")
@@ -82,4 +83,75 @@ def test_what_cannot_be_reported_is_an_error_in_words(
     results: Path, tmp_path: Path, run: Run, words: list[str]
 ) -> None:
     assert run("report", *(word.format(results=results) for word in words)).refused()
+    assert list(tmp_path.iterdir()) == []
+
+
+# Figures --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plot") / "results"
+    usual().save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "ending", "start"),
+    [
+        (["reliability", "--metric", "top-3 accuracy"], "svg", b"<?xml"),
+        (["draws", "--run", "plackett-luce 10"], "pdf", b"%PDF"),
+        (["ranks", "--run", "all"], "png", b"\x89PNG"),
+        (["case", "--case", "<i>3</i>"], "html", b"<!DOCTYPE html>"),
+    ],
+)
+def test_one_figure_is_written(
+    figures: Path, tmp_path: Path, run: Run, words: list[str], ending: str, start: bytes
+) -> None:
+    out = tmp_path / f"figure.{ending}"
+    outcome = run("plot", figures, *words, "--out", out)
+    assert outcome.code == 0, outcome.out
+    assert out.read_bytes().startswith(start)
+    assert f"-> {out}" in outcome.out.replace("\n", "")
+
+
+def test_a_page_needs_no_network(figures: Path, tmp_path: Path, run: Run) -> None:
+    out = tmp_path / "figure.html"
+    assert run("plot", figures, "certainty", "--out", out).code == 0
+    text = out.read_text(encoding="utf-8")
+    assert "Plotly.newPlot" in text
+    assert "<script src=" not in text
+    assert "<h1>Certainty of every case</h1>" in text
+
+
+def test_the_list_tells_what_there_is(figures: Path, run: Run) -> None:
+    outcome = run("plot", figures, "--list")
+    assert outcome.code == 0
+    assert "category_metrics" in outcome.out
+    assert "metrics: top-1 accuracy, top-3 accuracy, AUROC" in outcome.out
+    assert "runs: plackett-luce 1, plackett-luce 3" in outcome.out
+    assert "no: needs" not in outcome.out
+
+
+def test_the_list_tells_what_is_lacking(tmp_path: Path, run: Run) -> None:
+    edges()["no models"].save(tmp_path / "results")
+    assert "no: needs two models" in run("plot", tmp_path / "results", "--list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["certainty"], "--out is missing"),
+        ([], "the figure to draw is missing"),
+        (["certainity", "--out", "x.svg"], "did you mean 'certainty'?"),
+        (["certainty", "--out", "x.jpeg"], "one of .svg, .pdf, .png, .html"),
+        (["draws", "--metric", "top-1 acuracy", "--out", "x.svg"], "did you mean 'top-1 accuracy'?"),
+        (["draws", "--run", "plackett-luce 4", "--out", "x.svg"], "there is no run 'plackett-luce 4'"),
+        (["case", "--out", "x.svg"], "this figure shows one case"),
+    ],
+)
+def test_bad_requests_are_refused_and_write_nothing(
+    figures: Path, tmp_path: Path, run: Run, words: list[str], told: str
+) -> None:
+    assert run("plot", figures, *words).refused(told)
     assert list(tmp_path.iterdir()) == []

@@ -204,7 +204,7 @@ def test_integer_codes_without_a_list(put: Any) -> None:
 def test_a_case_in_two_rows_of_a_wide_table(put: Any, cells: str) -> None:
     error = refused(put(f"case,Ann,Bo\nc1,{cells}\nc2,{cells}\nc1,{cells}\n"), conditions=["x", "y"])
     assert error.problem == "case 'c1' stands in several rows"
-    assert "1, 3" in error.got
+    assert "rows 1 and 3" in error.got
     assert "long form" in error.advice
 
 

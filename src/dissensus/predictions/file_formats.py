@@ -16,7 +16,7 @@ from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_w
 from dissensus.core.text_files import SEPARATORS, is_number, refuse_scattered
 from dissensus.predictions import forms
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE, PredictionOptions
-from dissensus.study.tables import find_columns, missing_column, normalised, refuse_rows
+from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
             got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
             advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
         )
-    forms.check_one_row_each(options.cases or ())
+    refuse_repeated_cases(options.cases or ())
     if are_numbers:
         return forms.from_numbers(array.ravel(), None, options)
     forms.check_matrix_kind(options.kind)
@@ -425,7 +425,7 @@ def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
         expected = "a number under the key 'prediction'"
         raise FormatError("the rows do not hold a number each", expected=expected, got=got)
     cases = tuple(_case_of_line(row, number) for number, row in enumerate(rows, start=1))
-    forms.check_one_row_each(cases)
+    refuse_repeated_cases(cases)
     places = [f"row {number}, case {case!r}" for number, case in enumerate(cases, start=1)]
     lists = [_content(row, kind, place) for row, place in zip(rows, places, strict=True)]
     if kind == "scores":

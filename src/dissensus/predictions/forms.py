@@ -297,10 +297,7 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
     kind = _kind_of_rows(table, roles, options)
     needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, kind) == kind}
-    table = tables.tidied(tables.with_roles(table, needed))
-    if not len(table):
-        raise DissensusError("the table has no rows", expected="at least one row below the header")
-    tables.refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
+    table, _ = tables.without_declarations(tables.tidied(tables.with_roles(table, needed)))
     case, case_names = tables.case_codes(table["case"])
     codes, known = tables.label_codes(table, options.names)
     values = _values(table, kind)
@@ -419,17 +416,8 @@ def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | No
         return tuple(given or ())
     names = table.select(pl.col(column).cast(pl.String).alias("case"))
     tables.refuse_rows(names, (names["case"].is_null()) | (names["case"] == ""), "case", "a row has no case")
-    check_one_row_each(names["case"].to_list())
+    tables.refuse_repeated_cases(names["case"].to_list())
     return tuple(names["case"].to_list())
-
-
-def check_one_row_each(case_names: Sequence[str]) -> None:
-    """Refuse a file with one row per case that names a case twice."""
-    first: dict[str, int] = {}
-    for row, name in enumerate(case_names, start=1):
-        if first.setdefault(name, row) != row:
-            got = f"rows {first[name]} and {row}; {len(case_names) - len(set(case_names))} repeated in all"
-            raise DissensusError(f"case {name!r} stands in several rows", expected="one row per case", got=got)
 
 
 def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import narwhals as nw
 import numpy as np
@@ -99,6 +99,10 @@ EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cel
 DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
 
 
+Codes: TypeAlias = "tuple[IntArray, tuple[str, ...]]"
+"""The code of each row, and the names by code."""
+
+
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
     """Take a data frame of any library and return it as a polars one."""
     if isinstance(frame, pl.DataFrame):
@@ -187,6 +191,19 @@ def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> D
         got=f"columns {listing(names, most=12)}",
         advice=f"rename the column, or say which it is ({role}=..., --column {role}=NAME)",
     )
+
+
+def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "") -> None:
+    """Refuse that a case has several rows, or records, where each has one."""
+    if len(set(names)) < len(names):
+        first: dict[str, int] = {}
+        row, name = next(one for one in enumerate(names, start=1) if first.setdefault(one[1], one[0]) != one[0])
+        raise DissensusError(
+            f"case {name!r} stands in several {what}s",
+            expected=f"one {what} per case",
+            got=f"{what}s {first[name]} and {row}; {len(names) - len(set(names))} repeated in all",
+            advice=advice,
+        )
 
 
 def with_roles(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
@@ -480,17 +497,22 @@ def gathered(
     is_named = "annotator" in table.columns or "annotation" in table.columns
     key = case if by_case and not is_named else _opinion_keys(table, case, annotator, len(annotator_names))
     of_row, first = _runs(key, case)
-    panel = Panel(
+    return _panel(table, (case, case_names), (annotator, annotator_names), of_row, first), of_row
+
+
+def _panel(table: pl.DataFrame, cases: Codes, annotators: Codes, of_row: IntArray, first: IntArray) -> Panel:
+    """Say who gave the opinion of each row, and which row is its first."""
+    case, case_names = cases
+    return Panel(
         case_names=case_names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
-        annotators=annotator[first],
-        annotator_names=annotator_names,
+        annotators=annotators[0][first],
+        annotator_names=annotators[1],
         weights=repeated_number(table, "weight", of_row),
         groups=case_groups(table, case),
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
     )
-    return panel, of_row
 
 
 def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
@@ -793,23 +815,11 @@ def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> 
 
 def ratings_from_roles(table: pl.DataFrame) -> tuple[Study, tuple[Note, ...]]:
     """Build from a table whose columns are named by their roles, with notes on its rows."""
-    table, notes = without_zero_votes(tidied(table))
-    if not len(table):
-        raise DissensusError("the table has no rows", expected="at least one row below the header")
-    refuse_rows(table, table["case"].is_null(), "case", "a row has no case")
-    case, names = case_codes(table["case"])
-    annotator, annotator_names = name_codes(table, "annotator")
-    order = np.argsort(case, kind="stable")
-    order = order[table["score"].is_not_null().to_numpy()[order]]
-    weights = table["weight"].fill_null(1.0).to_numpy()[order] if "weight" in table.columns else np.empty(0)
-    votes = table["votes"].fill_null(1.0).to_numpy()[order] if "votes" in table.columns else np.empty(0)
-    panel = Panel(
-        case_names=names,
-        opinion_offsets=offsets_from_lengths(np.bincount(case[order], minlength=len(names))),
-        annotators=annotator[order],
-        annotator_names=annotator_names,
-        weights=weights,
-        groups=case_groups(table, case),
-        votes=votes.astype(np.int64),
-    )
-    return Study((), panel, scores=table["score"].fill_null(0.0).to_numpy()[order], question="numbers"), notes
+    table, notes = without_zero_votes(without_declarations(tidied(table))[0])
+    cases = case_codes(table["case"])
+    scored = np.argsort(cases[0], kind="stable")
+    scored = scored[table["score"].is_not_null().to_numpy()[scored]]
+    of_row = np.full(len(table), -1, dtype=np.int64)
+    of_row[scored] = np.arange(len(scored))
+    panel = _panel(table, cases, name_codes(table, "annotator"), of_row, scored)
+    return Study((), panel, scores=table["score"].fill_null(0.0).to_numpy()[scored], question="numbers"), notes

@@ -77,14 +77,14 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Response]:
     The REST interface and version 1 have one response per user, with all its values; version 2 has a list of answers
     per question.
     """
-    for where, record in read.checked_records(source, "record", inside=WRAPPERS):
-        case = read.as_name(record.get(read.first_key(record, CASES)), "the id of a record", where)
+    for record_place, record in read.checked_records(source, "record", inside=WRAPPERS):
+        case = read.as_name(record.get(read.first_key(record, CASES)), "the id of a record", record_place)
         said.add_case(case)
         given = record.get("responses")
         if isinstance(given, dict):
             yield from _by_question(given, case, said)
             continue
-        for number, item in enumerate(read.optional_list(given, "the list of responses", where), start=1):
+        for number, item in enumerate(read.optional_list(given, "the list of responses", record_place), start=1):
             where = f"case {case!r}, response {number}"
             response = read.as_object(item, "a response", where)
             if _is_submitted(response, case, said):

@@ -15,7 +15,7 @@ import polars as pl
 
 from dissensus.core.aliases import Lists
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
@@ -23,6 +23,7 @@ from dissensus.study.reading import records as read
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
 from dissensus.study.reading.columns import LABELS, RESPONSES, holds_lists, is_list
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.tables import refuse_repeated_cases
 
 CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
@@ -131,14 +132,8 @@ def _case_names(
         said.assume("the records have no id and are numbered from 0")
         return [str(number) for number in range(len(places))]
     names = [read.as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
-    first: dict[str, str] = {}
-    for name, (where, _) in zip(names, places, strict=True):
-        if first.setdefault(name, where) != where and not may_repeat:
-            raise DissensusError(
-                f"case {name!r} stands in several records",
-                expected="one record per case, with a list of labels",
-                got=f"{first[name]} and {where}",
-            )
+    if not may_repeat:
+        refuse_repeated_cases(names, "record", advice="write one record per case, with a list of labels")
     return names
 
 

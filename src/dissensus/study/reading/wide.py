@@ -12,7 +12,16 @@ from dissensus.core.receipt import Column, columns_of
 from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role, holds_lists
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_strangers
-from dissensus.study.tables import ALIASES, ROW, SCORE_NAMES, find_columns, numbered, refuse_rows, with_roles
+from dissensus.study.tables import (
+    ALIASES,
+    ROW,
+    SCORE_NAMES,
+    find_columns,
+    numbered,
+    refuse_repeated_cases,
+    refuse_rows,
+    with_roles,
+)
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
 
@@ -121,14 +130,6 @@ def layout(table: pl.DataFrame, options: Options) -> Layout:
     cases = numbered(with_roles(table, roles).cast(pl.String))
     nameless = cases["case"].is_null() | (cases["case"] == "")
     refuse_rows(cases, nameless, "case", "a row has no case", expected="the name of a case in every row")
-    twice = cases.filter(cases["case"].is_duplicated())
-    if len(twice):
-        name = twice["case"][0]
-        rows = twice.filter(twice["case"] == name)[ROW].to_list()
-        raise DissensusError(
-            f"case {name!r} stands in several rows",
-            expected="one row per case",
-            got=f"data rows {', '.join(map(str, rows[:4]))}",
-            advice="merge the rows, or use the long form with one row per opinion",
-        )
+    advice = "merge the rows, or use the long form with one row per opinion"
+    refuse_repeated_cases(cases["case"].to_list(), advice=advice)
     return Layout(table.select(pl.col(others).cast(pl.String)), case, others, cases, tuple(named.values()), assumed)

@@ -8,7 +8,7 @@ import pytest
 import dissensus as ds
 from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
-from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
+from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics.data_set import Said
 from dissensus.simulate.checklist_study import SimulatedAnswers, SimulatedChecklists
 
@@ -97,7 +97,7 @@ def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: Simulate
     options = {"metrics": METRICS, "draws": 60, "aggregations": ["dirichlet:1"], "annotators": "fixed"}
     whole = ds.evaluate(said, models, **options)  # type: ignore[arg-type]
     asked = Questions.of(said, models)
-    assert whole.n_cases == n_rows(said) == said.n_cases * said.n_findings
+    assert whole.n_cases == said.n_cases * said.n_findings
     finding = said.findings[2]
     rows = asked.parts[finding]
     alone = ds.evaluate(*asked.of_part(rows), **options)  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
@@ -68,7 +67,8 @@ def assembled(
         sums = places_again(sums, study.select(names), own_labels, plan.seed)
     everything = with_data_set(plan, sums, models, study, threads=threads)
     own = everything if held is None else _held(everything, held)
-    names = _in_order_of(study, own)
+    kept = set(own["rows", "names"].tolist())
+    names = [name for name in study.case_names if name in kept]
     images = labels.get(IMAGES, {})
     most = max(len(plan.conditions), LISTED) if data_set_metrics(plan.metrics) else LISTED
     result = Evaluation(
@@ -98,24 +98,19 @@ def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], 
 def with_data_set(
     plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, *, threads: int | None = None
 ) -> Sums:
-    """Add the metrics of a whole data set, once the labels of all cases are known."""
+    """Add what metrics of a whole data set say; the same sums where there are none."""
     if not data_set_metrics(plan.metrics) or not models:
         return sums
-    found = all_cases(plan, sums, models, study, threads).entries()
+    found = AllCases(plan, sums, len(models), study.question == "binary", threads or available_threads()).entries()
     return Sums(ChainMap(found, cast("Any", sums.arrays)))  # those of all pieces are read when they are asked for
-
-
-def all_cases(plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, threads: int | None) -> AllCases:
-    """Return what computes metrics of a whole data set."""
-    is_binary = study.question == "binary"
-    return AllCases(plan, sums, len(models), is_binary, threads or available_threads())
 
 
 def _with_lines(result: Evaluation, plan: Plan, sums: Sums, threads: int | None) -> Evaluation:
     """Draw the curves of the runs that sentences are about, and say what makes metrics meaningless."""
     if not data_set_metrics(plan.metrics) or not result.models:
         return result
-    cases = all_cases(plan, sums, result.predictions, result.study, threads)
+    is_binary = result.study.question == "binary"
+    cases = AllCases(plan, sums, len(result.models), is_binary, threads or available_threads())
     named = (result.models, result.conditions)
     lines = [
         one
@@ -126,26 +121,20 @@ def _with_lines(result: Evaluation, plan: Plan, sums: Sums, threads: int | None)
     return replace(result, lines=tuple(lines), remarks=remarks)
 
 
-def _in_order_of(study: Study, sums: Sums) -> list[str]:
-    kept = set(sums["rows", "names"].tolist())
-    return [name for name in study.case_names if name in kept]
-
-
 def _ordered(sums: Sums, names: Sequence[str]) -> Sums:
     """Put what is known of single cases into the order of these names."""
     place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
     cases = np.array([place[name] for name in names], dtype=np.int64)
-    found = {name: _taken(name, array, cases) for name, array in sums.arrays.items() if name[0] != "profile"}
+    found: dict[Name, Array] = {}
+    for name, array in sums.arrays.items():
+        if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
+            found[name] = array
+        elif name[0] != "profile":
+            found[name] = array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
     for key in dict.fromkeys(str(name[1]) for name in sums.names("profile")):
         parts = {str(name[2]): sums[name] for name in sums.names("profile", key)}
         found |= profile_entries(key, Profiles(**parts).take(cases))
     return Sums(found)
-
-
-def _taken(name: Name, array: Array, cases: IntArray) -> Array:
-    if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
-        return array
-    return array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
 
 
 def _kept(sums: Sums) -> Sums:
@@ -218,7 +207,10 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
     models = {name: joined_predictions([said, other.predictions[name]]) for name, said in one.predictions.items()}
     both = places_again(both.only(lambda name: not is_of_places(name)), study, strata, one.seed)
-    plan = plan_again(one)
+    specs, no_tops = tuple(run.spec for run in one.runs), np.empty(0, dtype=np.int64)
+    settled = (specs, one.points, one.metrics, no_tops, 1, one.categories, 0, one.seed)
+    truth, alone = one.study if one.sums.names("draws", TRUTH) else None, bool(one.sums.names("draws", ANNOTATORS))
+    plan = Plan(*settled, agreement=alone, truth=truth, conditions=one.conditions)
     if data_set_metrics(one.metrics) and one.models:
         of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}
         both = Sums({**both.arrays, **table_entries(study, models, of_cases, names.tolist())})
@@ -238,24 +230,6 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
     )
     return _with_lines(result, plan, both, None)
-
-
-def plan_again(result: Evaluation) -> Plan:
-    """Return the plan of an evaluation, as far as metrics of a whole data set need it."""
-    has = {key: bool(result.sums.names("draws", key)) for key in (ANNOTATORS, TRUTH)}
-    return Plan(
-        tuple(run.spec for run in result.runs),
-        result.points,
-        result.metrics,
-        np.empty(0, dtype=np.int64),
-        1,
-        result.categories,
-        0,
-        result.seed,
-        agreement=has[ANNOTATORS],
-        truth=result.study if has[TRUTH] else None,
-        conditions=result.conditions,
-    )
 
 
 def _check_mergeable(one: Evaluation, other: Evaluation) -> None:

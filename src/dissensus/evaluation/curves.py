@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -147,27 +147,17 @@ def precision_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, Floa
     """
     found, masses = np.full((2, len(yes), len(RECALLS)), np.nan)
     for row in np.flatnonzero(yes.sum(axis=1) > 0):
-        heights, positive = _summed(yes[row]), yes[row].sum()
-        alarms = np.append(0.0, np.cumsum(no[row]))
+        sums, alarms = (np.append(0.0, np.cumsum(masses_of)) for masses_of in (yes[row], no[row]))
+        heights, positive = sums / sums[-1], yes[row].sum()
         at = np.maximum(np.searchsorted(heights, RECALLS - NEAR, side="left") - 1, 0)
-        false = alarms[at] + _way(heights, at, RECALLS) * (alarms[np.minimum(at + 1, len(alarms) - 1)] - alarms[at])
+        after = np.minimum(at + 1, len(heights) - 1)
+        gaps = heights[after] - heights[at]
+        # how far on the way to the next step the recall is met
+        way = np.clip(np.divide(RECALLS - heights[at], gaps, out=np.zeros_like(RECALLS), where=gaps > 0), 0.0, 1.0)
+        false = alarms[at] + way * (alarms[after] - alarms[at])
         masses[row] = RECALLS * positive + false
         found[row] = RECALLS * positive / masses[row]
     return found, masses
-
-
-def _summed(masses: FloatArray) -> FloatArray:
-    """Return the shares of all mass up to each step, from 0 to 1."""
-    sums = np.append(0.0, np.cumsum(masses))
-    return np.asarray(sums / sums[-1])
-
-
-def _way(widths: FloatArray, at: IntArray, x: FloatArray) -> FloatArray:
-    """Return how much of the way from one step to the next the places are."""
-    after = np.minimum(at + 1, len(widths) - 1)
-    gaps = widths[after] - widths[at]
-    ways = np.divide(x - widths[at], gaps, out=np.zeros_like(x), where=gaps > 0)
-    return np.asarray(np.clip(ways, 0.0, 1.0))
 
 
 def shares(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -241,8 +231,7 @@ def scores_of(said: Said, question: Question) -> FloatArray:
     return np.asarray(said.scores[question.rows, question.condition])
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(NamedTuple):
     """Say which steps the cases of a question fall into, by what a model says."""
 
     stated: Callable[[Said, Question], FloatArray]
@@ -271,8 +260,7 @@ SHARES: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatA
 # What is drawn ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(NamedTuple):
     """A kind of curve, the truth that it is drawn against, and the threshold of decisions."""
 
     kind: CurveKind

@@ -24,7 +24,7 @@ from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
 from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums, place_sums
-from dissensus.evaluation.tally import PIECE, bin_of, step_of
+from dissensus.evaluation.tally import PIECE, cases_of_places, step_of
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
 from dissensus.study.question import PAIR
@@ -84,7 +84,7 @@ class DataSet:
     def valued(self, metrics: Sequence[DataSetMetric], *, step: int = 1, threads: int = 1) -> Valued:
         """Compute metrics of all models on every ``step``-th draw."""
         values = self._values(metrics, step, threads)
-        slopes = [[self._slopes(metric, said) for metric in metrics] for said in self.said]
+        slopes = [[metric.slopes(said, self._means(metric)) for metric in metrics] for said in self.said]
         counted = [[metric.counted(said, self._means(metric)) for metric in metrics] for said in self.said]
         return Valued(
             values,
@@ -120,9 +120,6 @@ class DataSet:
     def _means(self, metric: DataSetMetric) -> FloatArray:
         """Return the mean masses of labels, shape (K, n_cases)."""
         return np.ascontiguousarray(self.labels[metric.truth].means.T)
-
-    def _slopes(self, metric: DataSetMetric, said: Said) -> FloatArray:
-        return metric.slopes(said, self._means(metric))
 
     def remarks(self, metrics: Sequence[DataSetMetric], names: Sequence[str]) -> tuple[str, ...]:
         """Say what makes a metric of a model meaningless; what is true of several is said once."""
@@ -324,11 +321,10 @@ class AllCases:
     @cached_property
     def weights(self) -> CaseWeights:
         """How much each case counts, in the order of keys."""
-        kept = self.sums["rows", "table", "weights"]
-        groups = (
-            tuple(self.sums["rows", "table", "groups"].tolist()) if ("rows", "table", "groups") in self.sums else ()
-        )
-        return CaseWeights.named(self.plan.seed, kept, self.names, groups).take(self.order)
+        weights, groups = (self.sums.arrays.get(("rows", "table", what)) for what in ("weights", "groups"))
+        assert weights is not None  # as every table has them
+        named = () if groups is None else tuple(groups.tolist())
+        return CaseWeights.named(self.plan.seed, weights, self.names, named).take(self.order)
 
     @cached_property
     def strata(self) -> dict[str, npt.NDArray[Any]]:
@@ -359,13 +355,16 @@ class AllCases:
     def entries(self) -> dict[Name, Array]:
         """Compute the metrics against all references, and sum over all cases what intervals are found from."""
         found: dict[Name, Array] = {}
+        back = np.argsort(self.order, kind="stable")  # into the order of the cases
         for reference in self.plan.references:
             data = self.data(reference.key)
             own = data.valued(self.metrics, threads=self.threads)
             found |= self._by_draw(reference.key, ALL, own)
             if reference.detail == "point":
                 continue
-            found |= self._cases(reference.key, own)
+            means, shares = own.influences()
+            for what, part in (("means", means), ("deviations", own.deviations()), ("shares", shares)):
+                found["cases", what, reference.key, DATA_SET] = part[..., back]
             found |= self._intervals(reference.key, ALL, own, np.arange(len(self.order)))
             if reference.detail == "run":
                 found |= self._details(reference.key, data, own)
@@ -375,21 +374,16 @@ class AllCases:
         """Compute the metrics of a run on groups of cases and by category, and as refits of a prior have them."""
         found: dict[Name, Array] = {}
         step = step_of(max(one.n_draws for one in data.labels.values()))
-        columns: dict[Place, npt.NDArray[Any]] = {("stratum", name): labels for name, labels in self.strata.items()}
-        if ("profile", key, "certainties") in self.sums and len(self.sums["profile", key, "certainties"]):
-            columns["bin",] = bin_of(self.sums["profile", key, "certainties"][0][self.order])
-        for column, labels in columns.items():
-            for label in np.unique(labels).tolist():
-                rows = np.flatnonzero(labels == label)
-                own = data.take(rows).valued(self.metrics, step=step, threads=self.threads)
-                found |= self._by_draw(key, (*column, label), own)
-                found |= self._intervals(key, (*column, label), own, rows)
+        known = self.sums.arrays.get(("profile", key, "certainties"))
+        certainties = None if known is None else known[:, self.order]
+        for place, rows in cases_of_places(self.strata, certainties).items():
+            own = data.take(rows).valued(self.metrics, step=step, threads=self.threads)
+            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, rows)
         for code, name in enumerate(self.plan.category_names):
             assert self.plan.categories is not None  # as they have names
             inside = data.within(np.flatnonzero(self.plan.categories.codes == code))
-            own = inside.valued(self.metrics, step=step, threads=self.threads)
-            found |= self._by_draw(key, ("category", name), own)
-            found |= self._intervals(key, ("category", name), own, np.arange(len(self.order)))
+            own, place = inside.valued(self.metrics, step=step, threads=self.threads), ("category", name)
+            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, np.arange(len(self.order)))
         moved = [data.labels[metric.truth].moved for metric in self.metrics]
         if moved[0].shape[1]:
             bootstrap = self.weights.bootstrap(np.arange(len(self.order)), moved[0].shape[1])
@@ -404,39 +398,18 @@ class AllCases:
         weights = np.where(is_known, total, 0.0)
         return {("draws", key, *place, DATA_SET): np.stack([np.where(is_known, values, 0.0) * weights, weights])}
 
-    def _cases(self, key: str, own: Valued) -> dict[Name, Array]:
-        """Put pseudo-values, their spread over draws and shares back into the order of the cases."""
-        back = np.argsort(self.order, kind="stable")
-        means, shares = own.influences()
-        return {
-            ("cases", "means", key, DATA_SET): means[..., back],
-            ("cases", "deviations", key, DATA_SET): own.deviations()[..., back],
-            ("cases", "shares", key, DATA_SET): shares[..., back],
-        }
-
     def _intervals(self, key: str, place: Place, own: Valued, rows: IntArray) -> dict[Name, Array]:
         """Sum over cases, a piece at a time, what intervals are found from."""
         means, shares = own.influences()
         n_resamples = RESAMPLES if place == ALL else GROUP_RESAMPLES
         parts = []
         for start in range(0, max(len(rows), 1), PIECE):
-            some = rows[start : start + PIECE]
-            weights = self.weights.take(some)
-            bootstrap = self.weights.bootstrap(some, n_resamples)
+            now = slice(start, start + PIECE)
+            weights, bootstrap = self.weights.take(rows[now]), self.weights.bootstrap(rows[now], n_resamples)
             if place[0] == "category":
                 weights = replace(weights, is_grouped=False)
-            now = slice(start, start + PIECE)
-            parts.append(
-                place_sums(
-                    means[..., now],
-                    shares[..., now],
-                    weights,
-                    bootstrap,
-                    where=(key, *place),
-                    block=DATA_SET,
-                    pairs=place == ALL,
-                )
-            )
+            words: dict[str, Any] = {"where": (key, *place), "block": DATA_SET, "pairs": place == ALL}
+            parts.append(place_sums(means[..., now], shares[..., now], weights, bootstrap, **words))
         return {**Sums.joined(map(Sums, parts)).arrays, ("reach", key, *place, DATA_SET): own.reaches}
 
     def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:

@@ -134,28 +134,28 @@ def labels_of(
     weights : n_cases arrays of shape (n_refits, n_weighed)
         How much every ``step``-th draw of each case counts under refits of an informed prior, if there is one.
     """
-    batch = drawn.batch
-    if batch.numbers is not None:
-        return _with_moved(_numbers(batch, truth), weights, step)
+    batch, n_draws = drawn.batch, drawn.batch.n_draws
+    if batch.numbers is not None:  # with truth="soft" that of one annotator, who varies
+        centres, spreads = batch.numbers[..., 0], batch.numbers[..., 1]
+        squares = np.square(centres) + (np.square(spreads) if truth == "soft" else 0.0)
+        data = np.stack([centres, squares], axis=2)
+        means = np.column_stack([np.ones(len(data)), data.mean(axis=1)])
+        return _with_moved(plain_labels("numbers", n_draws, data, means), weights, step)
     if truth == "soft":
         check_soft(batch.n_conditions)
-        return _with_moved(_kept_masses(soft_masses(batch)), weights, step)
-    return _with_moved(_top_labels(drawn, seed), weights, step)
-
-
-def _top_labels(drawn: Drawn, seed: int) -> Labels:
-    batch = drawn.batch
+        masses = soft_masses(batch)
+        kept = masses if n_draws == 1 else masses.astype(np.float32)
+        return _with_moved(plain_labels("masses", n_draws, kept, masses.mean(axis=1)), weights, step)
     of_orders = order_masses(drawn)
     means = np.stack([drawn.means(row) for row in of_orders], axis=1)
-    if batch.n_draws == 1:
-        return plain_labels("masses", 1, of_orders.T[drawn.orders.of_draw], means)
-    keys = case_keys(batch.case_names) ^ np.uint64(seed)
-    codes = settled(of_orders, drawn.orders.of_draw, keys)
-    if batch.n_conditions == 2:
-        bits = np.packbits(codes.astype(np.uint8), axis=1, bitorder="little")
-        return plain_labels("bits", batch.n_draws, bits, means)
+    if n_draws == 1:
+        return _with_moved(plain_labels("masses", 1, of_orders.T[drawn.orders.of_draw], means), weights, step)
+    codes = settled(of_orders, drawn.orders.of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
     small = codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
-    return plain_labels("codes", batch.n_draws, small, means)
+    if batch.n_conditions == 2:
+        bits = np.packbits(small, axis=1, bitorder="little")
+        return _with_moved(plain_labels("bits", n_draws, bits, means), weights, step)
+    return _with_moved(plain_labels("codes", n_draws, small, means), weights, step)
 
 
 def plain_labels(form: Form, n_draws: int, data: npt.NDArray[Any], means: FloatArray) -> Labels:
@@ -230,22 +230,6 @@ def soft_masses(batch: Batch) -> FloatArray:
         found[case] = draws[:, -1:] * (others / max(others.sum(), 1e-300))
         found[case][:, own] = draws[:, :-1]
     return found
-
-
-def _kept_masses(masses: FloatArray) -> Labels:
-    n_draws = masses.shape[1]
-    kept = masses if n_draws == 1 else masses.astype(np.float32)
-    return plain_labels("masses", n_draws, kept, masses.mean(axis=1))
-
-
-def _numbers(batch: Batch, truth: Truth) -> Labels:
-    """Keep the number of every draw, and its square; with truth="soft" that of one annotator, who varies."""
-    assert batch.numbers is not None
-    centres, spreads = batch.numbers[..., 0], batch.numbers[..., 1]
-    squares = np.square(centres) + (np.square(spreads) if truth == "soft" else 0.0)
-    data = np.stack([centres, squares], axis=2)
-    means = np.column_stack([np.ones(len(data)), data.mean(axis=1)])
-    return plain_labels("numbers", batch.n_draws, data, means)
 
 
 def _with_moved(labels: Labels, weights: Sequence[FloatArray] | None, step: int) -> Labels:

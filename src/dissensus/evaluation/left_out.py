@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
@@ -116,7 +115,11 @@ class LeftOut:
             rows += [order[name] for name in own]
             said = study if len(self.pieces) == 1 else study.select([n for n in study.case_names if n in wanted])
             tallier = Tallier(replace(piece.plan, draws=LEFT_OUT_DRAWS), said, self.models, {})
-            prior = refitted_prior(said, self.models, piece.plan.aggregations) if again else None
+            prior = known_prior(piece.plan.aggregations) if again else None
+            if prior is not None:
+                names_said = list(said.case_names)
+                asked = {name: model.select(names_said) for name, model in self.models.items()}
+                prior = prior_for(piece.plan.aggregations, said, asked, prior)
             for key in keys:
                 spec = informed_by(piece.plan.aggregations[int(key.split()[1])], prior)
                 how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
@@ -189,14 +192,3 @@ class LeftOut:
             names = [design.study.case_names[case] for case in cases]
             found.append(self._arranged(means, whole, labels, names))
         return design.spread(np.concatenate(found, axis=-1))
-
-
-def refitted_prior(
-    study: Study, models: Mapping[str, Predictions], specs: Sequence[Aggregation]
-) -> InformedPrior | None:
-    """Fit a prior again to a study that lacks some opinions or cases, if an aggregation has one."""
-    known = known_prior(specs)
-    if known is None:
-        return None
-    names = list(study.case_names)
-    return prior_for(specs, study, {name: model.select(names) for name, model in models.items()}, known)

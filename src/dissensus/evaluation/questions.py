@@ -54,10 +54,12 @@ class Questions:
             for name, model in models.items()
         }
         parts = {finding: own.case_names for finding, own in alone.items()}
+        rows = [(f"{case}{PAIR}{finding}", case, finding) for finding in parts for case in study.case_names]
+        columns = {column: {row: of[case] for row, case, _ in rows} for column, of in given.items()}
         return Questions(
             study.items(),
             {name: one.with_receipt(models[name].receipt) for name, one in said.items()},
-            {**_labels_of_rows(parts, study.case_names, given)},
+            {FINDING: {row: finding for row, _, finding in rows}, **columns},
             parts,
         )
 
@@ -94,16 +96,6 @@ IMAGES = "image"
 """Name of the column of cases that holds pictures."""
 
 
-def n_rows(study: Study) -> int:
-    """Count what is evaluated: cases, or findings of cases.
-
-    >>> from dissensus import Study
-    >>> n_rows(Study.from_counts([[3, 1]], ["a", "b"]))
-    1
-    """
-    return study.n_cases * (study.n_findings if study.kind == "checklists" else 1)
-
-
 def cases_of_rows(rows: Iterable[str], findings: Collection[str]) -> tuple[str, ...]:
     """Name the cases that rows are about, each once; without findings rows are cases.
 
@@ -111,20 +103,10 @@ def cases_of_rows(rows: Iterable[str], findings: Collection[str]) -> tuple[str, 
     ('x', 'y')
     """
     known = {f"{PAIR}{finding}" for finding in findings}
-    return tuple(dict.fromkeys(_case_of(row, known) for row in rows)) if known else tuple(rows)
-
-
-def _case_of(row: str, endings: Collection[str]) -> str:
-    return next(row.removesuffix(ending) for ending in endings if row.endswith(ending))
-
-
-def _labels_of_rows(
-    parts: Mapping[str, tuple[str, ...]], cases: tuple[str, ...], labels: Mapping[str, Mapping[str, str]]
-) -> dict[str, dict[str, str]]:
-    """Give every row the labels of its case, and that of its finding."""
-    rows = [(f"{case}{PAIR}{finding}", case, finding) for finding in parts for case in cases]
-    own: dict[str, dict[str, str]] = {FINDING: {row: finding for row, _, finding in rows}}
-    return {**own, **{column: {row: of[case] for row, case, _ in rows} for column, of in labels.items()}}
+    if not known:
+        return tuple(rows)
+    cases = (next(row.removesuffix(ending) for ending in known if row.endswith(ending)) for row in rows)
+    return tuple(dict.fromkeys(cases))
 
 
 def joined_predictions(parts: list[Predictions]) -> Predictions:

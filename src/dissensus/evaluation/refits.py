@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -56,13 +56,6 @@ class FitSpread:
         """Compare the variances of resampled means with and without refits."""
         gained = moved.var(axis=0, ddof=1) - still.var(axis=0, ddof=1)
         return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
-
-
-class Reweighting(Protocol):
-    """Weigh the draws of cases as other fits of an informed prior would have them."""
-
-    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
-        """Weigh every ``step``-th draw of every case under every refit, each (n_refits, n_weighed); rows sum to one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +110,10 @@ class RatingRefits:
         assert batch.numbers is not None  # as ratings have numbers
         logs = self.prior.log_ratios(batch.case_names, batch.numbers[:, ::step], self.coefficients)
         return [normalised_weights(of_case) for of_case in logs]
+
+
+Reweighting: TypeAlias = Refits | RatingRefits
+"""Weigh the draws of cases as other fits of an informed prior would have them."""
 
 
 def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> FloatArray:

@@ -60,6 +60,15 @@ EARLIER = ("arrays.npz", "data_set.bundle")
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
+COUNTED = ("aggregation", "n_draws", "n_chains")
+"""Fields of a run that are written as they are."""
+
+PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
+"""Fields of an evaluation that are written as they are."""
+
+LISTED = ("excluded", "remarks", "images")
+"""Fields that are tuples of words."""
+
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 
 
@@ -260,22 +269,15 @@ def _described(evaluation: Evaluation) -> Described:
     study, categories = evaluation.study, evaluation.categories
     spreads = {key: {"scale": one.scale, "n_annotators": one.n_annotators} for key, one in evaluation.moved.items()}
     return {
-        "versions": dict(evaluation.versions),
-        "seed": evaluation.seed,
-        "level": evaluation.level,
+        **{name: getattr(evaluation, name) for name in (*PLAIN, *LISTED)},
         "sample": evaluation.is_sample,
         "runs": [run.record() for run in evaluation.runs],
         "points": [point.record() for point in evaluation.points],
         "metrics": [metric.record() for metric in evaluation.metrics],
-        "excluded": list(evaluation.excluded),
-        "n_excluded": evaluation.n_excluded,
-        "n_annotators": evaluation.n_annotators,
         "annotators": spreads,
         "prior": None if evaluation.prior is None else asdict(evaluation.prior),
         "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
-        "remarks": list(evaluation.remarks),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
-        "inputs": dict(evaluation.inputs),
         "study": {
             "kind": study.kind,
             "settings": study.settings(),
@@ -300,7 +302,6 @@ def _described(evaluation: Evaluation) -> Described:
             for name, said in evaluation.predictions.items()
         ],
         "strata": {column: list(labels) for column, labels in evaluation.strata.items()},
-        "images": list(evaluation.images),
     }
 
 
@@ -339,13 +340,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
     return Evaluation(
         runs=tuple(
-            Run(
-                restored_aggregation(run["spec"]),
-                run["aggregation"],
-                run["n_draws"],
-                run["n_chains"],
-                run.get("fitted", {}),
-            )
+            Run(restored_aggregation(run["spec"]), *(run[name] for name in COUNTED), run.get("fitted", {}))
             for run in described["runs"]
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),
@@ -358,26 +353,19 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         if grouping is None
         else Categories(conditions, tuple(grouping["names"]), arrays["categories",], tuple(grouping["levels"])),
         strata={column: tuple(labels) for column, labels in described["strata"].items()},
-        images=tuple(described["images"]),
-        inputs=described["inputs"],
-        excluded=tuple(described["excluded"]),
-        n_excluded=described["n_excluded"],
-        n_annotators=described["n_annotators"],
+        **{name: described[name] for name in PLAIN},
+        **{name: tuple(described[name]) for name in LISTED},
         moved={
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
         prior=None if prior is None else PriorRecord(reason=prior["reason"], **lists),
         calibration=None if trust is None else restored_calibration(trust),
-        remarks=tuple(described["remarks"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))
             for i, one in enumerate(described["curves"])
         ),
         disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,
-        level=described["level"],
-        seed=described["seed"],
-        versions=described["versions"],
     )
 
 
@@ -400,12 +388,11 @@ def _restored_study(described: Described, arrays: Arrays) -> Study:
     study = described["study"]
     own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
     parts = {"conditions": study["conditions"], "settings": study["settings"], "arrays": own}
-    return restored_study(study["kind"], panel, **parts).with_receipt(_restored_receipt(study))
+    return restored_study(study["kind"], panel, **parts).with_receipt(_receipt(study))
 
 
-def _restored_receipt(described: Described) -> Receipt | None:
-    given = described.get("receipt")
-    return None if given is None else Receipt.from_dict(given)
+def _receipt(described: Described) -> Receipt | None:
+    return None if described.get("receipt") is None else Receipt.from_dict(described["receipt"])
 
 
 def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:
@@ -415,4 +402,4 @@ def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predic
     if model["kind"] == "numbers":
         conditions = (NUMBER, DEVIATION) if len(codes) > len(names) else (NUMBER,)
     parts = (model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
-    return Predictions(*parts).with_receipt(_restored_receipt(model))
+    return Predictions(*parts).with_receipt(_receipt(model))

@@ -195,7 +195,7 @@ def evaluate_files(
     threads
         Threads that draw in every process.
     shard_size
-        About how many cases are evaluated at a time. It changes memory and speed, and at most the last digits of numbers.
+        About how many cases are evaluated at a time. It changes memory, speed, and the last digits of numbers.
     resume
         Go on with a run that was interrupted, or add the files that came since.
     learn_again

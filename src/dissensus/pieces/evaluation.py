@@ -607,8 +607,8 @@ class FileEvaluation:
         def total(request: Request) -> Exact:
             settings = pickle.dumps((self.known_reading, request, self.seed, finding))
             found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-            sums = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
-            return reduce(Exact.__add__, (one for one in sums if one is not None))
+            sums: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
+            return reduce(Exact.__add__, filter(None, sums))
 
         said: Any = study
         recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)

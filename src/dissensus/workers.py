@@ -94,7 +94,7 @@ def n_workers(executor: object) -> int:
             "the client of Dask is asynchronous", expected="Client(...)", got="Client(..., asynchronous=True)"
         )
     with explained(executor, sending=True):
-        return max(1, sum(executor.nthreads().values()))
+        return max(1, int(sum(executor.nthreads().values())))
 
 
 def worked(
@@ -233,22 +233,19 @@ def connected(address: str) -> Iterator[Client]:
     ...     check_versions(client)
     """
     distributed = _distributed()
-    with _quiet():
-        try:
-            client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise DissensusError(
-                "no scheduler answers there",
-                expected="the address of a scheduler of Dask, such as tcp://10.0.0.5:8786",
-                got=str(address),
-                advice="see whether it runs, and whether this machine may reach it",
-            ) from error
-        try:
-            yield client
-        finally:
-            if client.status != "running":  # then a thread complains once more, at a time of its own
-                logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-            client.close(timeout=ANSWER)
+    try:
+        client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DissensusError(
+            "no scheduler answers there",
+            expected="the address of a scheduler of Dask, such as tcp://10.0.0.5:8786",
+            got=str(address),
+            advice="see whether it runs, and whether this machine may reach it",
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=ANSWER)
 
 
 @contextmanager
@@ -269,7 +266,7 @@ def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
     place = tempfile.mkdtemp(prefix="dissensus-")
     UNDERWAY[place] = partial(shutil.rmtree, place, ignore_errors=True)
     try:
-        with _quiet(), dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
+        with dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
             try:
                 if os.name == "posix":  # elsewhere there is none
                     _start_tracker()
@@ -292,6 +289,7 @@ def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
 
 
 def _distributed() -> ModuleType:
+    """Import Dask, and keep it from writing what errors say anyway, between the lines of a progress bar."""
     try:
         import distributed
     except ImportError as error:
@@ -300,19 +298,9 @@ def _distributed() -> ModuleType:
             expected="dask and distributed",
             advice="pip install 'dissensus[dask]'",
         ) from error
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask from writing what errors say anyway, between the lines of a progress bar."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _start_tracker() -> None:

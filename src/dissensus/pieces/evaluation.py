@@ -31,27 +31,15 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.exact import Exact
-from dissensus.core.files import open_source
+from dissensus.core.files import TABLE_ENDINGS, open_source
 from dissensus.core.notes import Note
 from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
+from dissensus.evaluation import evaluator
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
-from dissensus.evaluation.evaluator import (
-    check_level,
-    check_request,
-    chosen_aggregations,
-    design_of,
-    joined_records,
-    listed_metrics,
-    panel_reason,
-    plan_of,
-    prior_record,
-    refits_of,
-    with_panel_unless,
-)
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
@@ -60,7 +48,7 @@ from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load_evaluation, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
-from dissensus.pieces.inputs import Input, are_text, is_address
+from dissensus.pieces.inputs import Input, is_address
 from dissensus.pieces.partition import STRATA, STUDY, Partition, partitioned
 from dissensus.pieces.piece import Piece, Reading
 from dissensus.pieces.piece_evaluation import (
@@ -140,7 +128,7 @@ def check_asked(aggregations: Sequence[Aggregation], counts: Mapping[str, int], 
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_count(**counts)
     check_seed(seed)
-    check_level(level)
+    evaluator.check_level(level)
     for spec in aggregations:
         reason = spec.needs_whole
         if reason:
@@ -206,7 +194,7 @@ def evaluate_files(
     threads
         Threads that draw in every process.
     shard_size
-        About how many cases are evaluated at a time. It changes memory and speed, and no number.
+        About how many cases are evaluated at a time. It changes memory, speed, and the last digits of numbers.
     resume
         Go on with a run that was interrupted, or add the files that came since.
     learn_again
@@ -249,8 +237,8 @@ def evaluate_files(
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
     asked: dict[str, Any] = {
-        "aggregations": chosen_aggregations(aggregations, question=question),
-        "metrics": None if metrics is None else listed_metrics(metrics),
+        "aggregations": evaluator.chosen_aggregations(aggregations, question=question),
+        "metrics": None if metrics is None else evaluator.listed_metrics(metrics),
         "draws": draws,
         "seed": seed,
         "level": level,
@@ -394,11 +382,13 @@ class FileEvaluation:
         for files in manifest.generations:
             for name, own in generations.items():
                 places = tuple(files.get(name, ()))
-                if name == STRATA and are_text(places):  # written as Parquet, as they are few
+                is_file = len(places) == 1 and not is_address(places[0])
+                if name == STRATA and is_file and FilePath(places[0]).suffix.lower() in TABLE_ENDINGS:
                     source = open_source(places[0])
                     if not source.is_table:
                         problem = "strata must come in a table"
                         raise DissensusError(problem, expected="CSV, TSV or Parquet", where=places[0])
+                    # they are few
                     file = self.run.path / PIECES / f"strata-{source.sha256[:16]}.parquet"
                     if not file.exists():
                         write_table(source.table, file)
@@ -482,11 +472,12 @@ class FileEvaluation:
         """Why what a large panel would say cannot be estimated; empty if it can."""
         survey = self.survey
         kind = "rankings" if survey.findings else survey.kind
-        reasons = (
-            panel_reason(kind, len(self.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding])
-            for finding, one in survey.lessons.items()
-        )
-        return next(filter(None, reasons), "")
+        for finding, one in survey.lessons.items():
+            counts = {"n_annotated": one.n_cases, "n_opinions": survey.n_counted[finding]}
+            reason = evaluator.panel_reason(kind, len(self.models), **counts)
+            if reason:
+                return reason
+        return ""
 
     @property
     def learns(self) -> bool:
@@ -531,7 +522,7 @@ class FileEvaluation:
             trust = calibrate(rows.study, None, rows.models, seed=self.seed, threads=self.threads)
         chosen = self.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        chosen, reason = with_panel_unless(self.why_no_panel, rows.study, chosen, self.panel)
+        chosen, reason = evaluator.with_panel_unless(self.why_no_panel, rows.study, chosen, self.panel)
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
         specs = learned.taught(next(iter(learned.lessons)), chosen, conditions)
@@ -541,7 +532,7 @@ class FileEvaluation:
         categories = self.categories
         if categories is not None and not isinstance(categories, Categories):
             categories = Categories.from_source(open_source(categories), conditions)
-        plan = plan_of(
+        plan = evaluator.plan_of(
             specs,
             rows.study,
             {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
@@ -552,7 +543,7 @@ class FileEvaluation:
             seed=self.seed,
             refits=None,
         )
-        check_request(plan.metrics, rows.models, self.level)
+        evaluator.check_request(plan.metrics, rows.models, self.level)
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
@@ -607,15 +598,16 @@ class FileEvaluation:
         """Fit the prior that models inform to sums over all pieces; that of ratings to a sample of the cases."""
         if study.kind == "ratings":
             prior: Any = prior_for(chosen, study, models)
-            refits: Any = refits_of(tuple(informed_by(spec, prior) for spec in chosen), study, models, self.seed)
+            informed = tuple(informed_by(spec, prior) for spec in chosen)
+            refits: Any = evaluator.refits_of(informed, study, models, self.seed)
             return prior, refits
         what = f"fitting the prior{f' of {finding}' if finding else ''}"
 
         def total(request: Request) -> Exact:
             settings = pickle.dumps((self.known_reading, request, self.seed, finding))
             found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-            sums = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
-            return reduce(Exact.__add__, (one for one in sums if one is not None))
+            sums: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
+            return reduce(Exact.__add__, filter(None, sums))
 
         said: Any = study
         recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)
@@ -651,7 +643,7 @@ class FileEvaluation:
         if not self.leaves_out:
             return {}
         rows = self.sample.select(list(self.survey.everyone)).questions
-        design: Any = design_of(rows.study, "sample")
+        design: Any = evaluator.design_of(rows.study, "sample")
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
             study, models = rows.of_part(own)
@@ -701,8 +693,9 @@ def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: st
     """Write down how much each model informs the prior, by finding if there are findings."""
     fitted = {finding: one for finding, one in recipes.items() if isinstance(one, PriorRecipe)}
     if not fitted:
-        return prior_record({finding: one for finding, one in recipes.items() if isinstance(one, RatingPrior)}, reason)
-    return joined_records(
+        of_ratings: Any = recipes
+        return evaluator.prior_record(of_ratings, reason)
+    return evaluator.joined_records(
         {
             finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
             for finding, one in fitted.items()

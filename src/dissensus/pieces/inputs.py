@@ -177,7 +177,14 @@ def is_split(given: object, *, columns: Mapping[str, str | None] | None = None, 
             return "*" in str(given) and not files[0].exists()
         files = _visible(files[0])
     are_tables = bool(files) and all(file.suffix.lower() in ENDINGS for file in files)
-    return are_tables and not (opinions and _is_of_one_annotator(str(files[0]), columns or {}))
+    if not are_tables or not opinions:
+        return are_tables
+    # a file that names conditions of cases, but nobody, and no votes or scores, is that of one annotator
+    names, given_roles = list(_schema(str(files[0]))), columns or {}
+    said = {role: name for role, name in given_roles.items() if name in names and role != "score"}
+    roles = find_columns(names, said, required=())
+    is_scored = given_roles.get("score") in names or any(normalised(name) in SCORE_NAMES for name in names)
+    return "condition" not in roles or is_scored or any(role in roles for role in SHARED)
 
 
 def is_large(given: object) -> bool:
@@ -194,15 +201,6 @@ def is_large(given: object) -> bool:
         return _has_magic(FilePath(given)) and _n_rows(str(given)) > LARGE_ROWS
     except DissensusError:
         return False  # the ordinary reader says what is wrong with it
-
-
-def are_text(places: Sequence[str]) -> bool:
-    """Tell a single table of text, such as CSV, by its ending.
-
-    >>> are_text(["strata.csv"]), are_text(["strata.parquet"])
-    (True, False)
-    """
-    return len(places) == 1 and not is_address(places[0]) and FilePath(places[0]).suffix.lower() in TABLE_ENDINGS
 
 
 def is_address(given: object) -> bool:
@@ -237,15 +235,6 @@ def _visible(folder: FilePath) -> list[FilePath]:
     """List the files of a directory and its subdirectories without hidden ones and marks such as ``_SUCCESS``."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [path for path in files if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)]
-
-
-def _is_of_one_annotator(place: str, given: Mapping[str, str | None]) -> bool:
-    """Tell by its columns a file that names conditions of cases, but nobody, and no votes or scores."""
-    names = list(_schema(place))
-    said = {role: name for role, name in given.items() if name in names and role != "score"}
-    roles = find_columns(names, said, required=())
-    is_scored = given.get("score") in names or any(normalised(name) in SCORE_NAMES for name in names)
-    return "condition" in roles and not is_scored and not any(role in roles for role in SHARED)
 
 
 # One file -----------------------------------------------------------------------------------------------

@@ -166,10 +166,11 @@ def partitioned(
             room.rename(place)
     try:
         index = json.loads((place / INDEX).read_bytes())
-        matches = {
-            name: Match(*(tuple(value) if isinstance(value, list) else value for value in one.values()))
+        plain: dict[str, list[Any]] = {
+            name: [tuple(value) if isinstance(value, list) else value for value in one.values()]
             for name, one in index["matches"].items()
         }
+        matches = {name: Match(*values) for name, values in plain.items()}
         return Partition(place, n_buckets, columns, index["digests"], matches)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise _damaged(place, repr(error)) from error

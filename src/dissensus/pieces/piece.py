@@ -25,7 +25,7 @@ from dissensus.core.files import Source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.plan import Strata
-from dissensus.evaluation.questions import IMAGES, Questions
+from dissensus.evaluation.questions import Questions
 from dissensus.pieces.inputs import Input
 from dissensus.pieces.partition import STRATA, STUDY, frames_from
 from dissensus.predictions import reader
@@ -121,29 +121,25 @@ class Reading:
         # a piece need not have both conditions of a binary question until all are known
         if self.conditions is not None or self.question == "grades":
             given |= {"question": self.question, "positive": self.positive}
+        said = {role: name for role, name in self.columns.items() if role in ALIASES}
         with placed(self.place):
             limits.check("columns", len(frame.columns), where=self.place)
-            self._refuse_fractions(frame)
-            source = Source(FilePath(self.place), "parquet", frame)
-            options = Options(**given, limits=limits)
+            for role, name in find_columns(frame.columns, said, required=()).items():
+                known = frame[name].drop_nulls()
+                # whole numbers beside those with a fraction would be integers in some pieces only
+                if role in SHARED_NAMES and known.dtype.is_float() and (known != known.round()).any():
+                    raise DissensusError(
+                        f"the {role} of a row is a number with a fraction",
+                        expected="text, or whole numbers",
+                        got=f"{known.filter(known != known.round())[0]} in the column {name!r}",
+                        advice="write the names as text",
+                    )
+            source, options = Source(FilePath(self.place), "parquet", frame), Options(**given, limits=limits)
             found = study_reading.examine_source(
                 source, self.format, options=options, ignore=self.ignore, place=self.place
             )
         receipt = replace(found.receipt, path=self.place)
         return found.study.with_receipt(receipt), receipt
-
-    def _refuse_fractions(self, frame: pl.DataFrame) -> None:
-        """Refuse names that are numbers with a fraction: whole ones beside them are integers in some pieces only."""
-        given = {role: name for role, name in self.columns.items() if role in ALIASES}
-        for role, name in find_columns(frame.columns, given, required=()).items():
-            known = frame[name].drop_nulls()
-            if role in SHARED_NAMES and known.dtype.is_float() and (known != known.round()).any():
-                raise DissensusError(
-                    f"the {role} of a row is a number with a fraction",
-                    expected="text, or whole numbers",
-                    got=f"{known.filter(known != known.round())[0]} in the column {name!r}",
-                    advice="write the names as text",
-                )
 
     def model(self, name: str, frame: pl.DataFrame, study: Study) -> tuple[Predictions, Receipt]:
         """Read the predictions of a model on the cases of a piece.
@@ -254,11 +250,6 @@ class Piece:
     def questions(self) -> Questions:
         """What is evaluated: these cases, or their findings."""
         return Questions.of(self.study, self.models, self.labels)
-
-    @property
-    def strata(self) -> Strata:
-        """The labels without pictures."""
-        return {column: labels for column, labels in self.labels.items() if column != IMAGES}
 
     def select(self, names: list[str]) -> Piece:
         """Keep some cases, in this order."""

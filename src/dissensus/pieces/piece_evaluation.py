@@ -28,6 +28,7 @@ from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.influences import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import JOINED, Array, CaseWeights, Name, Sums, side_by_side
 from dissensus.pieces.partition import parquet
@@ -121,8 +122,10 @@ class Settings:
         if recipe is None:
             return replace(self.plan, aggregations=specs), study
         said = {name: model.select(names) for name, model in models.items()}
-        is_recipe = isinstance(recipe, PriorRecipe)
-        prior = prior_of(recipe, study.opinions, said) if is_recipe else recipe.about(study, said)
+        if isinstance(recipe, PriorRecipe):
+            prior: InformedPrior = prior_of(recipe, study.opinions, said)
+        else:
+            prior = recipe.about(study, said)
         informed = tuple(informed_by(spec, prior) for spec in specs)
         return replace(self.plan, aggregations=informed, refits=learned.refits[finding]), study
 
@@ -192,7 +195,7 @@ def sum_piece(settings: bytes, payload: bytes) -> bytes:
     asked = piece.questions
     study, models = asked.of_part(asked.parts[finding])
     study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
-    opinions = kept_opinions(study.counted)  # type: ignore[arg-type]  # priors are of rankings
+    opinions = kept_opinions(study.counted)
     if request.sought != "refits":
         return bundled(request.of_part(opinions, models))
     # each case counts as in the first resamples

@@ -9,8 +9,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Aggregation, Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
-from dissensus.aggregation.dirichlet import DirichletSampler
-from dissensus.aggregation.plackett_luce import PlackettLuceSampler
+from dissensus.aggregation.base import CaseSampler
+from dissensus.aggregation.dirichlet import DirichletFill
+from dissensus.aggregation.plackett_luce import ChainedFill
 from measuring import in_turn, seconds
 from studies import published_or_simulated
 
@@ -53,15 +54,17 @@ def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callab
     from floor import draw_variates, draw_variates_tightly
 
     sampler = aggregation.sample(said, draws=DRAWS).sampler
-    assert isinstance(sampler, PlackettLuceSampler | DirichletSampler)
-    n_cases, keys = sampler.opinions.n_cases, np.ascontiguousarray(sampler.keys[:, 1:])
+    assert isinstance(sampler, CaseSampler)
+    fill = sampler.fill
+    assert isinstance(fill, ChainedFill | DirichletFill)
+    n_cases, keys = sampler.opinions.n_cases, np.ascontiguousarray(fill.keys)
     values = np.empty(DRAWS * int(sampler.opinions.support_sizes.sum() + n_cases))
-    if isinstance(sampler, PlackettLuceSampler):
-        assert isinstance(sampler.posterior, Posterior)
-        shapes = sampler.posterior.shapes
-        counts = sample_plackett_luce(sampler.posterior, keys, (0, n_cases), 1, WARMUP, values)
+    if isinstance(fill, ChainedFill):
+        assert isinstance(fill.posterior, Posterior)
+        shapes = fill.posterior.shapes
+        counts = sample_plackett_luce(fill.posterior, keys, (0, n_cases), 1, WARMUP, values)
     else:
-        shapes = sampler.concentrations
+        shapes = fill.concentrations
         columns = sampler.opinions.support_offsets + np.arange(n_cases + 1)
         counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)
     shapes = np.resize(shapes[shapes > 1.0], 1024)

@@ -15,7 +15,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Annotations, PlackettLuce
-from dissensus.aggregation.plackett_luce import PlackettLuceSampler
+from dissensus.aggregation.base import CaseSampler
+from dissensus.aggregation.plackett_luce import ChainedFill
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
@@ -90,8 +91,9 @@ def our_sampling(case: Case, *, draws: int = 20_000) -> tuple[Callable[[], objec
     """Return a function that runs one chain in one thread, and the (draws, U + 1) array that it fills."""
     aggregation = PlackettLuce(reliability=RELIABILITY, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
     sampler = aggregation.sample(case.said, draws=draws).sampler
-    assert isinstance(sampler, PlackettLuceSampler)
-    posterior, keys = sampler.posterior, np.ascontiguousarray(sampler.keys[:, 1:])
+    assert isinstance(sampler, CaseSampler)
+    assert isinstance(sampler.fill, ChainedFill)
+    posterior, keys = sampler.fill.posterior, sampler.fill.keys
     assert isinstance(posterior, Posterior)
     values = np.empty((draws, len(case.support) + 1))
     return lambda: sample_plackett_luce(posterior, keys, (0, 1), 1, WARMUP, values.reshape(-1)), values

@@ -9,10 +9,9 @@ from dissensus.aggregation.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED
-from dissensus.metrics.accuracy import TopKAccuracy
+from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
-from dissensus.metrics.overlap import AverageOverlap
-from dissensus.metrics.sets import SetAccuracy
+from dissensus.metrics.similarity import AverageOverlap
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology

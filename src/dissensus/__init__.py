@@ -70,7 +70,12 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation as Evaluation
     from dissensus.evaluation.results import Run as Run
     from dissensus.evaluation.store import load_evaluation as load_evaluation
+    from dissensus.metrics.accuracy import CategoryAccuracy as CategoryAccuracy
+    from dissensus.metrics.accuracy import Coverage as Coverage
     from dissensus.metrics.accuracy import ExpectedAccuracy as ExpectedAccuracy
+    from dissensus.metrics.accuracy import ExpectedCoverage as ExpectedCoverage
+    from dissensus.metrics.accuracy import SetAccuracy as SetAccuracy
+    from dissensus.metrics.accuracy import SetSize as SetSize
     from dissensus.metrics.accuracy import TopKAccuracy as TopKAccuracy
     from dissensus.metrics.base import Drawn as Drawn
     from dissensus.metrics.base import Metric as Metric
@@ -79,10 +84,10 @@ if TYPE_CHECKING:
     from dissensus.metrics.calibration_error import BrierResolution as BrierResolution
     from dissensus.metrics.calibration_error import BrierUncertainty as BrierUncertainty
     from dissensus.metrics.calibration_error import CalibrationError as CalibrationError
-    from dissensus.metrics.category_accuracy import CategoryAccuracy as CategoryAccuracy
     from dissensus.metrics.confusion import BalancedAccuracy as BalancedAccuracy
     from dissensus.metrics.confusion import CohenKappa as CohenKappa
     from dissensus.metrics.confusion import Matthews as Matthews
+    from dissensus.metrics.confusion import SubsetAccuracy as SubsetAccuracy
     from dissensus.metrics.decisions import FBeta as FBeta
     from dissensus.metrics.decisions import Jaccard as Jaccard
     from dissensus.metrics.decisions import NegativeLikelihoodRatio as NegativeLikelihoodRatio
@@ -96,16 +101,13 @@ if TYPE_CHECKING:
     from dissensus.metrics.grades import RankedProbabilityScore as RankedProbabilityScore
     from dissensus.metrics.grades import WassersteinDistance as WassersteinDistance
     from dissensus.metrics.grades import WithinGrades as WithinGrades
-    from dissensus.metrics.numbers import BlandAltman as BlandAltman
     from dissensus.metrics.numbers import CRPS as CRPS
+    from dissensus.metrics.numbers import RMSE as RMSE
+    from dissensus.metrics.numbers import BlandAltman as BlandAltman
     from dissensus.metrics.numbers import ConcordanceCorrelation as ConcordanceCorrelation
     from dissensus.metrics.numbers import Correlation as Correlation
     from dissensus.metrics.numbers import MeanAbsoluteError as MeanAbsoluteError
-    from dissensus.metrics.numbers import RMSE as RMSE
     from dissensus.metrics.numbers import WassersteinNumbers as WassersteinNumbers
-    from dissensus.metrics.overlap import AverageOverlap as AverageOverlap
-    from dissensus.metrics.overlap import Overlap as Overlap
-    from dissensus.metrics.overlap import RankBiasedOverlap as RankBiasedOverlap
     from dissensus.metrics.probabilities import BrierScore as BrierScore
     from dissensus.metrics.probabilities import LogScore as LogScore
     from dissensus.metrics.ranking import AUROC as AUROC
@@ -113,13 +115,11 @@ if TYPE_CHECKING:
     from dissensus.metrics.ranking import PartialAUROC as PartialAUROC
     from dissensus.metrics.ranking import SensitivityAtSpecificity as SensitivityAtSpecificity
     from dissensus.metrics.ranking import SpecificityAtSensitivity as SpecificityAtSensitivity
-    from dissensus.metrics.sets import Coverage as Coverage
-    from dissensus.metrics.sets import ExpectedCoverage as ExpectedCoverage
-    from dissensus.metrics.sets import SetAccuracy as SetAccuracy
-    from dissensus.metrics.sets import SetSize as SetSize
+    from dissensus.metrics.similarity import AverageOverlap as AverageOverlap
     from dissensus.metrics.similarity import KendallTau as KendallTau
+    from dissensus.metrics.similarity import Overlap as Overlap
+    from dissensus.metrics.similarity import RankBiasedOverlap as RankBiasedOverlap
     from dissensus.metrics.similarity import SpearmanFootrule as SpearmanFootrule
-    from dissensus.metrics.subset_accuracy import SubsetAccuracy as SubsetAccuracy
     from dissensus.metrics.user_metric import UserDataSetMetric as UserDataSetMetric
     from dissensus.metrics.user_metric import UserMetric as UserMetric
     from dissensus.pieces.evaluation import evaluate_files as evaluate_files
@@ -138,8 +138,8 @@ if TYPE_CHECKING:
     from dissensus.study.reading import read_annotations as read_annotations
     from dissensus.study.reading import read_checklists as read_checklists
     from dissensus.study.reading import read_ratings as read_ratings
-    from dissensus.study.reading.collection import Collection as Collection
     from dissensus.study.reading.format import Format as Format
+    from dissensus.study.reading.records import Collection as Collection
     from dissensus.study.study import Annotations as Annotations
     from dissensus.study.study import Checklists as Checklists
     from dissensus.study.study import Ratings as Ratings
@@ -153,7 +153,7 @@ _HOMES = {
     "Alpha": "aggregation.priors",
     "Annotations": "study.study",
     "AnnotatorBootstrap": "aggregation.annotator_bootstrap",
-    "AverageOverlap": "metrics.overlap",
+    "AverageOverlap": "metrics.similarity",
     "AveragePrecision": "metrics.ranking",
     "BalancedAccuracy": "metrics.confusion",
     "Batch": "draws",
@@ -167,15 +167,15 @@ _HOMES = {
     "CalibrationError": "metrics.calibration_error",
     "CasePrior": "aggregation.case_prior",
     "Categories": "certainty.categories",
-    "CategoryAccuracy": "metrics.category_accuracy",
+    "CategoryAccuracy": "metrics.accuracy",
     "Certainty": "certainty.top_sets",
     "Checklists": "study.study",
     "CohenKappa": "metrics.confusion",
-    "Collection": "study.reading.collection",
+    "Collection": "study.reading.records",
     "Comparison": "evaluation.comparison",
     "ConcordanceCorrelation": "metrics.numbers",
     "Correlation": "metrics.numbers",
-    "Coverage": "metrics.sets",
+    "Coverage": "metrics.accuracy",
     "DawidSkene": "aggregation.dawid_skene",
     "Diagnostics": "aggregation.diagnostics",
     "Difference": "evaluation.comparison",
@@ -185,7 +185,7 @@ _HOMES = {
     "Drawn": "metrics.base",
     "Evaluation": "evaluation.results",
     "ExpectedAccuracy": "metrics.accuracy",
-    "ExpectedCoverage": "metrics.sets",
+    "ExpectedCoverage": "metrics.accuracy",
     "FBeta": "metrics.decisions",
     "Format": "study.reading.format",
     "GivenDraws": "aggregation.given_draws",
@@ -206,7 +206,7 @@ _HOMES = {
     "NormalInverseGamma": "aggregation.normal_inverse_gamma",
     "NormalInverseGammaPrior": "aggregation.normal_inverse_gamma",
     "OrderedProbit": "aggregation.ordered_probit",
-    "Overlap": "metrics.overlap",
+    "Overlap": "metrics.similarity",
     "PartialAUROC": "metrics.ranking",
     "PlackettLuce": "aggregation.plackett_luce",
     "PlackettLuceML": "aggregation.point_estimates",
@@ -219,7 +219,7 @@ _HOMES = {
     "Predictions": "predictions.lists",
     "ProbabilisticInverseRank": "aggregation.probabilistic_inverse_rank",
     "RMSE": "metrics.numbers",
-    "RankBiasedOverlap": "metrics.overlap",
+    "RankBiasedOverlap": "metrics.similarity",
     "RankedProbabilityScore": "metrics.grades",
     "RatingPrior": "aggregation.rating_prior",
     "Ratings": "study.study",
@@ -228,13 +228,13 @@ _HOMES = {
     "Sampler": "draws",
     "Sensitivity": "metrics.decisions",
     "SensitivityAtSpecificity": "metrics.ranking",
-    "SetAccuracy": "metrics.sets",
-    "SetSize": "metrics.sets",
+    "SetAccuracy": "metrics.accuracy",
+    "SetSize": "metrics.accuracy",
     "SpearmanFootrule": "metrics.similarity",
     "Specificity": "metrics.decisions",
     "SpecificityAtSensitivity": "metrics.ranking",
     "Study": "study.study",
-    "SubsetAccuracy": "metrics.subset_accuracy",
+    "SubsetAccuracy": "metrics.confusion",
     "TopKAccuracy": "metrics.accuracy",
     "UserDataSetMetric": "metrics.user_metric",
     "UserMetric": "metrics.user_metric",

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -349,12 +350,10 @@ class Batch:
         from dissensus.kernels.compact import mean_draws
 
         means = mean_draws(self.layout(), self.values)
-        return means if self.is_mentioned is None else self._shared_out(means)
-
-    def _shared_out(self, means: FloatArray) -> FloatArray:
-        """Give the unmentioned conditions of the support their part of the rest, on average."""
+        if self.is_mentioned is None:
+            return means
+        # The unmentioned conditions of the support have their part of the rest, on average.
         assert self.rest_sums is not None
-        assert self.is_mentioned is not None
         case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
         left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
         left[self._n_mentioned == self.n_conditions] = 1.0  # of nothing
@@ -601,7 +600,7 @@ class Plausibilities:
         )
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.map(_itself)
+        return self.map(lambda batch: batch)
 
     def map(self, function: Callable[[Batch], Result], *, batch_cases: int | None = None) -> Iterator[Result]:
         """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
@@ -616,27 +615,22 @@ class Plausibilities:
         >>> [names for names in drawn.map(lambda batch: batch.case_names, batch_cases=1)]
         [('x',), ('y',)]
         """
-        batches = self._batches(batch_cases)
+        positions = np.arange(self.n_cases) if self.positions is None else self.positions
+        sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
+        most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
+        number = (np.cumsum(sizes) - 1) // most if batch_cases is None else np.arange(len(positions)) // batch_cases
+        batches = np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
         if self.threads == 1 or len(batches) == 1:
             yield from (function(self.sampler(cases)) for cases in batches)
             return
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Result]] = deque()
             for cases in batches:
-                waiting.append(pool.submit(_drawn, self.sampler, cases, function))
+                waiting.append(pool.submit(lambda own: function(self.sampler(own)), cases))
                 if len(waiting) > 2 * self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-
-    def _batches(self, batch_cases: int | None = None) -> list[IntArray]:
-        positions = np.arange(self.n_cases) if self.positions is None else self.positions
-        if batch_cases is not None:
-            return [positions[start : start + batch_cases] for start in range(0, len(positions), batch_cases)]
-        sizes = (np.diff(self.support_offsets) + 1) * self.n_draws
-        most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
-        number = (np.cumsum(sizes) - 1) // most
-        return np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
 
     def select(self, cases: Cases) -> Plausibilities:
         """Keep some cases: names, positions, a slice or a mask.
@@ -648,7 +642,15 @@ class Plausibilities:
         >>> ds.MajorityVote().sample(said).select(["y"]).mean()
         array([[0., 1.]])
         """
-        chosen = self._chosen(cases)
+        known = {name: position for position, name in enumerate(self.case_names)}
+        if not isinstance(cases, slice) and is_list(cases) and len(cases) and isinstance(cases[0], str):
+            unknown = [str(name) for name in cases if name not in known]
+            if unknown:
+                raise DissensusError(
+                    f"no draws of case {unknown[0]!r}",
+                    advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
+                )
+        chosen = case_positions(cases, known)
         offsets, members = take_rows(self.support_offsets, chosen)
         positions = np.arange(self.n_cases) if self.positions is None else self.positions
         return replace(
@@ -658,17 +660,6 @@ class Plausibilities:
             support=self.support[members],
             positions=positions[chosen],
         )
-
-    def _chosen(self, cases: Cases) -> IntArray:
-        known = {name: position for position, name in enumerate(self.case_names)}
-        if not isinstance(cases, slice) and is_list(cases) and len(cases) and isinstance(cases[0], str):
-            unknown = [str(name) for name in cases if name not in known]
-            if unknown:
-                raise DissensusError(
-                    f"no draws of case {unknown[0]!r}",
-                    advice=suggestion(unknown[0], self.case_names) or "is it annotated?",
-                )
-        return case_positions(cases, known)
 
     def dense(self) -> FloatArray:
         """Build all draws of all conditions, shape (n_cases, n_draws, K); mind the memory.
@@ -696,10 +687,7 @@ class Plausibilities:
                [0.  , 1.  ]])
         """
         means = list(self.map(Batch.means))
-        return self._spread(np.concatenate(means) if means else np.empty(0))
-
-    def _spread(self, side_by_side: FloatArray) -> FloatArray:
-        """Put U + 1 numbers per case into K columns, the last one divided among the unmentioned by their weights."""
+        side_by_side = np.concatenate(means) if means else np.empty(0)
         columns, case = self.support_offsets + np.arange(self.n_cases + 1), row_of_each(self.support_offsets)
         is_rest = np.zeros(columns[-1], dtype=np.bool_)
         is_rest[columns[1:] - 1] = True
@@ -725,12 +713,13 @@ class Plausibilities:
         """
         import polars as pl
 
-        parts = []
-        for names, *columns in self.map(_summarised):
-            parts.append(columns)
+        parts = [np.empty((3, 0))]
+        told = self.map(lambda batch: (batch.n_cases, batch.means(), batch.deviations(), batch.top_shares()))
+        for n_cases, *columns in told:
+            parts.append(np.stack(columns))
             if advance is not None:
-                advance(len(names))
-        mean, sd, top = np.concatenate([np.empty((3, 0)), *(np.stack(columns) for columns in parts)], axis=1)
+                advance(n_cases)
+        mean, sd, top = np.concatenate(parts, axis=1)
         return pl.DataFrame({**self._labels(), "mean": mean, "sd": sd, "top": top})
 
     def _labels(self) -> dict[str, pl.Series]:
@@ -758,34 +747,13 @@ class Plausibilities:
         """
         import polars as pl
 
-        labels = pl.DataFrame(self._labels()).with_row_index("column")
-        parts = [
-            pl.DataFrame(
-                {
-                    "draw": np.repeat(np.arange(self.n_draws), draws.shape[1]),
-                    "column": np.tile(np.arange(draws.shape[1]), self.n_draws),
-                    "plausibility": draws.ravel(),
-                }
-            )
-            for batch in self
-            for draws in (batch.of_case(case) for case in range(batch.n_cases))
-        ]
-        sizes = np.diff(self.support_offsets) + 1
-        first = pl.Series(np.repeat(self.support_offsets[:-1] + np.arange(self.n_cases), sizes * self.n_draws))
-        rows = pl.concat(parts).with_columns((pl.col("column") + first).cast(pl.UInt32))
-        return rows.join(labels, on="column", maintain_order="left").select("case", "draw", "condition", "plausibility")
-
-
-def _summarised(batch: Batch) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
-    return batch.case_names, batch.means(), batch.deviations(), batch.top_shares()
-
-
-def _itself(batch: Batch) -> Batch:
-    return batch
-
-
-def _drawn(sampler: Sampler, cases: IntArray, function: Callable[[Batch], Result]) -> Result:
-    return function(sampler(cases))
+        columns = list(pairwise(self.support_offsets + np.arange(self.n_cases + 1)))
+        rows = np.concatenate([np.tile(np.arange(first, last), self.n_draws) for first, last in columns])
+        draw = np.concatenate([np.repeat(np.arange(self.n_draws), last - first) for first, last in columns])
+        values = np.concatenate([batch.values for batch in self])
+        numbers = pl.DataFrame({"draw": draw, "plausibility": values})
+        labelled = pl.DataFrame(self._labels())[rows].hstack(numbers)
+        return labelled.select("case", "draw", "condition", "plausibility")
 
 
 SUM_TOLERANCE = 1e-6
@@ -818,23 +786,18 @@ def _checked_draws(draws: ArrayLike) -> FloatArray:
     return np.asarray(array / sums[:, :, None])
 
 
-def _only_variable(dataset: Any) -> Any:
-    """Take the one array of an xarray data set; of several, users must say which."""
-    names = list(dataset.data_vars)
-    if len(names) != 1:
-        raise DissensusError(
-            "the data set has several variables" if names else "the data set is empty",
-            expected="one array of draws",
-            got=listing(names) if names else "none",
-            advice=f"choose one: from_draws(data[{names[0]!r}])" if names else "",
-        )
-    return dataset[names[0]]
-
-
 def _unlabelled(draws: Any) -> tuple[FloatArray, tuple[Sequence[str] | None, Sequence[str] | None], int]:
     """Turn an xarray array into draws (cases, draws, K), names of cases and conditions, and the number of chains."""
     if hasattr(draws, "data_vars"):
-        draws = _only_variable(draws)
+        variables = list(draws.data_vars)
+        if len(variables) != 1:
+            raise DissensusError(
+                "the data set has several variables" if variables else "the data set is empty",
+                expected="one array of draws",
+                got=listing(variables) if variables else "none",
+                advice=f"choose one: from_draws(data[{variables[0]!r}])" if variables else "",
+            )
+        draws = draws[variables[0]]
     others = [name for name in draws.dims if name not in ("chain", "draw")]
     if "draw" not in draws.dims or len(others) != 2:
         raise DissensusError(

@@ -48,7 +48,7 @@ ANSWER = 10
 SHOWN = 3
 """Of so many workers it is told what they have instead."""
 
-GO_ON = "finished pieces are kept: run again with --resume"
+GO_ON = "run again; with --resume, finished pieces are kept"
 
 OF_DASK = {"distributed.admin.large-graph-warning-threshold": "100GB"}
 """A payload may be large; few of them are under way, so that Dask need not warn."""
@@ -65,48 +65,40 @@ memory of every array back to the system at once, and look a hundred times a sec
 # Work ----------------------------------------------------------------------------------------------------
 
 
-def n_workers(executor: object | None) -> int:
+def n_workers(executor: object) -> int:
     """Return how many pieces are worked on at the same time.
 
     Parameters
     ----------
     executor
-        None for this process, where one piece comes after the other; an executor of ``concurrent.futures``, with
-        threads or processes; or a client of ``dask.distributed``.
+        An executor of ``concurrent.futures``, with threads or processes, or a client of ``dask.distributed``.
 
     Examples
     --------
-    >>> n_workers(None)
-    1
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> n_workers(ThreadPoolExecutor(3))
+    3
     """
-    if executor is None:
-        return 1
-    if _is_client(executor):
-        with _lost_is_told(executor):
-            return max(1, sum(executor.nthreads().values()))  # type: ignore[attr-defined]  # a client
-    if not isinstance(executor, Executor):
+    if isinstance(executor, Executor):
+        known = getattr(executor, "_max_workers", None)
+        return known if isinstance(known, int) else os.cpu_count() or 1
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not isinstance(executor, distributed.Client):
         raise DissensusError(
             "this cannot run the pieces",
             expected="an executor of concurrent.futures, a client of dask.distributed, or nothing",
             got=type(executor).__name__,
         )
-    known = getattr(executor, "_max_workers", None)
-    return known if isinstance(known, int) else os.cpu_count() or 1
-
-
-def _is_client(executor: object) -> bool:
-    distributed = sys.modules.get("distributed")
-    if distributed is None or not isinstance(executor, distributed.Client):
-        return False
     if executor.asynchronous:
         raise DissensusError(
             "the client of Dask is asynchronous", expected="Client(...)", got="Client(..., asynchronous=True)"
         )
-    return True
+    with explained(executor, sending=True):
+        return max(1, sum(executor.nthreads().values()))
 
 
 def worked(
-    executor: object | None, work: Work, settings: bytes, payloads: Mapping[str, Callable[[], bytes]]
+    executor: Any, work: Work, settings: bytes, payloads: Mapping[str, Callable[[], bytes]]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and result of every piece, in any order, as they come.
 
@@ -121,41 +113,39 @@ def worked(
 
     Examples
     --------
-    >>> dict(worked(None, lambda settings, payload: settings + payload, b"the ", {"a": lambda: b"x"}))
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(1) as here:
+    ...     dict(worked(here, lambda settings, payload: settings + payload, b"the ", {"a": lambda: b"x"}))
     {'a': b'the x'}
     """
-    if executor is None:
-        for name, payload in payloads.items():
-            with _named(name):
-                result = work(settings, payload())
-            yield name, result
-        return
     window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
-    submit, check = _sender(executor, work, settings)
+    submit = _sender(executor, work, settings)
     waiting, done = list(payloads.items())[::-1], SimpleQueue[Any]()
     under_way: dict[Any, str] = {}
     try:
         while waiting or under_way:
             while waiting and len(under_way) < window:
                 name, payload = waiting.pop()
-                with _named(name):
+                with explained(executor, f"piece {name}", sending=True):
                     future = submit(payload())
                 under_way[future] = name
                 future.add_done_callback(done.put)
             try:
                 future = done.get(timeout=PATIENCE)
             except Empty:
-                check(None)
+                _refuse_lost(executor)
                 continue
             name = under_way.pop(future)
-            with _named(name, check):
-                result = _received(future.result())
+            with explained(executor, f"piece {name}"):
+                result = future.result()
+                if isinstance(result, DissensusError):
+                    raise result
             yield name, result
     except BrokenExecutor as error:
         raise DissensusError(
             "a worker died (killed, or out of memory)",
             got=f"{len(payloads) - len(waiting) - len(under_way) - 1} of {len(payloads)} pieces are finished",
-            advice="run again with --resume, with fewer workers if memory was short",
+            advice=f"{GO_ON}, with fewer workers if memory was short",
         ) from error
     finally:
         with suppress(Exception):  # if the scheduler is lost, so are its tasks
@@ -163,34 +153,22 @@ def worked(
                 future.cancel()
 
 
-def _sender(
-    executor: Any, work: Work, settings: bytes
-) -> tuple[Callable[[bytes], Any], Callable[[BaseException | None], None]]:
-    """Return what sends a payload, and what raises an error if nothing more can be expected."""
+def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any]:
+    """Return what sends a payload."""
     if isinstance(executor, Executor):
-
-        def submit(payload: bytes) -> Any:
-            try:
-                return executor.submit(done_there, work, settings, payload, {})
-            except BrokenExecutor:
-                raise
-            except RuntimeError as error:
-                problem = "the executor takes no more work"
-                raise DissensusError(problem, got=str(error), advice=f"give one that is open; {GO_ON}") from error
-
-        return submit, lambda _: None
+        return lambda payload: executor.submit(done_there, work, settings, payload, {})
     import dask
 
     # a task of its own, whose result workers pass on to each other, and which is made again if all of them die
-    with _lost_is_told(executor):
+    with explained(executor, sending=True):
         told = executor.submit(bytes, settings, key=f"settings-{secrets.token_hex(4)}")
 
     def send(payload: bytes) -> Any:
         key = f"piece-{secrets.token_hex(8)}"
-        with _lost_is_told(executor), dask.config.set(OF_DASK):
+        with dask.config.set(OF_DASK):
             return executor.submit(done_there, work, told, payload, versions_here(), key=key, retries=RETRIES)
 
-    return send, partial(_refuse_lost, executor)
+    return send
 
 
 def done_there(work: Work, settings: bytes, payload: bytes, versions: Mapping[str, str]) -> bytes | DissensusError:
@@ -201,53 +179,38 @@ def done_there(work: Work, settings: bytes, payload: bytes, versions: Mapping[st
     """
     try:
         for name, version in versions.items():
-            if versions_here()[name] != version:
-                raise _other_versions(name, version, {f"worker {platform.node()}": versions_here()[name]})
+            _refuse_others(name, version, {f"worker {platform.node()}": versions_here()[name]})
         return work(settings, payload)
     except DissensusError as error:  # to be raised there would mean to be tried again
         return error
 
 
-def _received(result: bytes | DissensusError) -> bytes:
-    if isinstance(result, DissensusError):
-        raise result
-    return result
-
-
 @contextmanager
-def _named(name: str, check: Callable[[BaseException], None] | None = None) -> Iterator[None]:
-    """Tell in which piece something went wrong."""
+def explained(
+    executor: object, where: str = "", *, sending: bool = False, problem: str = "a piece could not be computed"
+) -> Iterator[None]:
+    """Tell where something went wrong, or that the scheduler was lost, which ``sending`` may be the first to see."""
     try:
         yield
     except DissensusError as error:
-        raise error.at(f"piece {name}") from error
+        raise error.at(where) from error
     except BrokenExecutor:
         raise
     except Exception as error:
-        if check is not None:
-            check(error)
+        _refuse_lost(executor, error, lost=sending and isinstance(error, OSError))
         died = type(error).__name__ == "KilledWorker"
         raise DissensusError(
-            "the workers of a piece died, one after the other" if died else "a piece could not be computed",
+            "the workers of a piece died, one after the other" if died else problem,
             got=f"{type(error).__name__}: {error}",
-            where=f"piece {name}",
+            where=where,
             advice=f"give workers more memory, or let fewer run at once; {GO_ON}" if died else GO_ON,
         ) from error
 
 
-@contextmanager
-def _lost_is_told(client: Any) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if client.status != "running" or isinstance(error, OSError):
-            _refuse_lost(client, error, lost=True)
-        raise
-
-
-def _refuse_lost(client: Any, error: BaseException | None, *, lost: bool = False) -> None:
+def _refuse_lost(executor: object, error: BaseException | None = None, *, lost: bool = False) -> None:
     """Raise an error if the scheduler is lost."""
-    if lost or client.status != "running" or getattr(error, "reason", "") == "scheduler-connection-lost":
+    is_running = getattr(executor, "status", "running") == "running"
+    if lost or not is_running or getattr(error, "reason", "") == "scheduler-connection-lost":
         advice = f"see whether it still runs; {GO_ON}"
         raise DissensusError("the scheduler of the cluster was lost", advice=advice) from error
 
@@ -308,7 +271,8 @@ def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
     try:
         with _quiet(), dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
             try:
-                _start_tracker()
+                if os.name == "posix":  # elsewhere there is none
+                    _start_tracker()
                 cluster = distributed.LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=threads,
@@ -351,23 +315,19 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def dask_setup(_: object) -> None:
-    """Let a worker of a local cluster ignore Ctrl-C, which reaches it too: it ends with the process that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _start_tracker() -> None:
     """Start the process that frees what belongs to a process that has ended, so that it does so without a word."""
-    if os.name != "posix":
-        return  # elsewhere there is none
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    before = os.environ.get("PYTHONWARNINGS", "")
+    os.environ["PYTHONWARNINGS"] = f"{before},ignore:resource_tracker:UserWarning".lstrip(",")
     try:
         resource_tracker.ensure_running()
     finally:
-        del os.environ["PYTHONWARNINGS"]
-        if before is not None:
-            os.environ["PYTHONWARNINGS"] = before
+        os.environ["PYTHONWARNINGS"] = before  # if empty, it says nothing
+
+
+def dask_setup(_: object) -> None:
+    """Let a worker of a local cluster ignore Ctrl-C, which reaches it too: it ends with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 # Workers -------------------------------------------------------------------------------------------------
@@ -381,24 +341,22 @@ def versions_here() -> dict[str, str]:
 
 def check_versions(client: Client) -> None:
     """Refuse workers whose Python or packages are not those of this process: their numbers would differ."""
-    here = versions_here()
-    found: dict[str, dict[str, Any]] = {"python": client.run(platform.python_version, on_error="return")}
-    found |= {name: client.run(metadata.version, name, on_error="return") for name in VERSIONED}
-    for name, there in found.items():
-        others = {address: version for address, version in there.items() if version != here[name]}
-        if others:
-            raise _other_versions(name, here[name], others)
+    for name, version in versions_here().items():
+        asked: tuple[Any, ...] = (platform.python_version,) if name == "python" else (metadata.version, name)
+        _refuse_others(name, version, client.run(*asked, on_error="return"))
 
 
-def _other_versions(name: str, here: str, there: Mapping[str, Any]) -> DissensusError:
-    told = [f"{'none' if isinstance(one, Exception) else one} on {address}" for address, one in there.items()]
-    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-    return DissensusError(
-        f"workers have another version of {name}, and their numbers may differ",
-        expected=f"{here}, as here",
-        got=", ".join(told[:SHOWN]) + more,
-        advice="give workers and this process the same environment",
-    )
+def _refuse_others(name: str, here: str, there: Mapping[str, Any]) -> None:
+    others = {address: version for address, version in there.items() if version != here}
+    told = [f"{'none' if isinstance(one, Exception) else one} on {address}" for address, one in others.items()]
+    if told:
+        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        raise DissensusError(
+            f"workers have another version of {name}, and their numbers may differ",
+            expected=f"{here}, as here",
+            got=", ".join(told[:SHOWN]) + more,
+            advice="give workers and this process the same environment",
+        )
 
 
 def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  # noqa: A002 - it is what is done
@@ -418,15 +376,10 @@ def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  #
     """
     from distributed.comm.addressing import get_address_host
 
-    with _lost_is_told(client):
+    with explained(client, sending=True):
         hosts = sorted({get_address_host(address) for address in client.nthreads()})
         # if all workers of a host are gone, others do it once more, which takes no time
         futures = {host: client.submit(compile, workers=[host], allow_other_workers=True, pure=False) for host in hosts}
     for host, future in futures.items():
-        error = future.exception()
-        if isinstance(error, DissensusError):
-            raise error.at(host) from error
-        if error is not None:
-            _refuse_lost(client, error)
-            got = f"{type(error).__name__}: {error}"
-            raise DissensusError("a worker could not compile the kernels", got=got, where=host) from error
+        with explained(client, host, problem="a worker could not compile the kernels"):
+            future.result()

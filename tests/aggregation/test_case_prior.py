@@ -11,16 +11,15 @@ import dissensus as ds
 from dissensus.aggregation.case_prior import pair_agreement, widened
 from dissensus.aggregation.point_estimates import votes
 from dissensus.aggregation.prior_fit import (
-    FLOOR,
     Evidence,
     PriorLikelihood,
-    ScoreRange,
     broken_votes,
     covariates_of,
     first_shares,
     fitted_likelihood,
     score_shares,
 )
+from dissensus.aggregation.priors import FLOOR, ScoreRange
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError, DissensusWarning
 

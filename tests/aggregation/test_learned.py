@@ -11,8 +11,6 @@ from dissensus.aggregation.priors import (
     LearnedPrior,
     Lessons,
     ScoreRange,
-    cannot_be_split,
-    fitted_alpha,
     taught,
 )
 from dissensus.core.bundle import bundled, restored
@@ -129,7 +127,9 @@ def test_lessons_survive_as_bytes() -> None:
 def test_the_order_of_conditions_moves_a_fitted_alpha_by_rounding_only() -> None:
     study = ds.simulate_study(n_cases=60).annotations
     other = study.with_conditions(study.conditions[::-1])
-    assert fitted_alpha(other.opinions, "frequency") == pytest.approx(fitted_alpha(study.opinions, "frequency"))
+    assert ChoiceCounts.of(other.opinions).fitted_alpha("frequency") == pytest.approx(
+        ChoiceCounts.of(study.opinions).fitted_alpha("frequency")
+    )
 
 
 def test_draws_from_elsewhere_and_unknown_learners_are_not_split() -> None:
@@ -139,10 +139,10 @@ def test_draws_from_elsewhere_and_unknown_learners_are_not_split() -> None:
             return True
 
     drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["x"])
-    assert "made elsewhere" in cannot_be_split(ds.GivenDraws(drawn))
-    assert "depend on other cases" in cannot_be_split(Learner())
-    assert "estimated" in cannot_be_split(ds.NormalInverseGamma())
-    assert not cannot_be_split(ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)))
+    assert "made elsewhere" in ds.GivenDraws(drawn).needs_whole
+    assert "depend on other cases" in Learner().needs_whole
+    assert "estimated" in ds.NormalInverseGamma().needs_whole
+    assert not ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)).needs_whole
 
 
 def test_what_was_learned_about_other_conditions_is_refused() -> None:

@@ -19,7 +19,7 @@ from dissensus.aggregation.case_prior import (
     secant,
     with_refits,
 )
-from dissensus.aggregation.prior_fit import Centre, Evidence, fitted_likelihood, raw_covariates
+from dissensus.aggregation.prior_fit import Evidence, fitted_likelihood, raw_covariates, standardised
 from dissensus.aggregation.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
@@ -180,7 +180,7 @@ def test_covariates_have_the_means_and_the_spread_of_all_cases(recipe: PriorReci
     raw = raw_covariates(blank.likelihood(SAID.opinions, MODELS), recipe.plain)
     assert recipe.means == pytest.approx(raw.mean(axis=0))
     assert recipe.spread == pytest.approx(raw[:, 0].std())
-    standard = Centre(recipe.means, recipe.spread).applied(raw)
+    standard = standardised(raw, recipe.means, recipe.spread)
     assert standard.mean(axis=0) == pytest.approx(0.0, abs=1e-9)
     assert standard[:, 0].std() == pytest.approx(1.0)
 
@@ -195,7 +195,7 @@ def test_the_numbers_of_a_model_mean_the_same_in_every_part() -> None:
     found = fitted_recipe(
         said, {"A": model}, lessons, total=lambda request: request.of_part(said.opinions, {"A": model})
     )
-    evidence = found.evidence(said.select(["0"]).opinions, {"A": model})
+    evidence = found.likelihood(said.select(["0"]).opinions, {"A": model}).evidence
     assert evidence.features[evidence.codes == 0, 1] == pytest.approx(0.5 / 0.9)
 
 

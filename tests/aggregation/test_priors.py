@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation.priors import fitted_alpha, prior_shapes
+from dissensus.aggregation.priors import ChoiceCounts, prior_shapes
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 
 CONDITIONS = [f"c{k}" for k in range(25)]
@@ -154,13 +154,15 @@ def test_the_fit_maximises_the_likelihood_written_out() -> None:
 
     grid = np.exp(np.linspace(-6, 5, 20001))
     best = grid[np.argmax([posterior(alpha) for alpha in grid])]
-    assert fitted_alpha(said.opinions, "symmetric") == pytest.approx(best, rel=1e-3)
+    assert ChoiceCounts.of(said.opinions).fitted_alpha("symmetric") == pytest.approx(best, rel=1e-3)
 
 
 def test_weights_count_as_votes_in_the_fit() -> None:
     twice = ds.Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["c"]], [["c"]]]], ["a", "b", "c"])
     heavy = ds.Annotations.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c"], weights=[[2, 1], [2]])
-    assert fitted_alpha(heavy.opinions, "frequency") == pytest.approx(fitted_alpha(twice.opinions, "frequency"))
+    assert ChoiceCounts.of(heavy.opinions).fitted_alpha("frequency") == pytest.approx(
+        ChoiceCounts.of(twice.opinions).fitted_alpha("frequency")
+    )
 
 
 def test_one_opinion_per_case_teaches_nothing_and_says_so() -> None:
@@ -172,13 +174,13 @@ def test_one_opinion_per_case_teaches_nothing_and_says_so() -> None:
 def test_unanimous_studies_stop_at_the_limit_and_say_so() -> None:
     said = ds.Annotations.from_counts([[50, 0]] * 2000 + [[0, 50]] * 2000, ["a", "b"])
     with pytest.warns(ds.DissensusWarning, match="at its limit"):
-        assert 2 * fitted_alpha(said.opinions, "symmetric") == pytest.approx(1e-3, rel=0.01)
+        assert 2 * ChoiceCounts.of(said.opinions).fitted_alpha("symmetric") == pytest.approx(1e-3, rel=0.01)
 
 
 def test_what_was_fitted_is_part_of_results_and_words(tmp_path) -> None:  # type: ignore[no-untyped-def]
     said = votes(60, 3, 0.3)
     result = ds.evaluate(said, {}, aggregations=["dirichlet:1:alpha=fitted"], metrics=[], draws=20)
-    fitted = fitted_alpha(said.opinions, "symmetric")
+    fitted = ChoiceCounts.of(said.opinions).fitted_alpha("symmetric")
     assert result.runs[0].fitted == {"alpha": fitted}
     result.save(tmp_path / "results")
     assert ds.load_evaluation(tmp_path / "results").runs[0].fitted == {"alpha": fitted}

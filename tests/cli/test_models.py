@@ -227,8 +227,10 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     labels = [STUDY.annotations.conditions[place] for place in best]
     known = pl.DataFrame({"case": cases, "label": labels})
     known.write_csv("truth.csv")
-    words = [*models, "--aggregation", "dirichlet:1", "--metric", "top-k-accuracy:1", "--draws", "50", "--no-report"]
-    assert run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out").code == 0
+    words = [*models, "--aggregation", "dirichlet:1", "--metric", "top-k-accuracy:1", "--draws", "50"]
+    outcome = run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out")
+    assert "truth: known here, because it was given" in outcome.out
+    assert "Truth: known here, because it was given." in Path("out/report.html").read_text(encoding="utf-8")
     rows = ds.load_evaluation("out").to_frame().filter(estimand="truth")
     scores = pl.read_csv("A.csv").drop("case").to_numpy()
     assert rows.filter(model="A")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())

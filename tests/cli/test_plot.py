@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 import dissensus as ds
-from dissensus.cli.plot import plot
+from dissensus.cli.saved_results import plot
 from figures.figure_studies import edges, usual
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)

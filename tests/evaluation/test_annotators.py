@@ -9,7 +9,7 @@ from dissensus import Annotations, Dirichlet, DissensusError, Evaluation, Placke
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import Design, are_crossed, probe_vectors
 from dissensus.evaluation.folds import grouped, weight_of_cases
-from dissensus.evaluation.single_opinions import SingleOpinions
+from dissensus.evaluation.tally import SingleOpinions
 
 Opinions = list[list[tuple[str, float]]]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.data_set import DataSet, data_set_metrics, findings_of, places_of
+from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
-from dissensus.simulate.checklist_study import SimulatedAnswers
+from dissensus.simulate.checklist_study import SimulatedAnswers, SimulatedChecklists
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 

@@ -11,7 +11,7 @@ import pytest
 import dissensus
 import dissensus as ds
 from dissensus import draws as flow
-from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import Lessons, taught
 
 DRAWS = 60
 KINDS = ds.Aggregation.family.known()
@@ -227,7 +227,7 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: ds.Aggregat
 @EVERY
 def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: ds.Aggregation) -> None:
     study = study_for(aggregation)
-    if cannot_be_split(aggregation):
+    if aggregation.needs_whole:
         with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
             taught(aggregation, Lessons.of(study), study.conditions)
         return

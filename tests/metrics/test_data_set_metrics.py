@@ -13,15 +13,11 @@ from sklearn.calibration import calibration_curve
 
 import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.evaluation.curves import decision_curve, sensitivities_at
+from dissensus.metrics.base import Average
+from dissensus.metrics.calibration_error import bin_sums
 from dissensus.metrics.confusion import adjusted_confusion
-from dissensus.metrics.curves import (
-    decision_curve,
-    precision_recall_points,
-    reliability_points,
-    roc_points,
-    sensitivities_at,
-)
-from dissensus.metrics.data_set import Average, BinaryMetric, DataSetMetric, Question, Said
+from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
@@ -211,12 +207,10 @@ def test_calibration_is_that_of_the_curve_of_scikit_learn() -> None:
     labels, codes = hard_labels(plain)
     assert set(plain.scores[:, 1]) == set(np.arange(11) / 10)  # at the edges of bins
     found = ds.CalibrationError().of_draws(plain, labels)
-    points = reliability_points(plain.scores[:, 1], labels[:, 1], labels[:, 0])
+    sums = bin_sums(plain.scores[:, 1], labels[:, 1], labels[:, 0], 10)
     for draw, row in enumerate(codes):
         share, mean = calibration_curve(row, plain.scores[:, 1], n_bins=10)
-        weight = points.weight[draw][points.weight[draw] > 0]
-        np.testing.assert_allclose(points.positive[draw][points.weight[draw] > 0], share, rtol=1e-12)
-        np.testing.assert_allclose(points.probability[draw][points.weight[draw] > 0], mean, rtol=1e-12)
+        weight = sums.mass[draw][sums.mass[draw] > 0] / sums.mass[draw].sum()
         assert found[draw] == pytest.approx(weight @ np.abs(share - mean), rel=1e-12)
 
 
@@ -266,10 +260,9 @@ def test_a_calibrated_model_has_no_error_but_chance_which_the_debiased_form_take
 def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
     said = some_said(200, seed=3)
     labels, _ = hard_labels(replace(said, weights=np.ones(200)), draws=1)
-    points = reliability_points(said.scores[:, 1], labels[:, 1], labels[:, 0])
-    weight, share, mean = (
-        part[0][points.weight[0] > 0] for part in (points.weight, points.positive, points.probability)
-    )
+    sums = bin_sums(said.scores[:, 1], labels[:, 1], labels[:, 0], 10)
+    mass, positive, scores = (part[0][sums.mass[0] > 0] for part in (sums.mass, sums.positive, sums.scores))
+    weight, share, mean = mass / mass.sum(), positive / mass, scores / mass
     spread = np.sqrt(share * (1 - share) / (200 * weight))
     drawn = np.abs(np.random.default_rng(0).normal(share, spread, size=(200_000, len(share))) - mean).mean(axis=0)
     expected = 2 * weight @ np.abs(share - mean) - weight @ drawn
@@ -280,22 +273,16 @@ def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
 # Curves --------------------------------------------------------------------------------------------------
 
 
-def test_curves_are_those_of_scikit_learn() -> None:
+def test_points_of_curves_are_those_of_scikit_learn() -> None:
     said = some_said(50, seed=6)
     labels, codes = hard_labels(said)
     scores, weights = said.scores[:, 1], said.weights
     yes, no = labels[:, 1] * weights, labels[:, 0] * weights
-    roc, recall = roc_points(scores, yes, no), precision_recall_points(scores, yes, no)
     thresholds = np.array([0.05, 0.3, 0.5, 0.95])
     benefits, rates = decision_curve(scores, yes, no, thresholds), np.array([0.0, 0.13, 0.4, 1.0])
     heights = sensitivities_at(scores, yes, no, rates)
     for draw, row in enumerate(codes):
-        across, up, at = peers.roc_curve(row, scores, sample_weight=weights, drop_intermediate=False)
-        np.testing.assert_allclose([roc.across[draw], roc.up[draw]], [across[1:], up[1:]], atol=1e-12)
-        np.testing.assert_array_equal(roc.thresholds, at[1:])
-        precision, recalls, _ = peers.precision_recall_curve(row, scores, sample_weight=weights)
-        np.testing.assert_allclose(recall.up[draw], precision[:-1][::-1], atol=1e-12)
-        np.testing.assert_allclose(recall.across[draw], recalls[:-1][::-1], atol=1e-12)
+        across, up, _ = peers.roc_curve(row, scores, sample_weight=weights, drop_intermediate=False)
         np.testing.assert_allclose(heights[draw, 1:3], np.interp(rates[1:3], across, up), atol=1e-12)
         assert heights[draw, 3] == pytest.approx(1.0)
     expected = [ds.NetBenefit(float(one)).of_draws(said, labels) for one in thresholds]

@@ -72,7 +72,8 @@ def test_what_belongs_to_no_piece_is_removed_with_the_results(run: Path) -> None
 
 
 def test_an_unfinished_run_is_neither_taken_for_results_nor_replaced(tmp_path: Path) -> None:
-    RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=False).close()
+    with RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=False):
+        pass
     with pytest.raises(FormatError, match="unfinished run"):
         RunDirectory.new(tmp_path / "run", MANIFEST, overwrite=False)
     go_on(tmp_path / "run")
@@ -100,9 +101,9 @@ def test_a_run_with_something_else_in_it_is_never_replaced(run: Path, foreign: s
 
 def test_a_directory_that_holds_an_input_is_never_replaced(run: Path) -> None:
     inside = str(run / "per_case" / "part-0.parquet")
-    for given in (replace(MANIFEST, inputs={"study": {inside: "1"}}, generations=()), MANIFEST):
-        with pytest.raises(FormatError, match="holds an input"):
-            RunDirectory.new(run, given, overwrite=True, inputs=[inside])
+    given = replace(MANIFEST, inputs={"study": {inside: "1"}}, generations=())
+    with pytest.raises(FormatError, match="holds an input"):
+        RunDirectory.new(run, given, overwrite=True)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,8 @@ def test_two_processes_do_not_write_into_one_run_and_a_killed_one_blocks_nobody(
         process.wait()
         try:
             os.kill(child, 0)  # a process that it started lives on
-            RunDirectory.resumed(tmp_path / "run", MANIFEST).close()
+            with RunDirectory.resumed(tmp_path / "run", MANIFEST):
+                pass
         finally:
             os.kill(child, 9)
 

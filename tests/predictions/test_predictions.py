@@ -36,24 +36,11 @@ def test_entries_are_sorted_best_first_and_by_code_among_ties() -> None:
     assert said.complete
 
 
-def test_negative_scores_are_fine_in_a_matrix() -> None:
-    said = Predictions.from_scores([[-2.0, 3.0, -1.0]], NAMES)
-    assert said.codes.tolist() == [1, 2, 0]
-
-
 def test_rankings_count_blocks_to_the_end() -> None:
     said = Predictions.from_rankings([["Tinea", ["Eczema", "Psoriasis"]], [["Psoriasis"]], []], NAMES)
     assert said.values.tolist() == [2, 1, 1, 1]
     assert said.to_scores().tolist() == [[1, 1, 2], [0, 1, 0], [0, 0, 0]]
-
-
-def test_rankings_take_codes_with_a_list() -> None:
-    by_code = Predictions.from_rankings([[2, [0, 1]], [np.int64(1)]], NAMES)
-    by_name = Predictions.from_rankings([["Tinea", ["Eczema", "Psoriasis"]], ["Psoriasis"]], NAMES)
-    assert by_code == by_name
-
-
-def test_a_number_of_conditions_stands_for_their_names() -> None:
+    assert Predictions.from_rankings([[2, [0, 1]], [np.int64(1)], []], NAMES) == said
     assert Predictions.from_rankings([[1, 0]], 3).conditions == ("0", "1", "2")
 
 
@@ -85,28 +72,26 @@ def test_long_scores_leave_out_zeros_because_not_listed_means_zero() -> None:
     assert said.entries_per_case.tolist() == [1, 1]
 
 
-def test_long_ranks_keep_their_order_and_ties_whatever_the_gaps() -> None:
-    frame = pl.DataFrame({"case": ["c"] * 3, "condition": NAMES, "rank": [7, 3, 7]})
-    assert Predictions.from_long(frame).to_lists() == [[["Psoriasis"], ["Eczema", "Tinea"]]]
-
-
-def test_long_rows_of_one_case_need_not_stand_together() -> None:
-    frame = pl.DataFrame({"case": ["x", "y", "x"], "condition": ["a", "a", "b"], "score": [0.1, 1, 0.9]})
-    said = Predictions.from_long(frame)
-    assert said.case_names == ("x", "y")
-    assert said.to_lists() == [[["b"], ["a"]], [["a"]]]
-
-
-def test_long_rows_can_be_sets_and_an_empty_one() -> None:
-    frame = pl.DataFrame({"case": ["x", "x", "y"], "condition": ["a", "b", None]})
-    assert Predictions.from_long(frame, kind="set").to_lists() == [[["a", "b"]], []]
-
-
-def test_long_logits_of_all_conditions_are_complete() -> None:
-    frame = pl.DataFrame({"case": ["c"] * 3, "condition": NAMES, "logit": [-1.0, 0.0, 2.0]})
-    said = Predictions.from_long(frame)
-    assert said.complete
-    assert said.to_scores().tolist() == [[-1, 0, 2]]
+@pytest.mark.parametrize(
+    ("columns", "options", "lists"),
+    [
+        ({"case": ["c"] * 3, "condition": NAMES, "rank": [7, 3, 7]}, {}, [[["Psoriasis"], ["Eczema", "Tinea"]]]),
+        ({"case": [*"xyx"], "condition": [*"aab"], "score": [0.1, 1, 0.9]}, {}, [[["b"], ["a"]], [["a"]]]),
+        ({"case": [*"xxy"], "condition": ["a", "b", None]}, {"kind": "set"}, [[["a", "b"]], []]),
+        (
+            {"case": ["c"] * 3, "condition": NAMES, "logit": [-1.0, 0.0, 2.0]},
+            {},
+            [[["Tinea"], ["Psoriasis"], ["Eczema"]]],
+        ),
+    ],
+)
+def test_rows_are_ranks_with_gaps_scattered_scores_sets_or_all_logits(
+    columns: dict[str, Any], options: dict[str, Any], lists: list[Any]
+) -> None:
+    said = Predictions.from_long(pl.DataFrame(columns, strict=False), **options)
+    assert said.to_lists() == lists
+    assert said.complete == ("logit" in columns)
+    assert said.case_names == tuple(dict.fromkeys(columns["case"]))
 
 
 def test_kind_chooses_between_scores_and_ranks() -> None:
@@ -163,29 +148,19 @@ def test_align_reorders_by_name() -> None:
     assert said.codes.tolist()[:3] == [0, 1, 2]
 
 
-def test_align_adds_conditions_that_a_list_never_mentions() -> None:
+def test_align_adds_and_drops_conditions_that_are_never_listed_and_keeps_common_cases() -> None:
     said = Predictions.from_rankings([["b", "a"]]).align(conditions=["c", "a", "b"])
     assert said.to_lists() == [[["b"], ["a"]]]
     assert said.n_conditions == 3
-
-
-def test_align_drops_conditions_that_are_never_listed() -> None:
     assert Predictions.from_sets([["a"]], ["a", "b"]).align(conditions=["a"]).n_conditions == 1
+    assert scores().align(["c0", "c2", "c1"], allow_missing=True).case_names == ("c2", "c1")
 
 
-def test_allowing_missing_cases_keeps_the_common_ones_in_order() -> None:
-    said = scores().align(["c0", "c2", "c1"], allow_missing=True)
-    assert said.case_names == ("c2", "c1")
-
-
-def test_equality_is_by_content() -> None:
+def test_equality_is_by_content_and_pickling_keeps_it() -> None:
     assert scores() == scores()
     assert scores() != scores().rename("B")
     assert scores() != scores().select([1, 0])
     assert scores() != "scores"
-
-
-def test_pickling_keeps_everything() -> None:
     copy = pickle.loads(pickle.dumps(scores()))
     assert copy == scores()
     assert not copy.values.flags.writeable

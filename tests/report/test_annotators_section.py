@@ -6,7 +6,7 @@ import numpy as np
 
 import dissensus as ds
 from dissensus.report.page import report_html
-from dissensus.report.sections.annotators import AnnotatorsSection
+from dissensus.report.sections.studies import AnnotatorsSection
 
 SCRIPT = "<script>alert(1)</script>"
 

@@ -14,7 +14,7 @@ from dissensus.evaluation.sentences import headline, reads
 from dissensus.report.page import report_html
 from dissensus.report.section import ReportSubject
 from dissensus.report.sections.methods import methods_paragraph
-from dissensus.report.sections.whole_data_set import WholeDataSet, expected_positives, finding_tables
+from dissensus.report.sections.models import WholeDataSet, expected_positives, finding_tables
 
 METRICS = ["auroc", "sensitivity", "matthews", "positive-likelihood-ratio"]
 
@@ -43,18 +43,18 @@ def test_findings_are_counted_as_findings_of_cases() -> None:
 
 def test_every_finding_has_a_row_with_its_expected_positives() -> None:
     table = finding_tables(checklists())[0]
-    assert [row[0] for row in table.rows] == ["AF", "ST", "rare"]
+    assert [row[0] for row in table["rows"]] == ["AF", "ST", "rare"]
     expected = expected_positives(checklists())
     assert expected["rare"] == 0
     assert 0 < expected["AF"] < 25
     known = checklists().by_group("finding").filter(stratum="AF", model="One", metric="AUROC")["mean"][0]
-    assert f"{known:.3f}" in table.rows[0][2][0]
+    assert f"{known:.3f}" in table["rows"][0][2][0]
 
 
 def test_what_has_no_value_is_called_undefined() -> None:
     table = finding_tables(checklists())[1]
-    assert table.metric == "sensitivity"
-    assert str(table.rows[2][2][0]) == "undefined"
+    assert table["metric"] == "sensitivity"
+    assert str(table["rows"][2][2][0]) == "undefined"
     assert "nan" not in words_of(report_html(checklists())).split()
 
 

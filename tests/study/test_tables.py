@@ -29,11 +29,6 @@ LIBRARIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.fixture(params=sorted(LIBRARIES))
-def frame(request: pytest.FixtureRequest) -> Callable[[Columns], Any]:
-    return LIBRARIES[request.param]
-
-
 def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
     """Write columns as words: one letter per row, '-' for nothing."""
     columns = {"case": case, "annotator": annotator, **more}
@@ -43,21 +38,73 @@ def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
 # What a table means -------------------------------------------------------------------------------------
 
 
-def test_equal_ranks_are_ties_and_gaps_do_not_matter(frame: Callable[[Columns], Any]) -> None:
-    columns = long("xxxxy", "AAABA", condition="adcba")
-    said = Annotations.from_long(frame({**columns, "rank": [3, 1, 7, 2, 5]}))
-    same = Annotations.from_long(frame({**columns, "rank": [2, 1, 3, 1, 1]}))
-    assert said == same
-    assert said.to_rankings() == [[[["d"], ["a"], ["c"]], [["b"]]], [[["a"]]]]
-    tied = Annotations.from_long(frame({**columns, "rank": [1, 1, 7, 2, 5]}))
-    assert tied.to_rankings()[0][0] == [["a", "d"], ["c"]]
+RANKED = long("xxxxy", "AAABA", condition="adcba")
+BOTH = [[[["a"]]], [[["b"]]]]
+WEIGHTS = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
+SURE = {"confidence": [1.0, 5.0, 0.0, 5.0, None]}
+SPLIT: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
 
 
-def test_higher_confidence_is_better_and_none_is_not_mentioned(frame: Callable[[Columns], Any]) -> None:
-    columns = {**long("xxxxx", "AAAAB", condition="abcde"), "confidence": [1.0, 5.0, 0.0, 5.0, None]}
-    said = Annotations.from_long(frame(columns))
-    assert said.to_rankings() == [[[["b", "d"], ["a"]], []]]
-    assert said.conditions == ("a", "b", "c", "d", "e")
+def means(
+    columns: Columns, rankings: list[Any], options: dict[str, Any] | None = None, **known: Any
+) -> tuple[Any, ...]:
+    """Columns, the rankings that they mean, options to read them with, and what else is known of the study."""
+    return columns, rankings, options or {}, known
+
+
+MEANINGS = {
+    "gaps do not matter": means({**RANKED, "rank": [3, 1, 7, 2, 5]}, [[[["d"], ["a"], ["c"]], [["b"]]], [[["a"]]]]),
+    "equal ranks are ties": means({**RANKED, "rank": [1, 1, 7, 2, 5]}, [[[["a", "d"], ["c"]], [["b"]]], [[["a"]]]]),
+    "higher confidence is better, and none is not mentioned": means(
+        {**long("xxxxx", "AAAAB", condition="abcde"), **SURE}, [[[["b", "d"], ["a"]], []]], conditions=tuple("abcde")
+    ),
+    "without rank or confidence all are tied": means(long("xxx", "ABA", condition="acb"), [[[["a", "b"]], [["c"]]]]),
+    "without annotators and ranks every row is an opinion": means(
+        {"case": [*"xxy"], "condition": [*"aab"]}, [[[["a"]], [["a"]]], [[["b"]]]], annotator_names=()
+    ),
+    "without annotators but with ranks a case is one ranking": means(
+        {"case": [*"xxy"], "condition": [*"abb"], "rank": [2, 1, 1]}, [[[["b"], ["a"]]], [[["b"]]]]
+    ),
+    "an annotation column tells rankings of one annotator apart": means(
+        {**long("xxx", "AAA", condition="aab"), "round": [1, 2, 2], "rank": [1, 1, 2]},
+        [[[["a"]], [["a"], ["b"]]]],
+        annotators=[0, 0],
+    ),
+    "weights and groups are kept": means(
+        {**long("xxy", "ABA", condition="aba"), **WEIGHTS},
+        [[[["a"]], [["b"]]], [[["a"]]]],
+        weights=[0.5, 2, 1], groups=("p", "q"), case_weights=[3, 1],
+    ),
+    "rows without a condition are abstentions, and a case alone is unannotated": means(
+        long("xxyz", "AB-A", condition="a---"), [[[["a"]], []], [], [[]]], unannotated=("y", "z")
+    ),
+    "usual names of columns": means(
+        {"Image ID": [*"xy"], "Reader": [*"AB"], "Diagnosis": [*"ab"]}, BOTH, annotator_names=("A", "B")
+    ),
+    "columns as said": means(
+        {"photo": [*"xy"], "who": [*"AB"], "what": [*"ab"]},
+        BOTH,
+        {"case": "photo", "annotator": "who", "condition": "what"},
+        annotator_names=("A", "B"),
+    ),
+    "cells can be split into ties": means(SPLIT, [[[["a", "b"], ["c"]]]], {"tie_separator": "|"}),
+    "integers read as written": means(
+        {"case": [10, 2, 10], "annotator": [1, 1, 2], "label": [1, 0, 0]},
+        [[[["dog"]], [["cat"]]], [[["cat"]]]],
+        {"conditions": ["cat", "dog"]},
+        case_names=("10", "2"), annotator_names=("1", "2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("library", sorted(LIBRARIES))
+@pytest.mark.parametrize("name", MEANINGS)
+def test_what_a_table_of_any_library_means(name: str, library: str) -> None:
+    columns, rankings, options, known = MEANINGS[name]
+    said = Annotations.from_long(LIBRARIES[library](columns), **options)
+    assert said.to_rankings() == rankings
+    found = {what: getattr(said, what) for what in known}
+    assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
 
 
 def test_what_was_not_stated_is_noted() -> None:
@@ -66,79 +113,9 @@ def test_what_was_not_stated_is_noted() -> None:
     assert (note.count, note.action) == (2, "kept as not mentioned")
 
 
-def test_without_rank_or_confidence_all_conditions_of_an_annotator_are_tied(
-    frame: Callable[[Columns], Any],
-) -> None:
-    said = Annotations.from_long(frame(long("xxx", "ABA", condition="aba".replace("b", "c")[:2] + "b")))
-    assert said.to_rankings() == [[[["a", "b"]], [["c"]]]]
-
-
-def test_without_annotators_and_ranks_every_row_is_an_opinion(frame: Callable[[Columns], Any]) -> None:
-    said = Annotations.from_long(frame({"case": ["x", "x", "y"], "condition": ["a", "a", "b"]}))
-    assert said.to_rankings() == [[[["a"]], [["a"]]], [[["b"]]]]
-    assert said.annotator_names == ()
-
-
-def test_without_annotators_but_with_ranks_a_case_is_one_ranking(frame: Callable[[Columns], Any]) -> None:
-    said = Annotations.from_long(frame({"case": ["x", "x", "y"], "condition": ["a", "b", "b"], "rank": [2, 1, 1]}))
-    assert said.to_rankings() == [[[["b"], ["a"]]], [[["b"]]]]
-
-
-def test_an_annotation_column_tells_rankings_of_one_annotator_apart(frame: Callable[[Columns], Any]) -> None:
-    columns = {**long("xxx", "AAA", condition="aab"), "round": [1, 2, 2], "rank": [1, 1, 2]}
-    said = Annotations.from_long(frame(columns))
-    assert said.to_rankings() == [[[["a"]], [["a"], ["b"]]]]
-    assert said.annotators.tolist() == [0, 0]
-
-
 def test_a_ranking_without_a_weight_counts_once() -> None:
     table = pl.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": [0.5, None]})
     assert Annotations.from_long(table).weights.tolist() == [0.5, 1]
-
-
-def test_weights_and_groups_are_kept(frame: Callable[[Columns], Any]) -> None:
-    columns = {
-        **long("xxy", "ABA", condition="aba"),
-        "weight": [0.5, 2.0, 1.0],
-        "patient": ["p", "p", "q"],
-        "case_weight": [3.0, 3.0, 1.0],
-    }
-    said = Annotations.from_long(frame(columns))
-    assert said.weights.tolist() == [0.5, 2, 1]
-    assert said.groups == ("p", "q")
-    assert said.case_weights.tolist() == [3, 1]
-
-
-def test_rows_without_a_condition_are_abstentions_and_a_case_alone_is_unannotated(
-    frame: Callable[[Columns], Any],
-) -> None:
-    said = Annotations.from_long(frame(long("xxyz", "AB-A", condition="a---")))
-    assert said.to_rankings() == [[[["a"]], []], [], [[]]]
-    assert said.unannotated == ("y", "z")
-
-
-def test_usual_names_of_columns_are_found_and_others_can_be_given(frame: Callable[[Columns], Any]) -> None:
-    columns = long("xy", "AB", condition="ab")
-    usual: Columns = {"Image ID": columns["case"], "Reader": columns["annotator"], "Diagnosis": columns["condition"]}
-    odd = {"photo": columns["case"], "who": columns["annotator"], "what": columns["condition"]}
-    expected = Annotations.from_long(frame(columns))
-    assert Annotations.from_long(frame(usual)) == expected
-    given = Annotations.from_long(frame(odd), case="photo", annotator="who", condition="what")
-    assert given == expected
-
-
-def test_cells_can_be_split_into_ties(frame: Callable[[Columns], Any]) -> None:
-    columns: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
-    said = Annotations.from_long(frame(columns), tie_separator="|")
-    assert said.to_rankings() == [[[["a", "b"], ["c"]]]]
-
-
-def test_integer_cases_and_labels_read_as_written(frame: Callable[[Columns], Any]) -> None:
-    columns: Columns = {"case": [10, 2, 10], "annotator": [1, 1, 2], "label": [1, 0, 0]}
-    said = Annotations.from_long(frame(columns), ["cat", "dog"])
-    assert said.case_names == ("10", "2")
-    assert said.annotator_names == ("1", "2")
-    assert said.to_rankings() == [[[["dog"]], [["cat"]]], [[["cat"]]]]
 
 
 def test_integers_that_a_missing_value_turned_into_floats_are_integers_again() -> None:
@@ -219,14 +196,8 @@ def long_rows(draw: st.DrawFn, order: str) -> list[Row]:
 @given(data=st.data())
 def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -> None:
     rows = data.draw(long_rows(order))
-    schema = {
-        "case": pl.String,
-        "annotator": pl.String,
-        "annotation": pl.Int64,
-        "condition": pl.String,
-        order: pl.Float64,
-    }
-    said = Annotations.from_long(pl.DataFrame(rows, schema=schema))
+    texts = dict.fromkeys(("case", "annotator", "condition"), pl.String)
+    said = Annotations.from_long(pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64}))
     expected = naive(rows, order)
     assert said.case_names == tuple(expected)
     assert said.to_rankings() == [list(rankings.values()) for rankings in expected.values()]
@@ -237,15 +208,9 @@ def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -
 @given(data=st.data())
 def test_libraries_agree(data: st.DataObject) -> None:
     rows = data.draw(long_rows("confidence"))
-    columns = {role: [row[role] for row in rows] for role in rows[0]}
-    typed = {
-        "case": pa.string(),
-        "annotator": pa.string(),
-        "annotation": pa.int64(),
-        "condition": pa.string(),
-        "confidence": pa.float64(),
-    }
-    arrow = pa.table({role: pa.array(values, typed[role]) for role, values in columns.items()})
+    numbers = {"annotation": pa.int64(), "confidence": pa.float64()}
+    columns = {role: pa.array([row[role] for row in rows], numbers.get(role, pa.string())) for role in rows[0]}
+    arrow = pa.table(columns)
     from_arrow = Annotations.from_long(arrow)
     assert Annotations.from_long(pl.DataFrame(arrow)) == from_arrow
     assert Annotations.from_long(arrow.to_pandas()) == from_arrow
@@ -323,22 +288,6 @@ def test_what_belongs_to_a_ranking_or_case_must_not_change_within_it(role: str) 
     assert caught.value.where == "data row 2, case 'x', annotator 'A'"
 
 
-def test_the_same_condition_twice_by_one_annotator_is_refused() -> None:
-    columns = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
-    with pytest.raises(DissensusError, match="'a' is mentioned twice by one annotator") as caught:
-        Annotations.from_long(pl.DataFrame(columns))
-    assert caught.value.where == "case 'y', annotator 'B', condition 'a'"
-    assert "annotation column" in caught.value.advice
-
-
-def test_an_unknown_condition_gets_a_row_and_a_suggestion() -> None:
-    table = pl.DataFrame({**BASE, "condition": ["Eczema", "Eczma"]})
-    with pytest.raises(DissensusError, match="unknown condition 'Eczma'") as caught:
-        Annotations.from_long(table, ["Eczema", "Tinea"])
-    assert caught.value.where == "data row 2, case 'y', annotator 'B'"
-    assert caught.value.advice == "did you mean 'Eczema'?"
-
-
 def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> None:
     table = pl.DataFrame({**BASE, "condition": [1, 2]})
     assert Annotations.from_long(table, ["2", "1"]).to_rankings() == [[[["1"]]], [[["2"]]]]
@@ -350,18 +299,39 @@ def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> No
         Annotations.from_long(pl.DataFrame({**BASE, "condition": [0, -1]}), ["cat", "dog"])
 
 
-def test_a_missing_column_is_named_with_what_was_found() -> None:
-    with pytest.raises(DissensusError, match="the table has no condition column") as caught:
-        Annotations.from_long(pl.DataFrame({"case": ["x"], "dx": ["a"]}))
-    assert "'condition'" in caught.value.expected
-    assert caught.value.got == "columns 'case', 'dx'"
-    assert "--column condition=NAME" in caught.value.advice
+TWICE = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
+EMPTY: Columns = {"case": [], "condition": []}
 
 
-def test_a_given_column_that_does_not_exist_gets_a_suggestion() -> None:
-    with pytest.raises(DissensusError, match="no column 'cases' for the case") as caught:
-        Annotations.from_long(pl.DataFrame(BASE), case="cases")
-    assert caught.value.advice == "did you mean 'case'?"
+@pytest.mark.parametrize(
+    ("columns", "options", "problem", "parts"),
+    [
+        (TWICE, {}, "'a' is mentioned twice by one annotator", ["case 'y', annotator 'B'", "annotation column"]),
+        (
+            {**BASE, "condition": ["Eczema", "Eczma"]},
+            {"conditions": ["Eczema", "Tinea"]},
+            "unknown condition 'Eczma'",
+            ["data row 2, case 'y', annotator 'B'", "did you mean 'Eczema'?"],
+        ),
+        (
+            {"case": ["x"], "dx": ["a"]},
+            {},
+            "the table has no condition column",
+            ["'condition'", "columns 'case', 'dx'", "--column condition=NAME"],
+        ),
+        (BASE, {"case": "cases"}, "no column 'cases' for the case", ["did you mean 'case'?"]),
+        (EMPTY, {}, "the table has no rows", []),
+        ({**EMPTY, "rank": []}, {}, "the table has no rows", []),
+        (BASE, {"tie_separator": ""}, "tie separator is empty", []),
+        ({"case": ["x", None], "condition": ["a", "b"]}, {}, "a row has no case", []),  # and is no declaration
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(
+    columns: Columns, options: dict[str, Any], problem: str, parts: list[str]
+) -> None:
+    with pytest.raises(DissensusError, match=problem) as caught:
+        Annotations.from_long(pl.DataFrame(columns), **options)
+    assert [part for part in parts if part not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize("frame", [pl.LazyFrame(BASE), [1, 2], None, "table.csv"])
@@ -375,19 +345,3 @@ def test_a_column_of_mixed_types_is_refused() -> None:
     with pytest.raises(DissensusError, match="column 'case' mixes different types") as caught:
         Annotations.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
     assert "astype(str)" in caught.value.advice
-
-
-@pytest.mark.parametrize("columns", [{"case": [], "condition": []}, {"case": [], "condition": [], "rank": []}])
-def test_a_table_without_rows_is_refused(columns: Columns) -> None:
-    with pytest.raises(DissensusError, match="the table has no rows"):
-        Annotations.from_long(pl.DataFrame(columns))
-
-
-def test_an_empty_tie_separator_is_refused() -> None:
-    with pytest.raises(DissensusError, match="tie separator is empty"):
-        Annotations.from_long(pl.DataFrame(BASE), tie_separator="")
-
-
-def test_a_row_that_lost_its_case_is_not_taken_for_a_declaration() -> None:
-    with pytest.raises(DissensusError, match="a row has no case"):
-        Annotations.from_long(pl.DataFrame({"case": ["x", None], "condition": ["a", "b"]}))

@@ -51,11 +51,9 @@ def client() -> Iterator[Client]:
         yield found
 
 
-@pytest.fixture(params=["here", "threads", "processes", pytest.param("cluster", marks=pytest.mark.cluster)])
+@pytest.fixture(params=["threads", "processes", pytest.param("cluster", marks=pytest.mark.cluster)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
-    if request.param == "here":
-        yield None
-    elif request.param == "cluster":
+    if request.param == "cluster":
         yield request.getfixturevalue("client")
     elif request.param == "threads":
         with ThreadPoolExecutor(2) as threads:
@@ -76,7 +74,7 @@ def test_every_result_comes_once_with_its_name_and_few_payloads_are_read_ahead(e
         return b"%d" % number
 
     given = {f"0-{number:05}": partial(noted, number) for number in range(40)}
-    found, most = {}, 1 if executor is None else 2 * n_workers(executor) + 2
+    found, most = {}, 2 * n_workers(executor) + 2
     for finished, (name, result) in enumerate(worked(executor, pieces.joined, b"set", given), start=1):
         assert len(read) - finished < most
         found[name] = result
@@ -116,7 +114,7 @@ def test_a_process_that_was_killed_is_one_error_that_says_how_to_go_on() -> None
         assert "--resume" in str(caught.value)
     threads = ThreadPoolExecutor(1)
     threads.shutdown()
-    with pytest.raises(DissensusError, match="takes no more work"):
+    with pytest.raises(DissensusError, match="cannot schedule new futures"):
         list(worked(threads, pieces.joined, b"", payloads(1)))
 
 
@@ -149,12 +147,12 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
         with pytest.raises(DissensusError, match="this cannot run the pieces") as caught:
             n_workers(wrong)
         assert caught.value.got == type(wrong).__name__
-    assert (n_workers(None), n_workers(ThreadPoolExecutor(7))) == (1, 7)
+    assert n_workers(ThreadPoolExecutor(7)) == 7
     script = (
         "import sys\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
         "from dissensus.workers import n_workers\n"
-        "n_workers(None), n_workers(ThreadPoolExecutor(1))\n"
+        "n_workers(ThreadPoolExecutor(1))\n"
         "print('distributed' in sys.modules, 'numpy' in sys.modules)\n"
     )
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from dissensus.aggregation.base import (
     Aggregation,
     PointAggregation,
-    batch_of,
     plausibilities_of,
     stream_keys_of,
     without_rest,
 )
 from dissensus.aggregation.point_estimates import InverseRank
-from dissensus.core.aliases import IntArray, KeyArray
+from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.spec import one_spec
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 
 
@@ -76,30 +76,19 @@ class AnnotatorBootstrap(Aggregation):
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         keys = stream_keys_of(opinions, seed)[:, 1]
-        return plausibilities_of(
-            opinions, BootstrapSampler(opinions, self.model, keys, draws, self.size or 0), draws=draws
-        )
+        fill = partial(resampled, opinions, self.model, keys, draws, self.size or 0)
+        return plausibilities_of(opinions, fill, draws=draws)
 
 
-@dataclass(frozen=True, eq=False)
-class BootstrapSampler:
+def resampled(
+    opinions: Opinions, model: PointAggregation, keys: KeyArray, draws: int, size: int, cases: IntArray
+) -> tuple[FloatArray, FloatArray | None]:
     """Aggregate resamples of the annotators; ``size`` 0 stands for the number of annotators of the case."""
+    from dissensus.kernels.resamples import resample_counts
 
-    opinions: Opinions
-    model: PointAggregation
-    keys: KeyArray
-    draws: int
-    size: int
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Draw the cases at these positions."""
-        from dissensus.kernels.resamples import resample_counts
-
-        replicates = self.opinions.take(np.repeat(cases, self.draws))
-        said = self.opinions.take(cases)
-        counts = resample_counts(said.ranking_offsets, said.votes, self.keys[cases], self.draws, self.size)
-        again = replace(replicates, weights=replicates.weights / replicates.votes * counts)
-        theta, order = self.model.ordered_point(again)
-        values = without_rest(theta, replicates.support_offsets)
-        order_values = None if order is None else without_rest(order, replicates.support_offsets)
-        return batch_of(self.opinions, cases, values, draws=self.draws, order_values=order_values)
+    replicates, said = opinions.take(np.repeat(cases, draws)), opinions.take(cases)
+    counts = resample_counts(said.ranking_offsets, said.votes, keys[cases], draws, size)
+    again = replace(replicates, weights=replicates.weights / replicates.votes * counts)
+    theta, order = model.ordered_point(again)
+    order = None if order is None else without_rest(order, replicates.support_offsets)
+    return without_rest(theta, replicates.support_offsets), order

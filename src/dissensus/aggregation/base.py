@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dissensus.core.checks import check_count, check_most, check_positive, check
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.core.spec import Family, Spec, restored
-from dissensus.draws import Batch, Plausibilities, Sampler
+from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.study import Study, require_kind
 
@@ -133,7 +134,7 @@ class Aggregation(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import Dirichlet, Study
+        >>> from dissensus import Study, Dirichlet
         >>> said = Study.from_counts([[8, 2, 0]], ["a", "b", "c"])
         >>> Dirichlet().sample(said, draws=500, seed=1)
         Plausibilities: 1 cases, 500 draws, 3 conditions
@@ -150,20 +151,15 @@ class Aggregation(Spec, ABC):
         prepared = replace(prepared, threads=threads or available_threads())
         if precision is None or prepared.n_draws == 1 < draws:
             return prepared
-        return self._sharpened(opinions, prepared, seed=seed, precision=precision)
-
-    def _sharpened(self, opinions: Any, drawn: Plausibilities, *, seed: int, precision: float) -> Plausibilities:
-        """Double the draws, or more if the error calls for it, until the error is small enough."""
         from dissensus.aggregation.diagnostics import sampling_diagnostics
 
         check_positive(precision=precision)
-        while (error := sampling_diagnostics(drawn).certainty_mcse.max(initial=0.0)) > precision:
-            factor = max(2, int(np.ceil((error / precision) ** 2)))
-            check_count(draws=factor * drawn.n_draws)
-            check_values(opinions, factor * drawn.n_draws)
-            more = self._prepare(opinions, draws=factor * drawn.n_draws, seed=seed)
-            drawn = replace(more, threads=drawn.threads)
-        return drawn
+        while (error := sampling_diagnostics(prepared).certainty_mcse.max(initial=0.0)) > precision:
+            draws = prepared.n_draws * max(2, int(np.ceil((error / precision) ** 2)))
+            check_count(draws=draws)
+            check_values(opinions, draws)
+            prepared = replace(self._prepare(opinions, draws=draws, seed=seed), threads=prepared.threads)
+        return prepared
 
     def _opinions(self, study: Study) -> Any:
         """Return the opinions of a study of the kind that is needed; refuse any other."""
@@ -203,14 +199,14 @@ def available_threads() -> int:
 
 def plausibilities_of(
     opinions: Opinions,
-    sampler: Sampler,
+    fill: Fill,
     *,
     draws: int,
     chains: int = 1,
-    rest_sums: FloatArray | None = None,
+    rest: tuple[FloatArray, KeyArray, FloatArray | None] | None = None,
     fitted: Mapping[str, float] | None = None,
 ) -> Plausibilities:
-    """Wrap a sampler of the annotated cases."""
+    """Wrap a function that draws annotated cases; see :class:`CaseSampler`."""
     return Plausibilities(
         conditions=opinions.conditions,
         case_names=opinions.case_names,
@@ -219,8 +215,8 @@ def plausibilities_of(
         n_chains=chains,
         support_offsets=opinions.support_offsets,
         support=opinions.support,
-        sampler=sampler,
-        rest_sums=rest_sums,
+        sampler=CaseSampler(opinions, fill, draws, chains, rest),
+        rest_sums=None if rest is None else rest[2],
         fitted=fitted or {},
     )
 
@@ -305,7 +301,7 @@ class PointAggregation(Aggregation):
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, PlackettLuceML, Study
+        >>> from dissensus import Study, MajorityVote, PlackettLuceML
         >>> said = Study.from_rankings([[[["b"], ["a"], ["c"]]]], ["a", "b", "c"])
         >>> MajorityVote().ordered_point(said.opinions)
         (array([0., 1., 0.]), None)
@@ -325,27 +321,21 @@ class PointAggregation(Aggregation):
         return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        return plausibilities_of(opinions, PointSampler(opinions, *self.ordered_point(opinions)), draws=1)
+        fill = partial(point_draws, opinions.support_offsets, *self.ordered_point(opinions))
+        return plausibilities_of(opinions, fill, draws=1)
 
 
-@dataclass(frozen=True, eq=False)
-class PointSampler:
+def point_draws(
+    support_offsets: IntArray, theta: FloatArray, order: FloatArray | None, cases: IntArray
+) -> tuple[FloatArray, FloatArray | None]:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
 
     ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,);
     ``order``, if given, what they are compared by.
     """
-
-    opinions: Opinions
-    theta: FloatArray
-    order: FloatArray | None = None
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Return the one draw of each case."""
-        offsets, members = take_rows(self.opinions.support_offsets, cases)
-        values = without_rest(self.theta[members], offsets)
-        order = None if self.order is None else without_rest(self.order[members], offsets)
-        return batch_of(self.opinions, cases, values, draws=1, order_values=order)
+    offsets, members = take_rows(support_offsets, cases)
+    numbers = None if order is None else without_rest(order[members], offsets)
+    return without_rest(theta[members], offsets), numbers
 
 
 def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
@@ -353,33 +343,43 @@ def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
     return np.insert(theta, support_offsets[1:], 0.0)
 
 
-def batch_of(
-    opinions: Opinions,
-    cases: IntArray,
-    values: FloatArray,
-    *,
-    draws: int,
-    chains: int = 1,
-    rest_shapes: FloatArray | None = None,
-    rest_keys: KeyArray | None = None,
-    rest_sums: FloatArray | None = None,
-    order_values: FloatArray | None = None,
-) -> Batch:
-    """Wrap the draws of some cases."""
-    offsets, members = take_rows(opinions.support_offsets, cases)
-    return Batch(
-        case_names=tuple(opinions.case_names[i] for i in cases),
-        n_conditions=len(opinions.conditions),
-        n_draws=draws,
-        n_chains=chains,
-        support_offsets=offsets,
-        support=opinions.support[members],
-        values=values,
-        rest_shapes=np.zeros(len(cases)) if rest_shapes is None else rest_shapes[cases],
-        rest_keys=np.zeros(len(cases), dtype=np.uint64) if rest_keys is None else rest_keys[cases],
-        rest_sums=rest_sums,
-        order_values=order_values,
-    )
+Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None]]
+"""Draw the cases at these positions: values of :class:`Batch`, and numbers to compare conditions by, if others."""
+
+
+@dataclass(frozen=True, eq=False)
+class CaseSampler:
+    """Wrap what a function draws of some cases.
+
+    ``rest`` says how the rest of each case is split: shapes of unmentioned conditions (n_cases,), keys of random
+    streams (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
+    """
+
+    opinions: Opinions
+    fill: Fill
+    draws: int
+    chains: int = 1
+    rest: tuple[FloatArray, KeyArray, FloatArray | None] | None = None
+
+    def __call__(self, cases: IntArray) -> Batch:
+        """Draw the cases at these positions."""
+        values, order = self.fill(cases)
+        offsets, members = take_rows(self.opinions.support_offsets, cases)
+        n_cases = self.opinions.n_cases
+        shapes, keys, sums = self.rest or (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64), None)
+        return Batch(
+            case_names=tuple(self.opinions.case_names[i] for i in cases),
+            n_conditions=len(self.opinions.conditions),
+            n_draws=self.draws,
+            n_chains=self.chains,
+            support_offsets=offsets,
+            support=self.opinions.support[members],
+            values=values,
+            rest_shapes=shapes[cases],
+            rest_keys=keys[cases],
+            rest_sums=sums,
+            order_values=order,
+        )
 
 
 def normalised(opinions: Opinions, scores: FloatArray) -> FloatArray:

@@ -18,24 +18,32 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.base import with_support
+from dissensus.aggregation.base import Aggregation, with_support
 from dissensus.aggregation.prior_fit import (
     LEAST_SHAPE,
     N_BREAKS,
     SAYINGS,
-    Centre,
     Evidence,
     PriorLikelihood,
-    ScoreRange,
-    Whole,
     first_shares,
     fitted_likelihood,
+    means_and_spread,
     moved,
     raw_covariates,
+    standardised,
 )
-from dissensus.aggregation.priors import Alpha, LearnedPrior, Lessons, Prior, Shapes, learned_shapes
+from dissensus.aggregation.priors import (
+    InformedPrior,
+    LearnedPrior,
+    Lessons,
+    ScoreRange,
+    Shapes,
+    learned_shapes,
+    left_out_warnings,
+    rows_of_models,
+)
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_count, checked
+from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
@@ -48,7 +56,6 @@ from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import ArrayLike
 
     from dissensus.study.study import Study
@@ -83,49 +90,39 @@ def first_matches(study: Study, model: Predictions) -> FloatArray:
 
 
 def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str, str]:
-    """Name the models that have seen the answers, and say by what that is known."""
-    said = study.counted
-    matches = {
-        name: first_matches(said, model.align(said.case_names, said.conditions)) for name, model in models.items()
-    }
-    copied = {
-        name: f"it says what annotator {who!r} said on every case"
-        for name, who in copied_annotators(said, matches).items()
-    }
-    return {**seen_answers(said, matches), **copied}
+    """Name the models that have seen the answers, and say by what that is known.
 
-
-def seen_answers(said: Study, matches: Mapping[str, FloatArray]) -> dict[str, str]:
-    """Name the models that agree with annotators more than anybody could who had not seen their answers.
-
-    Whoever knows the plausibilities theta of a case, but not the answers, names the most plausible condition, and
-    agrees with a share max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of
-    max theta over cases is at most the square root of the mean of sum theta^2.
-
-    Parameters
-    ----------
-    said
-        The opinions that count.
-    matches
-        What :func:`first_matches` finds, by model.
+    Either a model agrees with annotators more than anybody could who had not seen their answers: whoever knows the
+    plausibilities theta of a case, but not the answers, names the most plausible condition, and agrees with a share
+    max theta of the annotators. Two annotators agree with probability sum theta^2, and the mean of max theta over cases
+    is at most the square root of the mean of sum theta^2. Or it says first what an annotator said first on all cases of
+    that annotator; one whom the others repeat as well says nothing special, and is not looked at.
     """
+    said = study.counted
     totals, agreed = pair_agreement(said)
-    several = totals > 1
-    if several.sum() < LEAST_CASES:
-        return {}
-    pairs = agreed[several]
-    most = float(np.sqrt(pairs.mean()))
-    found = {}
-    for name, shares in matches.items():
-        own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals[several]
-        gaps = own - pairs / (2 * max(most, SAME))
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-        if own.mean() - most > SURE * error:
-            found[name] = (
-                f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
-                "without having seen their answers"
-            )
-    return found
+    several, named, n_annotators = totals > 1, said.annotators != ANONYMOUS, len(said.annotator_names)
+    totals, pairs, annotators = totals[several], agreed[several], said.annotators[named]
+    sizes = np.bincount(annotators, minlength=n_annotators)
+    seen, copied = {}, {}
+    for name, model in models.items():
+        shares = first_matches(said, model.align(said.case_names, said.conditions))
+        if len(pairs) >= LEAST_CASES:
+            most = float(np.sqrt(pairs.mean()))
+            own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals
+            gaps = own - pairs / (2 * max(most, SAME))
+            error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+            if own.mean() - most > SURE * error:
+                seen[name] = (
+                    f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
+                    "without having seen their answers"
+                )
+        repeated = weighted_counts(annotators, shares[named], n_annotators)
+        others = (shares[named].sum() - repeated) / np.maximum(named.sum() - sizes, 1)
+        is_copied = (sizes >= LEAST_CASES) & (repeated >= SAME * sizes) & (others < SAME)
+        if is_copied.any():
+            who = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
+            copied[name] = f"it says what annotator {who!r} said on every case"
+    return {**seen, **copied}
 
 
 def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
@@ -140,25 +137,6 @@ def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
     alone = weighted_counts(case, weights * share, study.n_cases)
     totals = weighted_counts(study.panel.case_of_opinion, study.votes.astype(np.float64), study.n_cases)
     return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
-
-
-def copied_annotators(said: Study, matches: Mapping[str, FloatArray]) -> dict[str, str]:
-    """Name the models that say first what an annotator said first on all cases of that annotator, and the annotator.
-
-    An annotator whom the others repeat as well says nothing special, and is not looked at. Parameters are those of
-    :func:`seen_answers`.
-    """
-    n_annotators = len(said.annotator_names)
-    named = said.annotators != ANONYMOUS
-    sizes = np.bincount(said.annotators[named], minlength=n_annotators)
-    found = {}
-    for name, shares in matches.items():
-        own = weighted_counts(said.annotators[named], shares[named], n_annotators)
-        others = (shares[named].sum() - own) / np.maximum(named.sum() - sizes, 1)
-        is_copied = (sizes >= LEAST_CASES) & (own >= SAME * sizes) & (others < SAME)
-        if is_copied.any():
-            found[name] = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
-    return found
 
 
 LEARNING_CASES = 20_000
@@ -177,6 +155,10 @@ SETTLED = 5e-3
 """The search over all cases ends when slopes are below this in units of standard errors."""
 
 UNSETTLED = f"the fit of the prior did not settle within {MOST_PASSES} passes over all cases"
+
+
+COEFFICIENTS = tuple(saying.replace(" ", "_") for saying in SAYINGS)
+"""Names of the coefficients of a model."""
 
 
 # The recipe ---------------------------------------------------------------------------------------------
@@ -229,19 +211,14 @@ class PriorRecipe(Value):
     rows: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def evidence(self, opinions: Opinions, models: Mapping[str, Predictions]) -> Evidence:
-        """Lay out what the models that inform the prior say about cases."""
-        own = {name: models[name] for name in self.models}
-        return Evidence.of(opinions, own, Whole(self.counts, self.ranges, self.turns))
-
     def likelihood(self, opinions: Opinions, models: Mapping[str, Predictions]) -> PriorLikelihood:
-        """Return the likelihood of cases, with covariates as far as they are known."""
-        evidence = self.evidence(opinions, models)
+        """Lay out what the models that inform the prior say about cases, with covariates as far as they are known."""
+        own = {name: models[name] for name in self.models}
+        evidence = Evidence.of(opinions, own, counts=self.counts, ranges=self.ranges, turns=self.turns)
         plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
         if not len(self.means):
             return plain
-        raw = raw_covariates(plain, self.plain)
-        return replace(plain, covariates=Centre(self.means, self.spread).applied(raw))
+        return replace(plain, covariates=standardised(raw_covariates(plain, self.plain), self.means, self.spread))
 
 
 # Sums over parts ----------------------------------------------------------------------------------------
@@ -282,24 +259,20 @@ class Request(Value):
         weights : (n_cases, n_refits)
             Weights of the annotated cases in the first resamples; needed where refits are sought.
         """
+        n_coefficients, n_plain = len(self.coefficients), len(SAYINGS) * len(self.recipe.models) + 2
+        if not opinions.n_cases and self.sought == "refits":
+            return Exact.zeros(0 if weights is None else weights.shape[1], n_coefficients)
         if not opinions.n_cases:
-            return self._nothing(0 if weights is None else weights.shape[1])
+            return Exact.zeros(1 + n_coefficients if self.sought == "slopes" else 2 + n_coefficients - n_plain)
         likelihood = self.recipe.likelihood(opinions, models)
         if self.sought == "refits":
             assert weights is not None
             return likelihood.pushes(self.coefficients, weights)
         if self.sought == "slopes":
-            return Exact.of(likelihood.values_and_slopes(self.coefficients)).summed(0)
+            at = self.coefficients, likelihood.state(self.coefficients)
+            return Exact.of(np.column_stack([likelihood.of_cases(*at), likelihood.slopes(*at)])).summed(0)
         raw = raw_covariates(likelihood, self.coefficients)
         return Exact.of(np.column_stack([np.square(raw[:, 0]), raw])).summed(0)
-
-    def _nothing(self, n_refits: int) -> Exact:
-        """Return the sum over no case."""
-        n_coefficients = len(self.coefficients)
-        if self.sought == "refits":
-            return Exact.zeros(n_refits, n_coefficients)
-        n_plain = len(SAYINGS) * len(self.recipe.models) + 2
-        return Exact.zeros(1 + n_coefficients if self.sought == "slopes" else 2 + n_coefficients - n_plain)
 
 
 Total: TypeAlias = Callable[[Request], Exact]
@@ -328,6 +301,32 @@ class Search:
         """How many cases each one of the sample stands for, shape (n_sample,)."""
         return np.full(self.opinions.n_cases, self.n_cases / self.opinions.n_cases)
 
+    def recipe(self, recipe: PriorRecipe) -> PriorRecipe:
+        """Fit twice: with one concentration of all cases, and with one that depends on what the first fit says.
+
+        What is told about the fit is found on the sample.
+        """
+        of_sample, plain, first = self.fitted(recipe)
+        if self.is_whole:
+            centre = means_and_spread(raw_covariates(recipe.likelihood(self.opinions, self.models), plain))
+        else:
+            sums = self.total(Request("covariates", replace(recipe, plain=plain), plain)).rounded()
+            square, *means = sums / self.n_cases
+            centre = np.array(means), float(np.sqrt(max(square - means[0] ** 2, 0.0)))
+        recipe, more = replace(recipe, plain=plain, means=centre[0], spread=centre[1]), np.zeros(len(centre[0]))
+        start, shift = np.append(of_sample, more), np.append(plain - of_sample, more)
+        _, coefficients, second = self.fitted(recipe, start, shift)
+        likelihood = recipe.likelihood(self.opinions, self.models)
+        unsettled = () if first and second else (UNSETTLED,)
+        return replace(
+            recipe,
+            coefficients=coefficients,
+            curvature=likelihood.curvature(coefficients, self.weights),
+            concentrations=quartiles_of(likelihood.concentrations(coefficients)),
+            rows=tuple(informing(likelihood, coefficients, recipe.left_out)),
+            warnings=(*told_problems(recipe.left_out, likelihood.evidence), *unsettled),
+        )
+
     def fitted(
         self, recipe: PriorRecipe, start: FloatArray | None = None, shift: FloatArray | float = 0.0
     ) -> tuple[FloatArray, FloatArray, bool]:
@@ -341,59 +340,39 @@ class Search:
 
     def _refined(self, recipe: PriorRecipe, likelihood: PriorLikelihood, here: FloatArray) -> tuple[FloatArray, bool]:
         """Move coefficients by Newton steps, the curvature learning from each; too large a step is not taken."""
-        curvature = positive(likelihood.curvature(here, self.weights), float(likelihood.ridge.min()))
-        value, slope = self._penalised(recipe, likelihood, here)
+
+        def penalised(coefficients: FloatArray) -> tuple[float, FloatArray]:
+            """Return the penalised log-likelihood of all cases, and its slope."""
+            value, *slope = self.total(Request("slopes", recipe, coefficients)).rounded()
+            gap = coefficients - likelihood.centre
+            return float(value - 0.5 * (likelihood.ridge * gap**2).sum()), np.array(slope) - likelihood.ridge * gap
+
+        curvature, least = likelihood.curvature(here, self.weights), float(likelihood.ridge.min())
+        sizes, axes = np.linalg.eigh(curvature)
+        curvature = curvature if sizes.min() >= least else np.asarray(axes * np.maximum(sizes, least) @ axes.T)
+        value, slope = penalised(here)
         for _ in range(MOST_PASSES):
             if np.abs(np.linalg.solve(np.linalg.cholesky(curvature), slope)).max() < SETTLED:
                 return here, True
             there = here + np.linalg.solve(curvature, slope)
-            reached, ahead = self._penalised(recipe, likelihood, there)
-            curvature = secant(curvature, there - here, slope - ahead)
+            reached, ahead = penalised(there)
+            step, change = there - here, slope - ahead
+            curvature = secant(curvature, step, change)
             if reached > value:
                 here, value, slope = there, reached, ahead
-            elif curvature_is_blind(there - here, slope - ahead):
+            elif step @ change <= 0:
                 curvature = 4.0 * curvature
         return here, False
 
-    def _penalised(
-        self, recipe: PriorRecipe, likelihood: PriorLikelihood, coefficients: FloatArray
-    ) -> tuple[float, FloatArray]:
-        """Return the penalised log-likelihood of all cases, and its slope."""
-        value, *slope = self.total(Request("slopes", recipe, coefficients)).rounded()
-        gap = coefficients - likelihood.centre
-        return float(value - 0.5 * (likelihood.ridge * gap**2).sum()), np.array(slope) - likelihood.ridge * gap
-
-    def centre(self, recipe: PriorRecipe) -> Centre:
-        """Find means and spread of the covariates of all cases."""
-        if self.is_whole:
-            return Centre.of(raw_covariates(recipe.likelihood(self.opinions, self.models), recipe.plain))
-        return Centre.of_sums(self.total(Request("covariates", recipe, recipe.plain)).rounded(), self.n_cases)
-
-
-def positive(curvature: FloatArray, least: float) -> FloatArray:
-    """Raise curvatures below the least to it.
-
-    >>> positive(np.diag([4.0, -1.0]), 0.5)
-    array([[4. , 0. ],
-           [0. , 0.5]])
-    """
-    values, axes = np.linalg.eigh(curvature)
-    return curvature if values.min() >= least else np.asarray(axes * np.maximum(values, least) @ axes.T)
-
-
-def curvature_is_blind(step: FloatArray, change: FloatArray) -> bool:
-    """Tell whether the slope did not fall along a step, so that nothing is learned from it."""
-    return bool(step @ change <= 0)
-
 
 def secant(curvature: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
-    """Let a curvature agree with how far the slope fell along a step (BFGS).
+    """Let a curvature agree with how far the slope fell along a step (BFGS); if it did not fall, nothing is learned.
 
     >>> secant(np.eye(2), np.array([1.0, 0.0]), np.array([3.0, 0.0]))
     array([[3., 0.],
            [0., 1.]])
     """
-    if curvature_is_blind(step, change):
+    if step @ change <= 0:
         return curvature
     pull = curvature @ step
     return np.asarray(curvature + np.outer(change, change) / (change @ step) - np.outer(pull, pull) / (step @ pull))
@@ -447,34 +426,8 @@ def fitted_recipe(
         lessons.n_cases,
         N_BREAKS,
     )
-    if search.is_whole:
-        votes = Evidence.of(search.opinions, {}).votes
-        recipe = replace(recipe, turns=len(votes))
-    return completed(searched(recipe, search), search)
-
-
-def searched(recipe: PriorRecipe, search: Search) -> PriorRecipe:
-    """Fit twice: with one concentration of all cases, and with one that depends on what the first fit says."""
-    of_sample, plain, first = search.fitted(recipe)
-    centre = search.centre(replace(recipe, plain=plain))
-    recipe = replace(recipe, plain=plain, means=centre.means, spread=centre.spread)
-    more = np.zeros(len(centre.means))
-    shift = np.append(plain - of_sample, more)
-    _, coefficients, second = search.fitted(recipe, np.append(of_sample, more), shift)
-    return replace(recipe, coefficients=coefficients, warnings=() if first and second else (UNSETTLED,))
-
-
-def completed(recipe: PriorRecipe, search: Search) -> PriorRecipe:
-    """Add what is told about a fit, all found on the sample."""
-    likelihood = recipe.likelihood(search.opinions, search.models)
-    shares = np.quantile(likelihood.concentrations(recipe.coefficients), [0.0, 0.25, 0.5, 0.75, 1.0])
-    return replace(
-        recipe,
-        curvature=likelihood.curvature(recipe.coefficients, search.weights),
-        concentrations=tuple(shares.tolist()),
-        rows=(*informing(likelihood, recipe.coefficients), *left_out_rows(recipe.left_out)),
-        warnings=(*told_problems(recipe.left_out, likelihood.evidence), *recipe.warnings),
-    )
+    turns = len(Evidence.of(search.opinions, {}).votes) if search.is_whole else N_BREAKS
+    return search.recipe(replace(recipe, turns=turns))
 
 
 def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:
@@ -502,36 +455,31 @@ def learning_sample(study: Study) -> Study:
 
 def told_problems(left_out: Mapping[str, str], evidence: Evidence) -> tuple[str, ...]:
     """Say what deserves a look."""
-    leaks = [f"model {name!r} does not inform the prior: {reason}" for name, reason in left_out.items()]
-    alone = (evidence.totals <= 1).all()
-    return (*leaks, *(["the strength of the prior is not learned, as no case has two opinions"] if alone else []))
+    alone = ("the strength of the prior is not learned, as no case has two opinions",)
+    return (*left_out_warnings(left_out), *(alone if (evidence.totals <= 1).all() else ()))
 
 
-def left_out_rows(left_out: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Write down which models do not inform the prior."""
-    return [{"model": name, "left_out": why} for name, why in left_out.items()]
+def quartiles_of(concentrations: FloatArray) -> tuple[float, ...]:
+    """Return how many votes the prior of a case is worth: least, quartiles, most."""
+    return tuple(np.quantile(concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
 
 
-def informing(likelihood: PriorLikelihood, coefficients: FloatArray) -> list[dict[str, Any]]:
-    """Write down how much each model informs the prior; see :meth:`CasePrior.table`."""
-    n_cases = likelihood.evidence.n_cases
+def informing(
+    likelihood: PriorLikelihood, coefficients: FloatArray, left_out: Mapping[str, str]
+) -> list[Mapping[str, Any]]:
+    """Write down how much each model informs the prior, by fits with one concentration of all cases."""
+    n_cases, names = likelihood.evidence.n_cases, likelihood.evidence.models
     chosen = np.unique(np.linspace(0, n_cases - 1, min(n_cases, MOST_TOLD)).astype(np.int64))
-    evidence, names = likelihood.evidence.take(chosen), likelihood.evidence.models
-    nothing, everyone = (_fitted_score(part) for part in (evidence.without(names), evidence))
-    rows = []
-    for place, name in enumerate(names):
-        told = coefficients[len(SAYINGS) * place : len(SAYINGS) * (place + 1)]
-        alone = _fitted_score(evidence.without([other for other in names if other != name]))
-        others = _fitted_score(evidence.without([name]))
-        numbers = dict(zip((saying.replace(" ", "_") for saying in SAYINGS), told.tolist(), strict=True))
-        rows.append({"model": name, **numbers, "alone": alone - nothing, "beyond": everyone - others})
-    return rows
+    evidence = likelihood.evidence.take(chosen)
 
+    def score(some: Sequence[str]) -> float:
+        own = evidence.of_models(some)
+        plain = PriorLikelihood(own, np.empty((own.n_cases, 0)))
+        return log_score(plain, plain.fitted(np.ones(own.n_cases)))
 
-def _fitted_score(evidence: Evidence) -> float:
-    """Fit a prior with one concentration of all cases."""
-    plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
-    return log_score(plain, plain.fitted(np.ones(evidence.n_cases)))
+    told = coefficients[: len(SAYINGS) * len(names)].reshape(len(names), len(SAYINGS)).tolist()
+    numbers = {name: dict(zip(COEFFICIENTS, row, strict=True)) for name, row in zip(names, told, strict=True)}
+    return rows_of_models(numbers, left_out, score)
 
 
 def log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
@@ -548,7 +496,7 @@ MOST_FOLDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class CasePrior:
+class CasePrior(InformedPrior):
     """Prior shapes of every case, fitted to the first choices of annotators; see :func:`informed_prior`.
 
     Attributes
@@ -585,6 +533,9 @@ class CasePrior:
     fold: IntArray
     left_out: Mapping[str, str] = field(default_factory=dict)
     recipe: PriorRecipe | None = None
+
+    maker = "informed_prior"
+    coefficient_names = COEFFICIENTS
 
     @property
     def likelihood(self) -> PriorLikelihood:
@@ -625,7 +576,7 @@ class CasePrior:
         """How many votes the prior of a case is worth: least, quartiles, most."""
         if self.recipe is not None:
             return self.recipe.concentrations
-        return tuple(np.quantile(self.concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
+        return quartiles_of(self.concentrations)
 
     @property
     def _fits(self) -> list[tuple[PriorLikelihood, FloatArray]]:
@@ -667,8 +618,7 @@ class CasePrior:
         >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
         True
         """
-        cases = self._positions(opinions)
-        wider, places = widened(opinions, *self._noticeable(cases))
+        cases, wider, places = self._support(opinions)
         shapes = self._shapes(*self._fits[0], cases, wider, places)
         for number, fit in enumerate(self._fits[1:], start=1):
             other, own = self._shapes(*fit, cases, wider, places), self.fold[cases] == number
@@ -681,34 +631,16 @@ class CasePrior:
             )
         return wider, shapes
 
-    def _positions(self, opinions: Opinions) -> IntArray:
-        missing = [name for name in opinions.case_names if name not in self.place]
-        if missing or opinions.conditions != self.conditions:
-            raise DissensusError(
-                "the prior does not know these cases" if missing else "the prior has other conditions",
-                expected=f"cases and conditions of the study that it was fitted to ({self.n_cases} cases)",
-                got=listing(missing) if missing else listing(opinions.conditions),
-                advice="fit it to this study: informed_prior(study, predictions)",
-            )
-        return np.array([self.place[name] for name in opinions.case_names], dtype=np.int64)
-
-    @cached_property
-    def place(self) -> dict[str, int]:
-        """Where each case stands, by name."""
-        return {name: place for place, name in enumerate(self.case_names)}
-
-    @cached_property
-    def _shares(self) -> FloatArray:
-        """Shares of the entries, each by the coefficients of its case, shape (n_entries,)."""
+    def _support(self, opinions: Opinions) -> tuple[IntArray, Opinions, IntArray]:
+        """Return where cases stand, their opinions with all conditions of noticeable mass, and entries of these."""
+        others = () if opinions.conditions == self.conditions else opinions.conditions
+        cases, evidence = self.positions(opinions.case_names, other_conditions=others), self.likelihood.evidence
         every = np.array([one.shares(row).entries for one, row in self._fits])
-        return np.asarray(every[self.fold[self.likelihood.evidence.case], np.arange(every.shape[1])])
-
-    def _noticeable(self, cases: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return offsets, codes and positions of the entries of some cases that have noticeable mass."""
-        offsets, entries = take_rows(self.likelihood.evidence.offsets, cases)
-        kept = self._shares[entries] >= NOTICEABLE
+        offsets, entries = take_rows(evidence.offsets, cases)
+        fold = np.repeat(self.fold[cases], np.diff(offsets))
+        kept = every[fold, entries] >= NOTICEABLE
         counts = np.append(0, np.cumsum(kept))[offsets]
-        return counts, self.likelihood.evidence.codes[entries[kept]], entries[kept]
+        return cases, *widened(opinions, counts, evidence.codes[entries[kept]], entries[kept])
 
     @cached_property
     def _weights(self) -> FloatArray:
@@ -743,12 +675,11 @@ class CasePrior:
         >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
         np.False_
         """
-        cases = self._positions(opinions)
-        wider, places = widened(opinions, *self._noticeable(cases))
-        rows = [
-            _with_rest(self._shapes(self.likelihood, row, cases, wider, places), wider)
-            for row in (self.coefficients[0], *refits)
-        ]
+        cases, wider, places = self._support(opinions)
+        rows = []
+        for row in (self.coefficients[0], *refits):
+            shapes = self._shapes(self.likelihood, row, cases, wider, places)
+            rows.append(np.insert(shapes.mentioned, wider.support_offsets[1:], shapes.rest))
         return np.asarray(np.array(rows[1:]) - rows[0])
 
     def refitted(self, weights: FloatArray) -> FloatArray:
@@ -787,53 +718,15 @@ class CasePrior:
         """Mean log-probability of a first choice, given those of nobody else on the case."""
         return log_score(self.likelihood, self.coefficients[0])
 
-    def table(self) -> pl.DataFrame:
-        """Return how much each model informs the prior: one row per model.
-
-        ``log_score``, ``score`` and ``first`` are its coefficients. ``alone`` is by how much the mean log-probability
-        of a first choice rises if this model alone informs the prior, ``beyond`` by how much beyond all others, both
-        found on at most a thousand cases; ``left_out`` says why a model does not inform it.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> table = ds.informed_prior(study.annotations, study.predictions).table()
-        >>> table.columns
-        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
-        """
-        return table_of_models(self._rows())
-
-    def _rows(self) -> list[Mapping[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Write down how much each model informs the prior; see :meth:`table`."""
         if self.recipe is not None:
-            return list(self.recipe.rows)
-        return [*informing(self.likelihood, self.coefficients[0]), *left_out_rows(self.left_out)]
+            return self.recipe.rows
+        return informing(self.likelihood, self.coefficients[0], self.left_out)
 
 
-def table_of_models(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Make a table of what each model informs, see :meth:`CasePrior.table`; what a row lacks is missing.
-
-    >>> table_of_models([{"model": "A", "left_out": "it repeats an annotator"}])["alone"].to_list()
-    [None]
-    """
-    import polars as pl
-
-    schema: dict[str, Any] = {"model": pl.String}
-    schema |= dict.fromkeys((*(saying.replace(" ", "_") for saying in SAYINGS), "alone", "beyond"), pl.Float64)
-    return pl.DataFrame(rows, schema={**schema, "left_out": pl.String})
-
-
-def taken_prior(
-    prior: str | CasePrior, known: CasePrior | None, learned: LearnedPrior | None
-) -> tuple[str, CasePrior | None]:
-    """Take a prior by name, or one that was fitted, which goes by the name ``"informed"``."""
-    _check_prior("case_prior", known)
-    if learned is not None and not isinstance(learned, LearnedPrior):
-        raise DissensusError("learned is not of the right kind", expected="what taught gives", got=f"{learned!r:.60}")
-    return ("informed", prior) if isinstance(prior, CasePrior) else (prior, known)
-
-
-def _check_prior(name: str, given: object) -> None:
+def check_case_prior(name: str, given: object) -> None:
+    """Refuse what is no prior of cases."""
     if given is not None and not isinstance(given, CasePrior):
         raise DissensusError(
             f"{name} is not of the right kind",
@@ -842,27 +735,49 @@ def _check_prior(name: str, given: object) -> None:
         )
 
 
-def prepared_prior(
-    opinions: Opinions,
-    prior: Prior | CasePrior,
-    alpha: Alpha | None,
-    known: CasePrior | None,
-    learned: LearnedPrior | None,
-) -> tuple[Opinions, Shapes, dict[str, float]]:
-    """Return the opinions with the support that a prior gives them, its shapes, and which numbers were fitted."""
-    if not isinstance(prior, CasePrior) and prior != "informed":
-        return opinions, *learned_shapes(opinions, prior, alpha, learned)
-    if known is None:
-        raise DissensusError(
-            "the prior 'informed' needs to know what the models say",
-            expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
-        )
-    return *known.applied(opinions), {}
+class ShapedAggregation(Aggregation):
+    """Be an aggregation whose prior shapes of conditions have a name, or were fitted to what models say.
 
+    Its parameters are ``prior``, ``alpha``, ``case_prior`` and ``learned``; a fitted prior is given as either of the
+    first and third, and goes by the name ``"informed"``.
+    """
 
-def _with_rest(shapes: Shapes, opinions: Opinions) -> FloatArray:
-    """Put the shape of the rest behind those of the support of each case, shape (sum of (U + 1),)."""
-    return np.insert(shapes.mentioned, opinions.support_offsets[1:], shapes.rest)
+    kept_apart = ("case_prior", "learned")
+
+    @property
+    def needs_whole(self) -> str:
+        """Nothing: what it learns adds up over parts of a study."""
+        return ""
+
+    def with_learned(self, learned: LearnedPrior) -> Aggregation:
+        """Fix what it learns."""
+        own: Any = self
+        taught: Aggregation = replace(own, learned=learned)
+        return taught
+
+    def _take_prior(self, prior: Any, choices: Sequence[str]) -> None:
+        """Take a prior by name, or one that was fitted."""
+        own: Any = self
+        check_case_prior("case_prior", own.case_prior)
+        if own.learned is not None and not isinstance(own.learned, LearnedPrior):
+            got = f"{own.learned!r:.60}"
+            raise DissensusError("learned is not of the right kind", expected="what taught gives", got=got)
+        if isinstance(prior, CasePrior):
+            object.__setattr__(self, "case_prior", prior)
+        object.__setattr__(self, "prior", "informed" if isinstance(prior, CasePrior) else prior)
+        check_choice("prior", own.prior, choices)
+
+    def _shaped(self, opinions: Opinions) -> tuple[Opinions, Shapes, dict[str, float]]:
+        """Return the opinions with the support that the prior gives them, its shapes, and which numbers were fitted."""
+        own: Any = self
+        if own.prior != "informed":
+            return opinions, *learned_shapes(opinions, own.prior, own.alpha, own.learned)
+        if own.case_prior is None:
+            raise DissensusError(
+                "the prior 'informed' needs to know what the models say",
+                expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
+            )
+        return *own.case_prior.applied(opinions), {}
 
 
 def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: IntArray) -> tuple[Opinions, IntArray]:
@@ -931,7 +846,7 @@ def informed_prior(
     check_count(folds=folds)
     if folds > MOST_FOLDS:
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
-    _check_prior("start", start)
+    check_case_prior("start", start)
     models = aligned_models(predictions, said.case_names, said.conditions)
     found = _fitted(said, models, folds=folds, start=start)
     for problem in found.warnings if start is None else ():
@@ -941,28 +856,29 @@ def informed_prior(
 
 def _fitted(said: Study, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
     """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
-    opinions = said.opinions
-    if folds == 1 and (start is None or opinions.n_cases > LEARNING_CASES):
-        known_leaks = None if start is None else start.left_out
-        return prior_of(_recipe_of(said, models, known_leaks), opinions, models)
+    opinions, size = said.opinions, LEARNING_CASES
+    if folds == 1 and (start is None or opinions.n_cases > size):
+        parts = [np.arange(first, min(first + size, opinions.n_cases)) for first in range(0, opinions.n_cases, size)]
+
+        def total(request: Request) -> Exact:
+            found = [request.of_part(opinions.take(part), models) for part in parts]
+            return sum(found[1:], start=found[0])
+
+        known_leaks, lessons = None if start is None else start.left_out, Lessons.of(said, models)
+        recipe = fitted_recipe(learning_sample(said), models, lessons, total=total, left_out=known_leaks)
+        return prior_of(recipe, opinions, models)
     leaks = leaking_models(said, models) if start is None else start.left_out
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
-    known = start is not None and start.models == evidence.models
-    first = start.coefficients[0] if start is not None and known else None
+    first = start.coefficients[0] if start is not None and start.models == evidence.models else None
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
-    return CasePrior(opinions.conditions, opinions.case_names, *_by_fold(evidence, fold, first), fold, leaks)
-
-
-def _recipe_of(said: Study, models: Mapping[str, Predictions], left_out: Mapping[str, str] | None) -> PriorRecipe:
-    """Fit to a study that is in memory, a part at a time."""
-    opinions, size = said.opinions, LEARNING_CASES
-    parts = [np.arange(first, min(first + size, opinions.n_cases)) for first in range(0, opinions.n_cases, size)]
-
-    def total(request: Request) -> Exact:
-        found = [request.of_part(opinions.take(part), models) for part in parts]
-        return sum(found[1:], start=found[0])
-
-    return fitted_recipe(learning_sample(said), models, Lessons.of(said, models), total=total, left_out=left_out)
+    n_folds = int(fold.max(initial=0)) + 1
+    if n_folds == 1:
+        fits = [fitted_likelihood(evidence, start=first)]
+    else:
+        others = [fold != number for number in range(n_folds)]
+        fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), first) for own in others]
+    likelihoods, coefficients = tuple(one for one, _ in fits), np.array([row for _, row in fits])
+    return CasePrior(opinions.conditions, opinions.case_names, likelihoods, coefficients, fold, leaks)
 
 
 def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predictions]) -> CasePrior:
@@ -996,16 +912,3 @@ def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predi
         recipe.left_out,
         recipe,
     )
-
-
-def _by_fold(
-    evidence: Evidence, fold: IntArray, start: FloatArray | None
-) -> tuple[tuple[PriorLikelihood, ...], FloatArray]:
-    """Fit to the cases of all other folds, for every fold; to all cases if there is one."""
-    n_folds = int(fold.max(initial=0)) + 1
-    if n_folds == 1:
-        likelihood, coefficients = fitted_likelihood(evidence, start=start)
-        return (likelihood,), coefficients[None]
-    others = [fold != number for number in range(n_folds)]
-    fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), start) for own in others]
-    return tuple(likelihood for likelihood, _ in fits), np.array([coefficients for _, coefficients in fits])

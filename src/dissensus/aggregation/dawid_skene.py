@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +14,6 @@ from dissensus.aggregation.base import (
     MOST_VALUES,
     REST_STREAM,
     Aggregation,
-    batch_of,
     check_warmup,
     plausibilities_of,
     stream_keys_of,
@@ -24,7 +24,7 @@ from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 
@@ -147,20 +147,23 @@ class DawidSkene(Aggregation):
         judged = with_support(opinions, *np.divmod(added, n_conditions))
         order = np.argsort(opinions.keys, kind="stable")
         study = Chains.of(judged.take(order), truths[order])
-        run = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
-        record = study.of_cases(**run, power=self.reliability, of_votes=self.target == "votes")
+        how = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
+        record = study.run(self.target, **how, power=self.reliability)
         n_cases = opinions.n_cases + FREQUENCY_SHAPE * n_conditions
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
         keys = stream_keys_of(opinions, seed)
-        sampler = ChainSampler(judged, np.argsort(order), columns, record.values, sums, keys, draws, chains)
-        return plausibilities_of(judged, sampler, draws=draws, chains=chains, rest_sums=sums)
+        rest = np.ones(opinions.n_cases), keys[:, REST_STREAM], sums
+        fill = partial(kept_draws, np.argsort(order), draws * columns, record.values)
+        return plausibilities_of(judged, fill, draws=draws, chains=chains, rest=rest)
 
 
 def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     """Return names of cases and of their true conditions, in order; refuse what is not a mapping of names to names."""
     pairs: list[Any] = list(gold.items()) if isinstance(gold, Mapping) else list(gold) if is_list(gold) else [None]
-    wrong = [pair for pair in pairs if not _is_pair(pair)]
+    wrong = [
+        pair for pair in pairs if not (is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair))
+    ]
     if wrong:
         raise DissensusError(
             "gold is not understood",
@@ -172,10 +175,6 @@ def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     if twice is not None:
         raise DissensusError("a case has two gold labels", where=f"case {twice!r}")
     return tuple(sorted((case, condition) for case, condition in pairs))
-
-
-def _is_pair(pair: Any) -> bool:
-    return is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
 
 
 def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
@@ -195,35 +194,13 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
     return truths
 
 
-@dataclass(frozen=True, eq=False)
-class ChainSampler:
+def kept_draws(places: IntArray, offsets: IntArray, values: FloatArray, cases: IntArray) -> tuple[FloatArray, None]:
     """Give the draws of cases that the chains of the whole study have kept.
 
-    ``places`` says where the draws of each case are among ``values``, which begin at ``draws`` times ``columns``.
+    ``places`` says where the draws of each case are among ``values``, which begin at ``offsets``.
     """
-
-    opinions: Opinions
-    places: IntArray
-    columns: IntArray
-    values: FloatArray
-    rest_sums: FloatArray | None
-    keys: KeyArray
-    draws: int
-    chains: int
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Return the draws of the cases at these positions."""
-        _, kept = take_rows(self.draws * self.columns, self.places[cases])
-        return batch_of(
-            self.opinions,
-            cases,
-            self.values[kept],
-            draws=self.draws,
-            chains=self.chains,
-            rest_shapes=np.ones(self.opinions.n_cases),
-            rest_keys=self.keys[:, REST_STREAM],
-            rest_sums=self.rest_sums,
-        )
+    _, kept = take_rows(offsets, places[cases])
+    return values[kept], None
 
 
 # Chains -------------------------------------------------------------------------------------------------
@@ -292,34 +269,35 @@ class Chains:
         labels = np.searchsorted(said, opinions.support)
         return Chains(opinions, said_by, pooled_priors(said, n_conditions), labels, people)
 
-    def of_cases(
-        self, *, draws: int, chains: int, warmup: int, seed: int, power: float, of_votes: bool = False
+    def run(
+        self,
+        keeps: Literal["truth", "votes", "annotators"],
+        *,
+        draws: int,
+        chains: int,
+        warmup: int,
+        seed: int,
+        power: float = 1.0,
     ) -> Record:
-        """Run the chains and keep the plausibilities of the truth of cases, or of votes on them."""
-        from dissensus.kernels.dawid_skene import Record
+        """Run the chains and keep the plausibilities of the truth of cases, or of votes on them, or what annotators do.
 
-        said, n_conditions = self.opinions, self.priors.shape[1]
-        n_values = draws * (len(said.support) + said.n_cases)
+        The latter are accuracies and confusions.
+        """
+        from dissensus.kernels.dawid_skene import Record, run_chain
+
+        said, n_conditions, of_cases = self.opinions, self.priors.shape[1], keeps != "annotators"
+        n_values = draws * (len(said.support) + said.n_cases) if of_cases else 0
         check_kept(n_values, draws)
-        nothing = np.zeros((draws, 0)), np.zeros(n_conditions), np.zeros((0, n_conditions))
-        counts = votes(said) if of_votes else np.zeros(0)
-        record = Record(said.support_offsets, said.support, self.labels, counts, np.empty(n_values), *nothing)
-        return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=power)
-
-    def of_annotators(self, *, draws: int, chains: int, warmup: int, seed: int) -> Record:
-        """Run the chains and keep accuracies and confusions of annotators."""
-        from dissensus.kernels.dawid_skene import Record
-
-        n_conditions = self.priors.shape[1]
-        accuracies, frequencies = np.zeros((draws, len(self.annotators))), np.zeros(n_conditions)
-        confusions = np.zeros((len(self.votes.labels), n_conditions))
-        nothing = self.opinions.support_offsets, self.opinions.support, self.labels, np.zeros(0), np.empty(0)
-        record = Record(*nothing, accuracies, frequencies, confusions)
-        return self._run(record, draws=draws, chains=chains, warmup=warmup, seed=seed, power=1.0)
-
-    def _run(self, record: Record, *, draws: int, chains: int, warmup: int, seed: int, power: float) -> Record:
-        from dissensus.kernels.dawid_skene import run_chain
-
+        record = Record(
+            said.support_offsets,
+            said.support,
+            self.labels,
+            votes(said) if keeps == "votes" else np.zeros(0),
+            np.empty(n_values),
+            np.zeros((draws, 0 if of_cases else len(self.annotators))),
+            np.zeros(n_conditions),
+            np.zeros((0 if of_cases else len(self.votes.labels), n_conditions)),
+        )
         how = {"alpha": FREQUENCY_SHAPE, "reliability": power}
         for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
             run_chain(self.votes, self.priors, record, key=key, warmup=warmup, rows=rows, **how)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import MissingExtraError, listing
 from dissensus.draws import Batch, Plausibilities
@@ -99,7 +99,7 @@ class Diagnostics:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study, MajorityVote
         >>> said = Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
         >>> sampling_diagnostics(MajorityVote().sample(said)).to_frame().select("case", "certainty", "ess").rows()
         [('x', 1.0, 1.0)]
@@ -159,7 +159,9 @@ def _judged(batch: Batch) -> tuple[FloatArray, ...]:
     plausible = [batch.of_case(case).T for case in range(batch.n_cases)]
     rhat, ess, mcse = _judged_series(np.concatenate([*plausible, marks]), batch.n_chains)
     size = len(rhat) - batch.n_cases
-    is_small = _is_small(batch.means(), batch.columns)
+    means = batch.means()  # those too small to matter are not judged; the greatest of a case always is
+    most = np.maximum.reduceat(means, columns)
+    is_small = means < np.repeat(np.minimum(most, NOTICEABLE), np.diff(batch.columns))
     return (
         np.fmax.reduceat(np.where(is_small, np.nan, rhat[:size]), columns),
         np.fmin.reduceat(np.where(is_small, np.nan, ess[0, :size]), columns),
@@ -169,12 +171,6 @@ def _judged(batch: Batch) -> tuple[FloatArray, ...]:
         ess[1, size:],
         mcse[size:],
     )
-
-
-def _is_small(means: FloatArray, columns: IntArray) -> BoolArray:
-    """Tell which mean plausibilities are too small to matter; the greatest of a case never is."""
-    most = np.maximum.reduceat(means, columns[:-1])
-    return np.asarray(means < np.repeat(np.minimum(most, NOTICEABLE), np.diff(columns)))
 
 
 def _judged_series(series: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -202,7 +198,7 @@ def to_xarray(plausibilities: Plausibilities) -> Any:
 
     Examples
     --------
-    >>> from dissensus import PlackettLuce, Study
+    >>> from dissensus import Study, PlackettLuce
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
     >>> exported = to_xarray(PlackettLuce(alpha=1.0, chains=4).sample(said, draws=400))
     >>> dict(exported.sizes)

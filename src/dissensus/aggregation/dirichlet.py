@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from dissensus.aggregation.base import REST_STREAM, Aggregation, batch_of, plausibilities_of, stream_keys_of
-from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
+from dissensus.aggregation.base import REST_STREAM, Aggregation, plausibilities_of, stream_keys_of
+from dissensus.aggregation.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregation.point_estimates import MajorityVote, votes
 from dissensus.aggregation.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_choice, check_positive
+from dissensus.core.checks import check_positive
 from dissensus.core.ragged import take_rows
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 
 
 @dataclass(frozen=True)
-class Dirichlet(Aggregation):
+class Dirichlet(ShapedAggregation):
     """Posterior of single labels: Dirichlet(reliability * votes + alpha).
 
     Parameters
@@ -57,14 +58,9 @@ class Dirichlet(Aggregation):
     case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
     learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
 
-    kept_apart = ("case_prior", "learned")
-
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        taken = taken_prior(self.prior, self.case_prior, self.learned)
-        for name, value in zip(("prior", "case_prior"), taken, strict=True):
-            object.__setattr__(self, name, value)
-        check_choice("prior", self.prior, ("symmetric", "frequency", "informed"))
+        self._take_prior(self.prior, ("symmetric", "frequency", "informed"))
         alpha = 1.0 if self.alpha is None and self.prior != "informed" else self.alpha
         object.__setattr__(self, "alpha", given_alpha(alpha, self.prior))
 
@@ -81,62 +77,55 @@ class Dirichlet(Aggregation):
         """The shares of votes."""
         return MajorityVote()
 
-    @property
-    def needs_whole(self) -> str:
-        """Nothing: what it learns adds up over parts of a study."""
-        return ""
-
-    def with_learned(self, learned: LearnedPrior) -> Aggregation:
-        """Fix what it learns."""
-        return replace(self, learned=learned)
-
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior, self.learned)
-        sampler = DirichletSampler.of(opinions, self.reliability * votes(opinions), prior, draws=draws, seed=seed)
-        return plausibilities_of(opinions, sampler, draws=draws, rest_sums=prior.sums, fitted=fitted)
+        opinions, prior, fitted = self._shaped(opinions)
+        return drawn_dirichlet(
+            opinions, self.reliability * votes(opinions), prior, draws=draws, seed=seed, fitted=fitted
+        )
+
+
+def drawn_dirichlet(
+    opinions: Opinions,
+    evidence: FloatArray,
+    prior: Shapes,
+    *,
+    draws: int,
+    seed: int,
+    fitted: Mapping[str, float] | None = None,
+) -> Plausibilities:
+    """Add the shapes of a prior to the evidence for each mentioned condition, and to nothing for the rest; draw."""
+    concentrations = np.insert(evidence + prior.mentioned, opinions.support_offsets[1:], prior.rest)
+    columns, keys = opinions.support_offsets + np.arange(opinions.n_cases + 1), stream_keys_of(opinions, seed)
+    fill = DirichletFill(concentrations, columns, keys[:, 1:], draws)
+    rest = prior.split, keys[:, REST_STREAM], prior.sums
+    return plausibilities_of(opinions, fill, draws=draws, rest=rest, fitted=fitted)
 
 
 @dataclass(frozen=True, eq=False)
-class DirichletSampler:
+class DirichletFill:
     """Draw independently from Dirichlet(concentrations), the rest being one component.
 
     Attributes
     ----------
     concentrations : (sum of (U + 1),)
         Case after case, the rest last; all others positive.
-    prior
-        How the rest is split among the unmentioned conditions.
-    keys : (n_cases, 2)
-        Keys of the streams of the rest's split and of the draws.
+    columns : (n_cases + 1,)
+        Where those of each case begin.
+    keys : (n_cases, 1)
+        Keys of the streams of the draws.
     """
 
-    opinions: Opinions
     concentrations: FloatArray
-    prior: Shapes
+    columns: IntArray
     keys: KeyArray
     draws: int
 
-    @staticmethod
-    def of(opinions: Opinions, evidence: FloatArray, prior: Shapes, *, draws: int, seed: int) -> DirichletSampler:
-        """Add the shapes of the prior to the evidence for each mentioned condition, and to nothing for the rest."""
-        concentrations = np.insert(evidence + prior.mentioned, opinions.support_offsets[1:], prior.rest)
-        return DirichletSampler(opinions, concentrations, prior, stream_keys_of(opinions, seed), draws)
-
-    def __call__(self, cases: IntArray) -> Batch:
+    def __call__(self, cases: IntArray) -> tuple[FloatArray, None]:
         """Draw the cases at these positions."""
         from dissensus.kernels.simplex import sample_dirichlet
 
-        columns = self.opinions.support_offsets + np.arange(self.opinions.n_cases + 1)
-        offsets, chosen = take_rows(columns, cases)
+        offsets, chosen = take_rows(self.columns, cases)
         values = np.empty(self.draws * offsets[-1])
-        keys = np.ascontiguousarray(self.keys[cases, 1:])
+        keys = np.ascontiguousarray(self.keys[cases])
         sample_dirichlet(self.concentrations[chosen], offsets, keys, (0, len(cases)), values)
-        return batch_of(
-            self.opinions,
-            cases,
-            values,
-            draws=self.draws,
-            rest_shapes=self.prior.split,
-            rest_keys=self.keys[:, REST_STREAM],
-            rest_sums=self.prior.sums,
-        )
+        return values, None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.point_estimates import checked_thresholds, interval_names
+from dissensus.aggregation.point_estimates import checked_thresholds, interval_names, rated_plausibilities
 from dissensus.aggregation.rating_prior import (
     LARGEST_SHAPE,
     RatingPrior,
@@ -21,7 +22,7 @@ from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import GREATEST, check_fields, check_length, check_positive
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Moments
 
 
@@ -112,7 +113,13 @@ class NormalInverseGamma(Aggregation):
             object.__setattr__(self, "rating_prior", self.prior)
             object.__setattr__(self, "prior", "informed")
         check_fields(self)
-        _check_prior(self.prior)
+        given = self.prior
+        if not (given is None or isinstance(given, NormalInverseGammaPrior) or str(given) == "informed"):
+            raise DissensusError(
+                "prior is not of the right kind",
+                expected="a NormalInverseGammaPrior, 'informed', or what rating_prior returns",
+                got=f"{given!r:.60}, a {type(given).__name__}",
+            )
         object.__setattr__(self, "thresholds", checked_thresholds(self.thresholds))
         if self.conditions is not None:
             check_length("condition", len(self.conditions), len(self.thresholds or (0.0,)) + 1)
@@ -124,7 +131,10 @@ class NormalInverseGamma(Aggregation):
         """What a methods section says opinions were aggregated with."""
         shifted = ", less a shift per annotator" if self.shifts else ""
         informed = " whose prior mean is a regression on the numbers of the models" if self.is_informed else ""
-        return f"a normal-inverse-gamma model of the ratings{informed}{shifted}, {cut_words(self.thresholds)}"
+        cut = "at the median rating where conditions are shown"
+        if self.thresholds is not None:
+            cut = f"into conditions at {', '.join(f'{at:g}' for at in self.thresholds)}"
+        return f"a normal-inverse-gamma model of the ratings{informed}{shifted}, cut {cut}"
 
     @property
     def learns(self) -> bool:
@@ -161,25 +171,10 @@ class NormalInverseGamma(Aggregation):
         opinions = opinions if found is None else without_shifts(opinions, found.values)
         fitted = {} if self.thresholds else {"median rating": thresholds[0]}
         fitted |= {} if found is None else {"spread of shifts": float(np.sqrt(found.variance))}
-        sampler = IntervalSampler(
-            opinions.case_names,
-            self._posterior(opinions),
-            np.array(thresholds),
-            np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1]),
-            draws,
-        )
+        keys = np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1])
+        draw = partial(_drawn, self._posterior(opinions), np.array(thresholds), keys, draws)
         names = self.conditions or interval_names(thresholds)
-        return Plausibilities(
-            conditions=names,
-            case_names=opinions.case_names,
-            excluded=opinions.excluded,
-            n_draws=draws,
-            n_chains=1,
-            support_offsets=np.arange(opinions.n_cases + 1) * len(names),
-            support=np.tile(np.arange(len(names)), opinions.n_cases),
-            sampler=sampler,
-            fitted=fitted,
-        )
+        return rated_plausibilities(opinions, names, draw, draws=draws, fitted=fitted)
 
     def _posterior(self, opinions: Moments) -> FloatArray:
         """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
@@ -196,70 +191,26 @@ class NormalInverseGamma(Aggregation):
         return posterior_parameters(opinions, known, self.reliability, means)
 
 
-@dataclass(frozen=True, eq=False)
-class IntervalSampler:
-    """Draw the plausibilities of all intervals for some cases; every condition belongs to the support."""
+def _drawn(
+    posteriors: FloatArray, thresholds: FloatArray, keys: KeyArray, draws: int, cases: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the plausibilities of all intervals, and numbers, for some cases."""
+    from dissensus.kernels.simplex import sample_intervals
 
-    case_names: tuple[str, ...]
-    posteriors: FloatArray
-    thresholds: FloatArray
-    keys: KeyArray
-    draws: int
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Draw the cases at these positions."""
-        from dissensus.kernels.intervals import sample_intervals
-
-        n_intervals = len(self.thresholds) + 1
-        theta, numbers = sample_intervals(self.posteriors[cases], self.thresholds, self.keys[cases], self.draws)
-        return Batch(
-            case_names=tuple(self.case_names[i] for i in cases),
-            n_conditions=n_intervals,
-            n_draws=self.draws,
-            n_chains=1,
-            support_offsets=np.arange(len(cases) + 1) * n_intervals,
-            support=np.tile(np.arange(n_intervals), len(cases)),
-            values=theta.ravel(),
-            rest_shapes=np.zeros(len(cases)),
-            rest_keys=np.zeros(len(cases), dtype=np.uint64),
-            numbers=numbers,
-        )
-
-
-def _check_prior(given: object) -> None:
-    is_named = isinstance(given, str) and given == "informed"
-    if not (given is None or is_named or isinstance(given, NormalInverseGammaPrior)):
-        raise DissensusError(
-            "prior is not of the right kind",
-            expected="a NormalInverseGammaPrior, 'informed', or what rating_prior returns",
-            got=f"{given!r:.60}, a {type(given).__name__}",
-        )
-
-
-def cut_words(thresholds: Sequence[float] | None) -> str:
-    """Say where ratings are cut into conditions.
-
-    >>> cut_words((0.0, 2.5))
-    'cut into conditions at 0, 2.5'
-    """
-    if thresholds is None:
-        return "cut at the median rating where conditions are shown"
-    return f"cut into conditions at {', '.join(f'{cut:g}' for cut in thresholds)}"
+    theta, numbers = sample_intervals(posteriors[cases], thresholds, keys[cases], draws)
+    return theta[:, :, :-1], numbers
 
 
 def posterior_parameters(
-    rated: Moments,
-    prior: NormalInverseGammaPrior | RatingPrior,
-    reliability: float,
-    means: FloatArray | None = None,
+    rated: Moments, prior: NormalInverseGammaPrior | RatingPrior, reliability: float, means: FloatArray | None = None
 ) -> FloatArray:
     """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4).
 
     ``means`` (n_cases,) are those of the prior, if it has one for every case.
     """
-    n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
     centre = prior.mu if isinstance(prior, NormalInverseGammaPrior) else means
     assert centre is not None  # as priors of other kinds come with means
+    n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
     kappa = prior.kappa + n
     mu = (prior.kappa * centre + n * mean) / kappa
     b = prior.b + squares / 2 + prior.kappa * n * (mean - centre) ** 2 / (2 * kappa)

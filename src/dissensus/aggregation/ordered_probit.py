@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, check_warmup, plausibilities_of, stream_keys_of, with_support
-from dissensus.aggregation.dawid_skene import ChainSampler, chain_rows, check_kept, first_votes
+from dissensus.aggregation.base import (
+    REST_STREAM,
+    Aggregation,
+    check_warmup,
+    plausibilities_of,
+    stream_keys_of,
+    with_support,
+)
+from dissensus.aggregation.dawid_skene import chain_rows, check_kept, first_votes, kept_draws
 from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_count, check_positive
 from dissensus.core.errors import DissensusError
@@ -104,8 +112,9 @@ class OrderedProbit(Aggregation):
         order, n_grades = np.argsort(opinions.keys, kind="stable"), len(opinions.conditions)
         judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
         columns, keys = np.arange(opinions.n_cases + 1) * (n_grades + 1), stream_keys_of(opinions, seed)
-        sampler = ChainSampler(judged, np.argsort(order), columns, record.values, None, keys, draws, chains)
-        return plausibilities_of(judged, sampler, draws=draws, chains=chains)
+        rest = np.ones(opinions.n_cases), keys[:, REST_STREAM], None
+        fill = partial(kept_draws, np.argsort(order), draws * columns, record.values)
+        return plausibilities_of(judged, fill, draws=draws, chains=chains, rest=rest)
 
 
 def check_grades(opinions: Opinions) -> None:

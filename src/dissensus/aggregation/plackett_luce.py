@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,19 +11,18 @@ import numpy as np
 from dissensus.aggregation.base import (
     REST_STREAM,
     Aggregation,
-    batch_of,
     check_warmup,
     plausibilities_of,
     stream_keys_of,
 )
-from dissensus.aggregation.case_prior import CasePrior, prepared_prior, taken_prior
+from dissensus.aggregation.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregation.point_estimates import PlackettLuceML, kernel_rankings
 from dissensus.aggregation.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_choice, check_count, check_positive, checked
+from dissensus.core.checks import check_count, check_positive, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.builders import as_numbers
 from dissensus.study.opinions import Opinions, check_several_conditions
 from dissensus.study.study import Study, require_kind
@@ -40,8 +39,6 @@ WHOM = {
     "frequency": "all conditions together, divided by how often other cases mention them",
     "informed": "conditions by what the models say about the case",
 }
-PRIORS = ("observed", "symmetric", "frequency", "informed")
-
 MOST_COUNTED = 4e18
 """How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
 
@@ -50,7 +47,7 @@ MOST_POWER = 100.0
 
 
 @dataclass(frozen=True)
-class PlackettLuce(Aggregation):
+class PlackettLuce(ShapedAggregation):
     """Posterior of the Plackett-Luce model, drawn by an exact Gibbs sampler on the mentioned conditions and one rest.
 
     Annotators draw conditions without replacement in proportion to their plausibilities; a tie stands for all orders
@@ -115,15 +112,10 @@ class PlackettLuce(Aggregation):
     case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
     learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
 
-    kept_apart = ("case_prior", "learned")
-
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        prior = self.prior if self.prior is not None else ("observed" if self.tempered is True else "frequency")
-        taken = taken_prior(prior, self.case_prior, self.learned)
-        for name, value in zip(("prior", "case_prior"), taken, strict=True):
-            object.__setattr__(self, name, value)
-        check_choice("prior", self.prior, PRIORS)
+        prior = self.prior if self.prior is not None else ("observed" if self.tempered else "frequency")
+        self._take_prior(prior, tuple(WHOM))
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
         check_warmup(self.warmup)
@@ -166,37 +158,20 @@ class PlackettLuce(Aggregation):
         """The maximum likelihood of the same model; none if tempered, see the notes."""
         return None if self.tempered else PlackettLuceML()
 
-    @property
-    def needs_whole(self) -> str:
-        """Nothing: what it learns adds up over parts of a study."""
-        return ""
-
-    def with_learned(self, learned: LearnedPrior) -> Aggregation:
-        """Fix what it learns."""
-        return replace(self, learned=learned)
-
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
-        assert self.prior is not None  # __post_init__ has put the default in its place
         chains = min(self.chains, draws)
-        opinions, prior, fitted = prepared_prior(opinions, self.prior, self.alpha, self.case_prior, self.learned)
+        opinions, prior, fitted = self._shaped(opinions)
         keys = stream_keys_of(opinions, seed, chains=chains)
-        sampler = PlackettLuceSampler(opinions, self._posterior(opinions, prior), keys, prior, draws, self.warmup)
-        return plausibilities_of(opinions, sampler, draws=draws, chains=chains, rest_sums=prior.sums, fitted=fitted)
+        chain_keys = np.ascontiguousarray(keys[:, REST_STREAM + 1 :])
+        fill = ChainedFill(opinions.support_sizes + 1, self._posterior(opinions, prior), chain_keys, draws, self.warmup)
+        rest = prior.split, keys[:, REST_STREAM], prior.sums
+        return plausibilities_of(opinions, fill, draws=draws, chains=chains, rest=rest, fitted=fitted)
 
     def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior | Tempered:
         from dissensus.kernels.race_sampler import plackett_luce_posterior
         from dissensus.kernels.races import group_rankings
         from dissensus.kernels.tempered_sampler import tempered_posterior
 
-        rankings = kernel_rankings(opinions, self._multiplicities(opinions))
-        races = group_rankings(rankings, below=opinions.unranked == "below")
-        shapes = np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest)
-        if self.tempered:
-            return tempered_posterior(races, shapes, self.reliability)
-        return plackett_luce_posterior(races, shapes)
-
-    def _multiplicities(self, opinions: Opinions) -> FloatArray:
-        """Return how often each ranking counts, or refuse a case whose opinions count too often to be drawn."""
         multiplicities = opinions.weights if self.tempered else self.reliability * opinions.weights
         of_case = weighted_counts(opinions.case_of_ranking, multiplicities, opinions.n_cases)
         if of_case.max() > MOST_COUNTED:
@@ -207,78 +182,52 @@ class PlackettLuce(Aggregation):
                 where=f"case {opinions.case_names[int(of_case.argmax())]!r}",
                 advice="use a smaller reliability, or PlackettLuceML, which is what so much trust comes to",
             )
-        return multiplicities
+        rankings = kernel_rankings(opinions, multiplicities)
+        races = group_rankings(rankings, below=opinions.unranked == "below")
+        shapes = np.insert(prior.mentioned, opinions.support_offsets[1:], prior.rest)
+        if self.tempered:
+            return tempered_posterior(races, shapes, self.reliability)
+        return plackett_luce_posterior(races, shapes)
 
 
 @dataclass(frozen=True, eq=False)
-class PlackettLuceSampler:
+class ChainedFill:
     """Run the chains of some cases.
 
-    ``keys`` has one column for the split of the rest and one per chain; ``prior`` says how that is split.
+    ``columns`` are the numbers of conditions of each case and its rest, ``keys`` has one column per chain.
     """
 
-    opinions: Opinions
+    columns: IntArray
     posterior: Posterior | Tempered
     keys: KeyArray
-    prior: Shapes
     draws: int
     warmup: int
 
-    def __call__(self, cases: IntArray) -> Batch:
+    def __call__(self, cases: IntArray) -> tuple[FloatArray, None]:
         """Draw the cases at these positions."""
-        chains = self.keys.shape[1] - 1
-        columns = self.opinions.support_sizes[cases] + 1
-        sampled = -(-self.draws // chains)
-        values = np.empty(chains * sampled * int(columns.sum()))
-        chain_keys = np.ascontiguousarray(self.keys[:, REST_STREAM + 1 :])
-        position = 0
-        for first, last in contiguous_runs(cases):
-            size = chains * sampled * int(self.opinions.support_sizes[first:last].sum() + last - first)
-            out = values[position : position + size]
-            self._fill(chain_keys, (first, last), out)
-            position += size
-        return batch_of(
-            self.opinions,
-            cases,
-            thinned(values, columns, chains=chains, sampled=sampled, draws=self.draws),
-            draws=self.draws,
-            chains=chains,
-            rest_shapes=self.prior.split,
-            rest_keys=self.keys[:, REST_STREAM],
-            rest_sums=self.prior.sums,
-        )
-
-    def _fill(self, keys: KeyArray, cases: tuple[int, int], out: FloatArray) -> None:
-        """Run the chains of a range of cases."""
         from dissensus.kernels.race_sampler import sample_plackett_luce
         from dissensus.kernels.tempered_sampler import Tempered, sample_tempered
 
-        if isinstance(self.posterior, Tempered):
-            sample_tempered(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
-        else:
-            sample_plackett_luce(self.posterior, keys, cases, keys.shape[1], self.warmup, out)
-
-
-def contiguous_runs(cases: IntArray) -> list[tuple[int, int]]:
-    """Split positions into runs of neighbours, each as (first, one past the last).
-
-    >>> contiguous_runs(np.array([0, 1, 4, 2]))
-    [(0, 2), (4, 5), (2, 3)]
-    """
-    runs = np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1)
-    return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
-
-
-def thinned(values: FloatArray, columns: IntArray, *, chains: int, sampled: int, draws: int) -> FloatArray:
-    """Drop the last sweep of the later chains, so that the draws are as many as asked for."""
-    spare = chains * sampled - draws
-    if not spare:
-        return values
-    kept = np.arange(chains * sampled).reshape(chains, sampled)
-    rows = np.concatenate([kept[: chains - spare].ravel(), kept[chains - spare :, :-1].ravel()])
-    bounds = np.append(0, np.cumsum(columns)) * chains * sampled
-    parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
-    return np.concatenate(parts)
+        chains, columns, position = self.keys.shape[1], self.columns[cases], 0
+        sampled = -(-self.draws // chains)
+        values = np.empty(chains * sampled * int(columns.sum()))
+        for run in np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1):  # of neighbours
+            size = chains * sampled * int(self.columns[run].sum())
+            which, out = (int(run[0]), int(run[-1]) + 1), values[position : position + size]
+            if isinstance(self.posterior, Tempered):
+                sample_tempered(self.posterior, self.keys, which, chains, self.warmup, out)
+            else:
+                sample_plackett_luce(self.posterior, self.keys, which, chains, self.warmup, out)
+            position += size
+        spare = chains * sampled - self.draws
+        if not spare:
+            return values, None
+        # The last sweep of the later chains is dropped, so that the draws are as many as asked for.
+        kept = np.arange(chains * sampled).reshape(chains, sampled)
+        rows = np.concatenate([kept[: chains - spare].ravel(), kept[chains - spare :, :-1].ravel()])
+        bounds = np.append(0, np.cumsum(columns)) * chains * sampled
+        parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
+        return np.concatenate(parts), None
 
 
 @checked
@@ -308,25 +257,19 @@ def plackett_luce_log_likelihood(annotations: Study, weights: ArrayLike) -> Floa
     from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
 
     check_several_conditions(require_kind(annotations, "rankings", "the likelihood"))
+    given = np.ascontiguousarray(as_numbers("weights", weights))
+    shapes = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))
+    is_right = (given > 0) & np.isfinite(given)
+    if given.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise DissensusError("the weights have the wrong shape", expected=expected, got=str(given.shape))
+    if not is_right.all():
+        raise DissensusError("weights must be positive and finite", got=str(given[~is_right][0]))
     return log_likelihood(
         (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,
         annotations.weights * annotations.votes,
-        checked_weights(annotations, weights),
+        np.atleast_2d(given),
         int(annotations.unranked == "below"),
         LATTICE_MOST,
     )
-
-
-def checked_weights(annotations: Study, weights: ArrayLike) -> FloatArray:
-    """Return weights as a matrix of one row or one row per case, or say what is wrong with them."""
-    given = np.ascontiguousarray(as_numbers("weights", weights))
-    expected = ((annotations.n_conditions,), (annotations.n_cases, annotations.n_conditions))
-    if given.shape not in expected:
-        raise DissensusError(
-            "the weights have the wrong shape", expected=" or ".join(map(str, expected)), got=str(given.shape)
-        )
-    if not ((given > 0) & np.isfinite(given)).all():
-        wrong = given[~((given > 0) & np.isfinite(given))][0]
-        raise DissensusError("weights must be positive and finite", got=str(wrong))
-    return np.atleast_2d(given)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -201,32 +202,52 @@ class RatingPoint(PointAggregation):
 
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         names = interval_names(self.thresholds or (opinions.median,))
-        theta = self.point(opinions).reshape(opinions.n_cases, len(names))
-        return Plausibilities(
-            conditions=names,
-            case_names=opinions.case_names,
-            excluded=opinions.excluded,
-            n_draws=1,
-            n_chains=1,
-            support_offsets=np.arange(opinions.n_cases + 1) * len(names),
-            support=np.tile(np.arange(len(names)), opinions.n_cases),
-            sampler=NumberSampler(opinions.case_names, theta, self.number(opinions)),
-        )
+        theta, number = self.point(opinions).reshape(opinions.n_cases, 1, len(names)), self.number(opinions)
+        numbers = np.stack([number, np.zeros(opinions.n_cases)], axis=1)[:, None]
+        return rated_plausibilities(opinions, names, partial(_of_cases, theta, numbers), draws=1)
+
+
+def _of_cases(theta: FloatArray, numbers: FloatArray, cases: IntArray) -> tuple[FloatArray, FloatArray]:
+    return theta[cases], numbers[cases]
+
+
+def rated_plausibilities(
+    rated: Moments,
+    names: tuple[str, ...],
+    draw: Callable[[IntArray], tuple[FloatArray, FloatArray]],
+    *,
+    draws: int,
+    fitted: Mapping[str, float] | None = None,
+) -> Plausibilities:
+    """Wrap a function that draws the plausibilities of all intervals for some cases, and numbers; see :class:`Batch`.
+
+    Every interval belongs to the support. The function is given positions of cases; shapes are (n_cases, draws, K) and
+    (n_cases, draws, 2).
+    """
+    return Plausibilities(
+        conditions=names,
+        case_names=rated.case_names,
+        excluded=rated.excluded,
+        n_draws=draws,
+        n_chains=1,
+        support_offsets=np.arange(rated.n_cases + 1) * len(names),
+        support=np.tile(np.arange(len(names)), rated.n_cases),
+        sampler=NumberSampler(rated.case_names, draw),
+        fitted=fitted or {},
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class NumberSampler:
-    """Give every case its one number, and the interval that it falls into."""
+    """Wrap what a function draws of some cases; see :func:`rated_plausibilities`."""
 
     case_names: Sequence[str]
-    theta: FloatArray
-    number: FloatArray
+    draw: Callable[[IntArray], tuple[FloatArray, FloatArray]]
 
     def __call__(self, cases: IntArray) -> Batch:
-        """Return the one draw of each case."""
-        batch = Batch.from_dense(self.theta[cases][:, None], [self.case_names[case] for case in cases])
-        numbers = np.stack([self.number[cases], np.zeros(len(cases))], axis=1)
-        return replace(batch, numbers=numbers[:, None])
+        """Draw the cases at these positions."""
+        theta, numbers = self.draw(cases)
+        return replace(Batch.from_dense(theta, [self.case_names[case] for case in cases]), numbers=numbers)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -42,25 +42,6 @@ GOLDEN = (5**0.5 - 1) / 2
 
 LEAST_MENTIONED, MOST_FREE = 20, 20
 """A condition has a coefficient of its own if so many cases mention it, and if it is one of so many."""
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """Know of a whole study what the evidence of its parts needs.
-
-    Attributes
-    ----------
-    counts : (K,)
-        How many cases mention each condition.
-    ranges
-        Limits of scores by name of the model.
-    turns
-        In how many ways tied first blocks are broken; by default as it needs.
-    """
-
-    counts: FloatArray
-    ranges: Mapping[str, ScoreRange]
-    turns: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +82,30 @@ class Evidence:
     free: IntArray
 
     @staticmethod
-    def of(opinions: Opinions, models: Mapping[str, Predictions], whole: Whole | None = None) -> Evidence:
-        """Lay out the models' predictions of the annotated cases, which are part of a whole; by default all of it."""
+    def of(
+        opinions: Opinions,
+        models: Mapping[str, Predictions],
+        *,
+        counts: FloatArray | None = None,
+        ranges: Mapping[str, ScoreRange] | None = None,
+        turns: int | None = None,
+    ) -> Evidence:
+        """Lay out the models' predictions of the annotated cases.
+
+        Parameters
+        ----------
+        counts : (K,)
+            How many cases mention each condition; by default, of these.
+        ranges
+            Limits of scores by name of the model; by default, those of these cases.
+        turns
+            In how many ways tied first blocks are broken; by default as it needs.
+        """
         n_conditions, names = len(opinions.conditions), list(opinions.case_names)
         own = {name: model.select(names) for name, model in models.items()}
-        whole = whole or Whole(mention_counts(opinions), {name: ScoreRange.of(model) for name, model in own.items()})
-        said = [_sayings(model, whole.ranges[name].reading) for name, model in own.items()]
+        counts = mention_counts(opinions) if counts is None else counts
+        ranges = {name: ScoreRange.of(model) for name, model in own.items()} if ranges is None else ranges
+        said = [_sayings(model, ranges[name].reading) for name, model in own.items()]
         told = row_of_each(opinions.support_offsets) * n_conditions + opinions.support
         keys = np.sort(np.concatenate([told, *(keys for keys, _ in said)]))
         keys = keys[begins_run(keys)]
@@ -115,7 +114,7 @@ class Evidence:
         for place, (listed, values) in enumerate(said):
             features[np.searchsorted(keys, listed), len(SAYINGS) * place : len(SAYINGS) * (place + 1)] = values
         is_mentioned = np.isin(keys, told, assume_unique=True)
-        counts = whole.counts
+        often = np.argsort(-counts, kind="stable")[:MOST_FREE]
         return Evidence(
             tuple(models),
             np.searchsorted(case, np.arange(opinions.n_cases + 1)),
@@ -125,8 +124,8 @@ class Evidence:
             np.log(counts[codes] - is_mentioned + SMOOTHING),
             np.log(counts + SMOOTHING),
             np.flatnonzero(is_mentioned),
-            broken_votes(opinions, whole.turns),
-            _free_conditions(counts),
+            broken_votes(opinions, turns),
+            np.sort(often[counts[often] >= LEAST_MENTIONED]),
         )
 
     @property
@@ -161,6 +160,13 @@ class Evidence:
         places[self.free] = np.arange(len(self.free))
         return places[self.codes]
 
+    def by_free(self, others: FloatArray, weights: FloatArray, entries: FloatArray) -> FloatArray:
+        """Lay out what the free conditions of each case have, (n_cases, n_free): an entry, or others times a weight."""
+        found = others[:, None] * weights[self.free]
+        is_free = self.place < len(self.free)
+        found[self.case[is_free], self.place[is_free]] = entries[is_free]
+        return found
+
     def counted_in(self, cases: BoolArray) -> Evidence:
         """Count how frequent conditions are in some cases only."""
         is_counted = cases[self.case[self.mentioned]]
@@ -191,9 +197,9 @@ class Evidence:
             free=self.free,
         )
 
-    def without(self, models: Sequence[str]) -> Evidence:
-        """Leave some models out."""
-        kept = [place for place, name in enumerate(self.models) if name not in models]
+    def of_models(self, models: Sequence[str]) -> Evidence:
+        """Keep what some models say."""
+        kept = [place for place, name in enumerate(self.models) if name in models]
         columns = [len(SAYINGS) * place + which for place in kept for which in range(len(SAYINGS))]
         return replace(
             self,
@@ -201,12 +207,6 @@ class Evidence:
             features=self.features[:, columns],
             firmness=self.firmness[columns],
         )
-
-
-def _free_conditions(counts: FloatArray) -> IntArray:
-    """Return the codes of the most frequent conditions, ascending, given how many cases mention each."""
-    often = np.argsort(-counts, kind="stable")[:MOST_FREE]
-    return np.sort(often[counts[often] >= LEAST_MENTIONED])
 
 
 def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
@@ -238,20 +238,16 @@ def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
     within, members = np.arange(offsets[-1]) - offsets[ranking], opinions.member_of_mention[mentions]
     size, given = sizes[ranking], opinions.votes[ranking]
     each = opinions.weights[ranking] / given
-    rows = []
-    for turn in range(turns or (N_BREAKS if (sizes > 1).any() else 1)):
-        favoured = (_fractions(opinions, turn)[ranking] * size).astype(np.int64)
-        chosen = given // size + ((within - favoured) % size < given % size)
-        rows.append(weighted_counts(members, each * chosen, len(opinions.support)))
-    return np.array(rows)
-
-
-def _fractions(opinions: Opinions, turn: int) -> FloatArray:
-    """Return a number between 0 and 1 for each ranking, evenly spread over the turns, shape (n_rankings,)."""
     case = opinions.case_of_ranking
     place = np.arange(len(case)) - opinions.ranking_offsets[case] + 1
     of_case = (opinions.keys[case] >> np.uint64(11)).astype(np.float64) / 2.0**53
-    return np.asarray((of_case + GOLDEN * place + turn / N_BREAKS) % 1.0)
+    rows = []
+    for turn in range(turns or (N_BREAKS if (sizes > 1).any() else 1)):
+        fractions = (of_case + GOLDEN * place + turn / N_BREAKS) % 1.0  # of rankings, evenly spread over the turns
+        favoured = (fractions[ranking] * size).astype(np.int64)
+        chosen = given // size + ((within - favoured) % size < given % size)
+        rows.append(weighted_counts(members, each * chosen, len(opinions.support)))
+    return np.array(rows)
 
 
 def _sayings(model: Predictions, reading: Reading) -> tuple[IntArray, FloatArray]:
@@ -354,35 +350,8 @@ class Shares:
     weights: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Hold what coefficients make: means, concentrations, and shapes of the mentioned conditions (n_mentioned,)."""
-
-    shares: Shares
-    mass: FloatArray
-    shapes: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Pulls:
-    """Hold the derivatives of the log-likelihood by the logarithms of what makes up the shapes.
-
-    Attributes
-    ----------
-    entries : (n_entries,)
-        By the logit of each entry.
-    others : (n_cases,)
-        By that of any other condition, over its weight.
-    masses : (n_cases,)
-        By the logarithm of the concentration.
-    weights : (K,)
-        Weights of conditions that are no entries.
-    """
-
-    entries: FloatArray
-    others: FloatArray
-    masses: FloatArray
-    weights: FloatArray
+State: TypeAlias = tuple[Shares, FloatArray, FloatArray]
+"""What coefficients make: means, concentrations (n_cases,), and shapes of the mentioned conditions (n_mentioned,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,84 +421,65 @@ class PriorLikelihood:
         logs = constant[0] + combined(self.covariates, slopes)
         return np.asarray(np.exp(np.clip(logs, -MASS_LIMIT, MASS_LIMIT)))
 
-    def of_cases(self, coefficients: FloatArray) -> FloatArray:
-        """Return the log-likelihood of the votes of each case, shape (n_cases,)."""
-        return self._values(self._state(coefficients))
-
-    def _state(self, coefficients: FloatArray) -> State:
+    def state(self, coefficients: FloatArray) -> State:
+        """Return what coefficients make."""
         shares, mass, mentioned = self.shares(coefficients), self.concentrations(coefficients), self.evidence.mentioned
         shapes = mass[self.evidence.case[mentioned]] * shares.entries[mentioned]
-        return State(shares, mass, np.maximum(shapes, LEAST_SHAPE))
+        return shares, mass, np.maximum(shapes, LEAST_SHAPE)
 
-    def _values(self, state: State) -> FloatArray:
+    def of_cases(self, coefficients: FloatArray, state: State | None = None) -> FloatArray:
+        """Return the log-likelihood of the votes of each case, shape (n_cases,)."""
         from scipy.special import gammaln
 
-        evidence, mass, shapes = self.evidence, state.mass, state.shapes
+        evidence, (_, mass, shapes) = self.evidence, state or self.state(coefficients)
         members = mean_of_rows(gammaln(shapes + evidence.votes)) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
-    def _pulls(self, state: State) -> Pulls:
+    def _pulls(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives of the log-likelihood by the logarithms of what makes up the shapes.
+
+        By the logit of each entry (n_entries,), by that of any other condition, over its weight (n_cases,), by the
+        coefficient of frequencies (n_cases,), and by the logarithm of the concentration (n_cases,).
+        """
         from scipy.special import digamma
 
-        evidence, shares, mass, shapes = self.evidence, state.shares, state.mass, state.shapes
+        evidence, (shares, mass, shapes) = self.evidence, state
         pulls = shapes * (mean_of_rows(digamma(shapes + evidence.votes)) - digamma(shapes))
         pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
-        entries = -pull[evidence.case] * shares.entries
+        entries, others = -pull[evidence.case] * shares.entries, -pull * shares.scale
         entries[evidence.mentioned] += pulls
-        by_mass = pull + mass * (digamma(mass) - digamma(mass + evidence.totals))
-        return Pulls(entries, -pull * shares.scale, by_mass, shares.weights)
+        weighed = shares.weights * evidence.log_weights
+        inside = weighted_counts(evidence.case, weighed[evidence.codes], evidence.n_cases)
+        own = weighted_counts(evidence.case, entries * evidence.log_frequency, evidence.n_cases)
+        by_frequency = own + others * np.where(evidence.is_whole, 0.0, weighed.sum() - inside)
+        return entries, others, by_frequency, pull + mass * (digamma(mass) - digamma(mass + evidence.totals))
 
-    def slopes(self, coefficients: FloatArray) -> FloatArray:
+    def slopes(self, coefficients: FloatArray, state: State | None = None) -> FloatArray:
         """Return the derivatives of :meth:`of_cases`, shape (n_cases, n_coefficients)."""
-        return self._slopes(self._pulls(self._state(coefficients)))
+        state, evidence = state or self.state(coefficients), self.evidence
+        entries, others, by_frequency, masses = self._pulls(state)
+        told = np.add.reduceat(entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
+        own = evidence.by_free(others, state[0].weights, entries)
+        by_mass = masses[:, None]
+        return np.concatenate([told, by_frequency[:, None], own, by_mass, by_mass * self.covariates], 1)
 
-    def values_and_slopes(self, coefficients: FloatArray) -> FloatArray:
-        """Return :meth:`of_cases` and its derivatives, shape (n_cases, 1 + n_coefficients)."""
-        state = self._state(coefficients)
-        return np.column_stack([self._values(state), self._slopes(self._pulls(state))])
-
-    def _slopes(self, pulls: Pulls) -> FloatArray:
-        evidence = self.evidence
-        told = np.add.reduceat(pulls.entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
-        own = pulls.others[:, None] * pulls.weights[evidence.free]
-        is_free = evidence.place < len(evidence.free)
-        own[evidence.case[is_free], evidence.place[is_free]] = pulls.entries[is_free]
-        by_mass = pulls.masses[:, None]
-        return np.concatenate([told, self._by_frequency(pulls)[:, None], own, by_mass, by_mass * self.covariates], 1)
-
-    def slope(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
+    def slope(self, coefficients: FloatArray, weights: FloatArray, state: State | None = None) -> FloatArray:
         """Sum :meth:`slopes` over weighted cases, without writing them out, shape (n_coefficients,)."""
-        return self._slope(self._pulls(self._state(coefficients)), weights)
-
-    def _slope(self, pulls: Pulls, weights: FloatArray) -> FloatArray:
-        evidence = self.evidence
-        entries, others = weights[evidence.case] * pulls.entries, weights * pulls.others
+        state, evidence = state or self.state(coefficients), self.evidence
+        entries, others, by_frequency, masses = self._pulls(state)
+        entries, others, masses = weights[evidence.case] * entries, weights * others, weights * masses
         of_free = weighted_counts(evidence.place, entries, len(evidence.free) + 1)[:-1]
         inside = weighted_counts(evidence.place, others[evidence.case], len(evidence.free) + 1)[:-1]
-        masses = weights * pulls.masses
-        return np.concatenate(
-            [
-                entries @ evidence.features,
-                [weights @ self._by_frequency(pulls)],
-                of_free + pulls.weights[evidence.free] * (others.sum() - inside),
-                [masses.sum()],
-                masses @ self.covariates,
-            ]
-        )
-
-    def _by_frequency(self, pulls: Pulls) -> FloatArray:
-        evidence, weighed = self.evidence, pulls.weights * self.evidence.log_weights
-        inside = weighted_counts(evidence.case, weighed[evidence.codes], evidence.n_cases)
-        others = np.where(evidence.is_whole, 0.0, weighed.sum() - inside)
-        own = weighted_counts(evidence.case, pulls.entries * evidence.log_frequency, evidence.n_cases)
-        return np.asarray(own + pulls.others * others)
+        own = of_free + state[0].weights[evidence.free] * (others.sum() - inside)
+        told, by_masses = entries @ evidence.features, masses @ self.covariates
+        return np.concatenate([told, [weights @ by_frequency], own, [masses.sum()], by_masses])
 
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""
-        gap, state = coefficients - self.centre, self._state(coefficients)
-        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self._values(state)
-        return float(value), self.ridge * gap - self._slope(self._pulls(state), weights)
+        gap, state = coefficients - self.centre, self.state(coefficients)
+        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(coefficients, state)
+        return float(value), self.ridge * gap - self.slope(coefficients, weights, state)
 
     def fitted(self, weights: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the coefficients under which the votes are most likely.
@@ -567,11 +517,20 @@ class PriorLikelihood:
         -------
         (n_refits, n_coefficients)
         """
+        from dissensus.kernels.jit import plain
+        from dissensus.kernels.resamples import add_resampled
+
         slopes, excess = self.slopes(coefficients), weights - 1.0
         total = Exact.zeros(weights.shape[1], slopes.shape[1])
+        is_large = np.abs(slopes).max(axis=1) >= MOST_ROUNDED
+        small = np.where(is_large[:, None], 0.0, slopes)
         for first in range(0, len(slopes), AT_ONCE):
-            some = slice(first, first + AT_ONCE)
-            total = total + _weighted_sums(slopes[some], excess[some])
+            own, counts = small[first : first + AT_ONCE], excess[first : first + AT_ONCE]
+            sums = np.zeros((1, weights.shape[1], slopes.shape[1]))
+            add_resampled(plain(own), plain(counts), np.zeros(len(own), dtype=np.int64), sums)
+            total = total + Exact.of(sums[0])
+        for case in np.flatnonzero(is_large):
+            total = total + Exact.of(excess[case][:, None] * slopes[case])
         return total
 
     def refitted(
@@ -593,21 +552,6 @@ def moved(coefficients: FloatArray, curvature: FloatArray, pushes: Exact) -> Flo
     return np.asarray(coefficients + np.linalg.solve(curvature, pushes.rounded().T).T)
 
 
-def _weighted_sums(slopes: FloatArray, weights: FloatArray) -> Exact:
-    """Sum slopes (n_cases, n_coefficients) of some cases times weights (n_cases, n_refits)."""
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.tallies import add_resampled
-
-    is_large = np.abs(slopes).max(axis=1) >= MOST_ROUNDED
-    sums = np.zeros((1, weights.shape[1], slopes.shape[1]))
-    everyone = np.zeros(len(slopes), dtype=np.int64)
-    add_resampled(plain(np.where(np.expand_dims(is_large, 1), 0.0, slopes)), plain(weights), everyone, sums)
-    total = Exact.of(sums[0])
-    for case in np.flatnonzero(is_large):
-        total = total + Exact.of(weights[case][:, None] * slopes[case])
-    return total
-
-
 def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Multiply columns (n, m) by coefficients and add them one after another: a row does not depend on other rows.
 
@@ -622,10 +566,7 @@ def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
 
 def mean_of_rows(rows: FloatArray) -> FloatArray:
     """Average rows (m, n), added one after another: a column does not depend on how many others there are."""
-    total = rows[0]
-    for row in rows[1:]:
-        total = total + row
-    return np.asarray(total / len(rows))
+    return np.asarray(sum(rows[1:], start=rows[0]) / len(rows))
 
 
 def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
@@ -639,41 +580,25 @@ def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> Flo
     parts = -shares.entries * np.log(np.maximum(shares.entries, LEAST_SHAPE))
     rest = -shares.rest * np.log(np.maximum(shares.rest, LEAST_SHAPE))
     entropy = weighted_counts(evidence.case, parts, evidence.n_cases) + rest
-    own = shares.scale[:, None] * shares.weights[evidence.free]
-    is_free = evidence.place < len(evidence.free)
-    own[evidence.case[is_free], evidence.place[is_free]] = shares.entries[is_free]
-    return np.column_stack([entropy, own])
+    return np.column_stack([entropy, evidence.by_free(shares.scale, shares.weights, shares.entries)])
 
 
-@dataclass(frozen=True, eq=False)
-class Centre:
-    """Know the means of raw covariates (1 + n_free,) and the standard deviation of the entropy."""
+def standardised(raw: FloatArray, means: FloatArray, spread: float) -> FloatArray:
+    """Centre raw covariates, and divide the entropy by its standard deviation."""
+    scale = np.append(spread if spread > 0 else 1.0, np.ones(raw.shape[1] - 1))
+    return np.asarray((raw - means) / scale)
 
-    means: FloatArray
-    spread: float
 
-    @staticmethod
-    def of(raw: FloatArray) -> Centre:
-        """Find them in raw covariates."""
-        entropy = raw[:, 0].copy()
-        return Centre(np.append(entropy.mean(), raw[:, 1:].copy().mean(axis=0)), float(entropy.std()))
-
-    @staticmethod
-    def of_sums(sums: FloatArray, n_cases: int) -> Centre:
-        """Find them in sums over cases: of squared entropies, and of raw covariates."""
-        square, *means = sums / n_cases
-        return Centre(np.array(means), float(np.sqrt(max(square - means[0] ** 2, 0.0))))
-
-    def applied(self, raw: FloatArray) -> FloatArray:
-        """Standardise raw covariates."""
-        scale = np.append(self.spread if self.spread > 0 else 1.0, np.ones(raw.shape[1] - 1))
-        return np.asarray((raw - self.means) / scale)
+def means_and_spread(raw: FloatArray) -> tuple[FloatArray, float]:
+    """Return the means of raw covariates (1 + n_free,), and the standard deviation of the entropy."""
+    entropy = raw[:, 0].copy()
+    return np.append(entropy.mean(), raw[:, 1:].copy().mean(axis=0)), float(entropy.std())
 
 
 def covariates_of(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
     """Return the covariates of all cases, the entropy in units of its standard deviation."""
     raw = raw_covariates(likelihood, coefficients)
-    return Centre.of(raw).applied(raw)
+    return standardised(raw, *means_and_spread(raw))
 
 
 def fitted_likelihood(

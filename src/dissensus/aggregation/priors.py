@@ -6,9 +6,10 @@ A part that is drawn by an aggregation that was taught has the draws that its ca
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.study.opinions import Opinions, kept_opinions
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.study.study import Study
 
 
@@ -66,23 +69,15 @@ def prior_shapes(opinions: Opinions, prior: Prior, alpha: float, counts: FloatAr
 
     ``counts`` (K,) says how many cases mention each condition; by default, of these opinions.
     """
-    if prior == "frequency":
-        return frequency_shapes(opinions, alpha, counts)
-    is_observed = prior == "observed"
-    members = np.minimum(opinions.rest_sizes, 1) if is_observed else opinions.rest_sizes
-    split = np.full(opinions.n_cases, 1.0 if is_observed else alpha)
-    return Shapes(np.full(len(opinions.support), float(alpha)), np.asarray(alpha * members, dtype=np.float64), split)
-
-
-def frequency_shapes(opinions: Opinions, alpha: float, counts: FloatArray | None = None) -> Shapes:
-    """Divide the mass ``alpha`` among all conditions by the number of other cases that mention them, plus a half.
-
-    The case itself is left out: what it mentions would otherwise count twice, and what it does not mention is counted
-    in other cases only.
-    """
+    is_observed, case = prior == "observed", row_of_each(opinions.support_offsets)
+    if prior != "frequency":
+        members = np.minimum(opinions.rest_sizes, 1) if is_observed else opinions.rest_sizes
+        split = np.full(opinions.n_cases, 1.0 if is_observed else alpha)
+        rest = np.asarray(alpha * members, dtype=np.float64)
+        return Shapes(np.full(len(opinions.support), float(alpha)), rest, split)
+    # The case itself is left out: what it mentions would count twice, and the rest is counted in other cases only.
     weights = (mention_counts(opinions) if counts is None else counts) + SMOOTHING
     per_weight = alpha / (weights.sum() - opinions.support_sizes)
-    case = row_of_each(opinions.support_offsets)
     own = (weights[opinions.support] - 1.0) * per_weight[case]
     unmentioned = weights.sum() - weighted_counts(case, weights[opinions.support], opinions.n_cases)
     rest = np.where(opinions.rest_sizes > 0, per_weight * unmentioned, 0.0)
@@ -153,7 +148,8 @@ class ChoiceCounts(Value):
         return ChoiceCounts(tuple(conditions), np.zeros(len(conditions)), whole, whole, nothing, whole, nothing, whole)
 
     def __add__(self, other: ChoiceCounts) -> ChoiceCounts:
-        names = self.conditions if self.conditions == other.conditions else _united(self.conditions, other.conditions)
+        are_same = self.conditions == other.conditions
+        names = self.conditions if are_same else tuple(sorted({*self.conditions, *other.conditions}))
         pairs = [(getattr(self.recoded(names), part), getattr(other.recoded(names), part)) for part in COUNTED]
         codes, sizes, counts, numbers, totals, cases = (np.concatenate(pair) for pair in pairs)
         mentions = self.recoded(names).mentions + other.recoded(names).mentions
@@ -194,7 +190,10 @@ class ChoiceCounts(Value):
         """
         from scipy.optimize import minimize_scalar
 
-        n_parts, shares = self._shares(prior)
+        weights, n_parts = self.mentions + SMOOTHING, 1.0 if prior == "frequency" else float(len(self.conditions))
+        shares = np.full(len(self.codes), 1 / n_parts)  # of every kind of choice in the mass of n_parts alphas
+        if prior == "frequency":
+            shares = (weights[self.codes] - 1.0) * (1.0 / (weights.sum() - self.sizes))
 
         def badness(log_mass: float) -> float:
             mass = np.exp(log_mass)
@@ -202,16 +201,14 @@ class ChoiceCounts(Value):
 
         limits = np.log(LEAST_MASS), np.log(MOST_MASS)
         found = float(np.exp(minimize_scalar(badness, bounds=limits, method="bounded", options={"xatol": 1e-6}).x))
-        warn_of_limits(found, len(self.totals))
+        problem = ""
+        if not len(self.totals):
+            problem = "alpha is not learned, as no case has two opinions to compare: the prior mass is 1"
+        elif not 1.01 * LEAST_MASS < found < MOST_MASS / 1.01:
+            problem = f"the fitted prior mass is at its limit, {found:.2g}: annotators always agree, or only by chance"
+        if problem:
+            warnings.warn(problem, DissensusWarning, stacklevel=2)
         return found / n_parts
-
-    def _shares(self, prior: Prior) -> tuple[float, FloatArray]:
-        """Return in how many parts of size alpha the mass is divided, and the share of every kind of choice in it."""
-        if prior != "frequency":
-            n_parts = float(len(self.conditions))
-            return n_parts, np.full(len(self.codes), 1 / n_parts)
-        weights = self.mentions + SMOOTHING
-        return 1.0, (weights[self.codes] - 1.0) * (1.0 / (weights.sum() - self.sizes))
 
     def likelihood(self, shapes: FloatArray, mass: float) -> float:
         """Return the log-probability of Dirichlet-multinomial counts, up to a constant.
@@ -231,10 +228,6 @@ class ChoiceCounts(Value):
 
 
 COUNTED = ("codes", "sizes", "votes", "numbers", "totals", "cases")
-
-
-def _united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({*one, *other}))
 
 
 def _distinct(numbers: IntArray, *columns: Any) -> tuple[Any, ...]:
@@ -270,15 +263,6 @@ class LearnedPrior(Value):
         fits = alpha is None or isinstance(alpha, str)
         return LearnedPrior(choices.conditions, choices.mentions, choices.fitted_alpha(prior) if fits else None)
 
-    def check(self, opinions: Opinions) -> None:
-        """Refuse opinions on other conditions."""
-        if opinions.conditions != self.conditions:
-            raise DissensusError(
-                "what was learned is about other conditions",
-                expected=listing(self.conditions),
-                got=listing(opinions.conditions),
-            )
-
 
 def learned_shapes(
     opinions: Opinions, prior: Prior, alpha: Alpha | None, known: LearnedPrior | None
@@ -288,7 +272,9 @@ def learned_shapes(
         known = LearnedPrior.of(ChoiceCounts.of(opinions), prior, alpha)
     if known is None:
         return prior_shapes(opinions, prior, float(alpha or 0.0)), {}
-    known.check(opinions)
+    if opinions.conditions != known.conditions:
+        problem = "what was learned is about other conditions"
+        raise DissensusError(problem, expected=listing(known.conditions), got=listing(opinions.conditions))
     number = float(alpha or 0.0) if known.alpha is None else known.alpha
     fitted = {} if known.alpha is None else {"alpha": known.alpha}
     return prior_shapes(opinions, prior, number, known.mentions), fitted
@@ -323,22 +309,6 @@ def alpha_words(alpha: Alpha | None) -> str:
     ('0.5', 'fitted to the first choices of the study')
     """
     return "fitted to the first choices of the study" if alpha is None or isinstance(alpha, str) else f"{alpha:g}"
-
-
-def fitted_alpha(opinions: Opinions, prior: Prior) -> float:
-    """Find the alpha under which the first choices of all annotators are most likely."""
-    return ChoiceCounts.of(opinions).fitted_alpha(prior)
-
-
-def warn_of_limits(mass: float, n_cases: int) -> None:
-    """Say where a study cannot tell what alpha should be."""
-    if n_cases == 0:
-        problem = "alpha is not learned, as no case has two opinions to compare: the prior mass is 1"
-    elif not 1.01 * LEAST_MASS < mass < MOST_MASS / 1.01:
-        problem = f"the fitted prior mass is at its limit, {mass:.2g}: annotators always agree, or only by chance"
-    else:
-        return
-    warnings.warn(problem, DissensusWarning, stacklevel=2)
 
 
 FLOOR = 1e-3
@@ -430,37 +400,19 @@ class Lessons(Value):
         if study.kind != "rankings":
             return Lessons(ChoiceCounts.none(), int((study.counted.panel.votes_per_case > 0).sum()))
         opinions = kept_opinions(study.counted)
-        ranges = {name: ScoreRange.of(_of_annotated(model, opinions)) for name, model in (models or {}).items()}
+        ranges = {}
+        for name, model in (models or {}).items():
+            known = set(model.case_names)
+            ranges[name] = ScoreRange.of(model.select([case for case in opinions.case_names if case in known]))
         return Lessons(ChoiceCounts.of(opinions), opinions.n_cases, ranges)
 
     def __add__(self, other: Lessons) -> Lessons:
+        none, names = ScoreRange(None), {**self.ranges, **other.ranges}
         return Lessons(
             self.choices + other.choices,
             self.n_cases + other.n_cases,
-            {name: _range(name, self, other) for name in {**self.ranges, **other.ranges}},
+            {name: self.ranges.get(name, none) + other.ranges.get(name, none) for name in names},
         )
-
-
-def _of_annotated(model: Predictions, opinions: Opinions) -> Predictions:
-    known = set(model.case_names)
-    return model.select([name for name in opinions.case_names if name in known])
-
-
-def _range(name: str, one: Lessons, other: Lessons) -> ScoreRange:
-    found = [lessons.ranges[name] for lessons in (one, other) if name in lessons.ranges]
-    return found[0] if len(found) == 1 else found[0] + found[1]
-
-
-def cannot_be_split(spec: Aggregation) -> str:
-    """Say why an aggregation has to see all cases at once; nothing if it does not.
-
-    Examples
-    --------
-    >>> from dissensus import DawidSkene, PlackettLuce
-    >>> cannot_be_split(PlackettLuce()), cannot_be_split(DawidSkene())
-    ('', 'its chains learn what annotators are like from all cases at once')
-    """
-    return spec.needs_whole
 
 
 def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Aggregation:
@@ -484,10 +436,112 @@ def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Ag
     >>> bool((ds.PlackettLuce().sample(said, draws=9).select(["case 7"]).dense() == part).all()), (whole == part).all()
     (True, np.False_)
     """
-    reason = cannot_be_split(spec)
-    if reason:
-        raise DissensusError(f"{spec.id} cannot be drawn part by part", got=reason, advice="draw all cases at once")
+    if spec.needs_whole:
+        problem = f"{spec.id} cannot be drawn part by part"
+        raise DissensusError(problem, got=spec.needs_whole, advice="draw all cases at once")
     if not spec.learns or spec.is_informed:
         return spec
     prior: Any = spec.parameters()["prior"]
     return spec.with_learned(LearnedPrior.of(lessons.choices.recoded(conditions), prior, spec.parameters()["alpha"]))
+
+
+# Informed by models -------------------------------------------------------------------------------------
+
+
+class InformedPrior:
+    """Be a prior of cases by name that models inform, but not those that have seen the answers."""
+
+    case_names: tuple[str, ...]
+    maker: ClassVar[str]
+    """The function that fits it."""
+
+    coefficient_names: ClassVar[tuple[str, ...]]
+    """What every model has in :meth:`table`."""
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each case stands, by name."""
+        return {name: place for place, name in enumerate(self.case_names)}
+
+    def positions(self, names: Sequence[str], *, other_conditions: Sequence[str] = ()) -> IntArray:
+        """Return where cases stand; refuse those that it does not know, and conditions that are not its own.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> ds.rating_prior(study.ratings, study.predictions).positions(["case 3", "case 1"])
+        array([2, 0])
+        """
+        missing = [name for name in names if name not in self.place]
+        if missing or other_conditions:
+            raise DissensusError(
+                "the prior does not know these cases" if missing else "the prior has other conditions",
+                expected=f"cases and conditions of the study that it was fitted to ({len(self.case_names)} cases)",
+                got=listing(missing or other_conditions),
+                advice=f"fit it to this study: {self.maker}(study, predictions)",
+            )
+        return np.array([self.place[name] for name in names], dtype=np.int64)
+
+    def table(self) -> pl.DataFrame:
+        """Return how much each model informs the prior: one row per model.
+
+        First come its coefficients: of a prior of conditions ``log_score``, ``score`` and ``first``, of one of ratings
+        ``coefficient``, by how much the mean that is expected of a case rises with the model's number. ``alone`` is by
+        how much the mean log-probability of a first choice, or log-density of a case's mean rating, rises if this model
+        alone informs the prior, ``beyond`` by how much beyond all others; for conditions, both are found on at most a
+        thousand cases. ``left_out`` says why a model does not inform it.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate_study(n_cases=120)
+        >>> ds.informed_prior(study.annotations, study.predictions).table().columns
+        ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
+        >>> study = ds.simulate_ratings(n_cases=300, models={"A": 0.3, "B": 30}, seed=1)
+        >>> ds.rating_prior(study.ratings, study.predictions).table()["coefficient"].round(1).abs().to_list()
+        [0.8, 0.0]
+        """
+        return self.table_of(self.rows())
+
+    @classmethod
+    def table_of(cls, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+        """Make the table of rows that were kept; what a row lacks is missing."""
+        import polars as pl
+
+        numbers = dict.fromkeys((*cls.coefficient_names, "alone", "beyond"), pl.Float64)
+        return pl.DataFrame(rows, schema={"model": pl.String, **numbers, "left_out": pl.String})
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Write down how much each model informs the prior; see :meth:`table`."""
+        raise NotImplementedError
+
+
+def rows_of_models(
+    coefficients: Mapping[str, Mapping[str, float]],
+    left_out: Mapping[str, str],
+    score: Callable[[Sequence[str]], float],
+) -> list[Mapping[str, Any]]:
+    """Write down how much each model informs a prior; see :meth:`InformedPrior.table`.
+
+    Parameters
+    ----------
+    coefficients
+        Of each model, by name.
+    left_out
+        Why others do not inform it.
+    score
+        How well the prior foretells annotators if some of the models inform it.
+    """
+    names = list(coefficients)
+    nobody, everyone = score([]), score(names)
+    rows: list[Mapping[str, Any]] = []
+    for name, numbers in coefficients.items():
+        alone, others = score([name]), score([other for other in names if other != name])
+        rows.append({"model": name, **numbers, "alone": alone - nobody, "beyond": everyone - others})
+    return [*rows, *({"model": name, "left_out": why} for name, why in left_out.items())]
+
+
+def left_out_warnings(left_out: Mapping[str, str]) -> tuple[str, ...]:
+    """Say which models do not inform a prior."""
+    return tuple(f"model {name!r} does not inform the prior: {reason}" for name, reason in left_out.items())

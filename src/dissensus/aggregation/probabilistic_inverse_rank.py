@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from dissensus.aggregation.base import Aggregation, plausibilities_of
-from dissensus.aggregation.dirichlet import DirichletSampler
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.dirichlet import drawn_dirichlet
 from dissensus.aggregation.point_estimates import InverseRank
 from dissensus.aggregation.priors import prior_shapes
-from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_fields, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
@@ -86,14 +85,10 @@ class ProbabilisticInverseRank(Aggregation):
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         prior = prior_shapes(opinions, "symmetric", self.alpha)
-        sampler = DirichletSampler.of(opinions, self._evidence(opinions), prior, draws=draws, seed=seed)
-        return plausibilities_of(opinions, sampler, draws=draws)
-
-    def _evidence(self, opinions: Opinions) -> FloatArray:
-        """Return what the annotators add to the shapes of the mentioned conditions, side by side, shape (sum of U,)."""
-        if self.scale == "case":
-            return self.reliability * InverseRank(self.ties).point(opinions)
-        parts = inverse_ranks(opinions, self.ties)
-        ranking = row_of_each(opinions.code_offsets[opinions.block_offsets])
-        share = opinions.weights * self.reliability / weighted_counts(ranking, parts, len(opinions.weights))
-        return weighted_counts(opinions.member_of_mention, parts * share[ranking], len(opinions.support))
+        evidence = self.reliability * InverseRank(self.ties).point(opinions)
+        if self.scale == "annotator":
+            parts = inverse_ranks(opinions, self.ties)
+            ranking = row_of_each(opinions.code_offsets[opinions.block_offsets])
+            share = opinions.weights * self.reliability / weighted_counts(ranking, parts, len(opinions.weights))
+            evidence = weighted_counts(opinions.member_of_mention, parts * share[ranking], len(opinions.support))
+        return drawn_dirichlet(opinions, evidence, prior, draws=draws, seed=seed)

@@ -11,12 +11,12 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.aggregation.priors import InformedPrior, left_out_warnings, rows_of_models
+from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import weighted_counts
@@ -91,26 +91,6 @@ def annotator_shifts(ratings: Study) -> pl.DataFrame:
 
 def estimated_shifts(rated: Moments) -> Shifts:
     """Estimate the shifts of all annotators; see :func:`annotator_shifts`."""
-    _check_names(rated)
-    information, sums, squares, freedom = _within_cases(rated)
-    size, directions = np.linalg.eigh(information)
-    known = size > TINY * max(float(size[-1]), 1e-300)
-    along = directions.T @ sums
-    explained = float((along[known] ** 2 / size[known]).sum())
-    fit = _Fit(size[known], along[known], max(squares - explained, 0.0), freedom)
-    ratio = fit.best_ratio()
-    noise = fit.noise(ratio)
-    shrunk = np.where(known, ratio * along / (1.0 + ratio * np.where(known, size, 0.0)), 0.0)
-    spread = ratio * noise / (1.0 + ratio * np.where(known, size, 0.0))
-    return Shifts(directions @ shrunk, np.sqrt((directions**2) @ spread), ratio * noise, noise)
-
-
-def without_shifts(rated: Moments, shifts: FloatArray) -> Moments:
-    """Take the shift of its annotator away from every rating; ratings of nobody in particular stay as they are."""
-    return rated.with_scores(rated.scores - np.append(shifts, 0.0)[rated.annotators])
-
-
-def _check_names(rated: Moments) -> None:
     count = len(rated.annotator_names)
     if not count:
         raise DissensusError(
@@ -123,6 +103,20 @@ def _check_names(rated: Moments) -> None:
         raise DissensusError(
             "there are too many annotators to give each a shift", expected=f"at most {MOST_ANNOTATORS}", got=str(count)
         )
+    information, sums, squares, freedom = _within_cases(rated)
+    size, directions = np.linalg.eigh(information)
+    known = size > TINY * max(float(size[-1]), 1e-300)
+    along = directions.T @ sums
+    explained = float((along[known] ** 2 / size[known]).sum())
+    ratio, noise = _variances(size[known], along[known], max(squares - explained, 0.0), freedom)
+    shrunk = np.where(known, ratio * along / (1.0 + ratio * np.where(known, size, 0.0)), 0.0)
+    spread = ratio * noise / (1.0 + ratio * np.where(known, size, 0.0))
+    return Shifts(directions @ shrunk, np.sqrt((directions**2) @ spread), ratio * noise, noise)
+
+
+def without_shifts(rated: Moments, shifts: FloatArray) -> Moments:
+    """Take the shift of its annotator away from every rating; ratings of nobody in particular stay as they are."""
+    return rated.with_scores(rated.scores - np.append(shifts, 0.0)[rated.annotators])
 
 
 def _within_cases(rated: Moments) -> tuple[FloatArray, FloatArray, float, int]:
@@ -137,55 +131,39 @@ def _within_cases(rated: Moments) -> tuple[FloatArray, FloatArray, float, int]:
     totals = np.maximum(weighted_counts(cases, weights, len(present)), 1e-300)
     gaps = scores - (weighted_counts(cases, weights * scores, len(present)) / totals)[cases]
     readings = np.zeros((n_names, n_names))
-    for first, second in _pairs(cases):
+    everyone = np.arange(len(cases))
+    pairs, apart = [(everyone, everyone)], 1  # ordered ones of ratings on a case, which are in order of cases
+    while (same := np.flatnonzero(cases[apart:] == cases[:-apart])).size:
+        pairs += [(same, same + apart), (same + apart, same)]
+        apart += 1
+    for first, second in pairs:
         np.add.at(readings, (who[first], who[second]), weights[first] * weights[second] / totals[cases[first]])
     information = np.diag(weighted_counts(who, weights, n_names)) - readings
     sums = weighted_counts(who, weights * gaps, n_names)
     return information, sums, float((weights * gaps**2).sum()), len(scores) - len(present)
 
 
-def _pairs(cases: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return all ordered pairs of ratings on one case, by how many places they are apart; cases are in order."""
-    found, everyone = [(np.arange(len(cases)), np.arange(len(cases)))], np.arange(len(cases))
-    apart = 1
-    while (same := np.flatnonzero(cases[apart:] == cases[:-apart])).size:
-        found += [(everyone[same], everyone[same + apart]), (everyone[same + apart], everyone[same])]
-        apart += 1
-    return found
+def _variances(size: FloatArray, along: FloatArray, rest: float, freedom: int) -> tuple[float, float]:
+    """Return the ratio of variances of the highest restricted likelihood, and the variance of noise.
 
+    ``size`` and ``along`` are information and sums in directions in which shifts are independent, ``rest`` is what
+    shifts do not explain. The ratio is searched on a grid, then between its neighbours.
+    """
+    from scipy.optimize import minimize_scalar
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """The restricted likelihood of the ratio of variances, in directions in which shifts are independent."""
+    def noise(ratio: float) -> float:
+        return float((rest + (along**2 / (size * (1.0 + ratio * size))).sum()) / max(freedom, 1))
 
-    size: FloatArray
-    along: FloatArray
-    rest: float
-    freedom: int
+    def badness(ratio: float) -> float:
+        return float(0.5 * (freedom * np.log(max(noise(ratio), 1e-300)) + np.log1p(ratio * size).sum()))
 
-    def noise(self, ratio: float) -> float:
-        """Return the variance of noise that fits best with a ratio."""
-        explained = (self.along**2 / (self.size * (1.0 + ratio * self.size))).sum()
-        return float((self.rest + explained) / max(self.freedom, 1))
-
-    def likelihood(self, ratio: float) -> float:
-        """Return the logarithm of the restricted likelihood, up to a constant."""
-        noise = max(self.noise(ratio), 1e-300)
-        return float(-0.5 * (self.freedom * np.log(noise) + np.log1p(ratio * self.size).sum()))
-
-    def best_ratio(self) -> float:
-        """Find the ratio of the highest likelihood: on a grid, then between its neighbours."""
-        from scipy.optimize import minimize_scalar
-
-        if not len(self.size):
-            return 0.0
-        tried = RATIOS / self.size.mean()
-        best = int(np.argmax([self.likelihood(ratio) for ratio in tried]))
-        if best == 0:
-            return 0.0
-        low, high = np.log(tried[max(best - 1, 1)]), np.log(tried[min(best + 1, len(tried) - 1)])
-        found = minimize_scalar(lambda log: -self.likelihood(float(np.exp(log))), bounds=(low, high), method="bounded")
-        return float(np.exp(found.x))
+    tried = RATIOS / size.mean() if len(size) else np.zeros(1)
+    best = int(np.argmin([badness(ratio) for ratio in tried]))
+    if best == 0:
+        return 0.0, noise(0.0)
+    low, high = np.log(tried[max(best - 1, 1)]), np.log(tried[min(best + 1, len(tried) - 1)])
+    found = minimize_scalar(lambda log: badness(float(np.exp(log))), bounds=(low, high), method="bounded")
+    return float(np.exp(found.x)), noise(float(np.exp(found.x)))
 
 
 LARGEST_SHAPE = 1000.0
@@ -205,7 +183,7 @@ SEEN = "it is nearer to the ratings than anybody could be who had not seen them"
 
 
 @dataclass(frozen=True, eq=False)
-class RatingPrior:
+class RatingPrior(InformedPrior):
     """Prior of every case, its mean by regression on what models say; see :func:`rating_prior`.
 
     Ratings of case i are N(mu_i, sigma_i^2), mu_i ~ N(x_i beta, sigma_i^2 / kappa), sigma_i^2 ~ InverseGamma(a, b).
@@ -257,14 +235,12 @@ class RatingPrior:
     left_out: Mapping[str, str] = field(default_factory=dict)
     centres: FloatArray = field(default_factory=lambda: np.empty(0))
 
+    maker = "rating_prior"
+    coefficient_names = ("coefficient",)
+
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
         return f"RatingPrior: {len(self.case_names)} cases, {informed}"
-
-    @cached_property
-    def place(self) -> dict[str, int]:
-        """Where each case stands, by name."""
-        return {name: place for place, name in enumerate(self.case_names)}
 
     @property
     def means(self) -> FloatArray:
@@ -279,27 +255,7 @@ class RatingPrior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        return tuple(f"model {name!r} does not inform the prior: {why}" for name, why in self.left_out.items())
-
-    def positions(self, names: Sequence[str]) -> IntArray:
-        """Return where cases stand; refuse those that it does not know.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> ds.rating_prior(study.ratings, study.predictions).positions(["case 3", "case 1"])
-        array([2, 0])
-        """
-        missing = [name for name in names if name not in self.place]
-        if missing:
-            raise DissensusError(
-                "the prior does not know these cases",
-                expected=f"cases of the study that it was fitted to ({len(self.case_names)} cases)",
-                got=listing(missing),
-                advice="fit it to this study: rating_prior(study, predictions)",
-            )
-        return np.array([self.place[name] for name in names], dtype=np.int64)
+        return left_out_warnings(self.left_out)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> RatingPrior:
         """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
@@ -345,7 +301,8 @@ class RatingPrior:
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120)))[0], [*prior.coefficients, prior.kappa]))
         True
         """
-        return np.array([self._line(self.features, row).row for row in weights])
+        lines = [fitted_line(self.features, self.totals, self.ratings, self.squares, row) for row in weights]
+        return np.array([line.row for line in lines])
 
     def log_ratios(self, names: Sequence[str], numbers: FloatArray, refits: FloatArray) -> FloatArray:
         """Return by how much refits change the log density of draws, shape (n_cases, n_refits, n_draws).
@@ -372,50 +329,19 @@ class RatingPrior:
         old = self.kappa * (draws - along(features, self.coefficients[None])[:, :, None]) ** 2
         return np.asarray((old - new) / (2 * numbers[:, None, :, 1] ** 2))
 
-    def table(self) -> pl.DataFrame:
-        """Return how much each model informs the prior: one row per model.
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Write down how much each model informs the prior; see :meth:`table`."""
+        slopes = (self.coefficients[1:] / self.scales).tolist()
+        told = {name: {"coefficient": slope} for name, slope in zip(self.models, slopes, strict=True)}
+        return rows_of_models(told, self.left_out, self._log_score)
 
-        ``coefficient`` is by how much the mean that is expected of a case rises with the model's number. ``alone`` is
-        by how much the mean log-density of a case's mean rating rises if this model alone informs the prior, ``beyond``
-        by how much beyond all others; ``left_out`` says why a model does not inform it.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=300, models={"A": 0.3, "B": 30}, seed=1)
-        >>> ds.rating_prior(study.ratings, study.predictions).table()["coefficient"].round(1).abs().to_list()
-        [0.8, 0.0]
-        """
-        import polars as pl
-
-        schema = {"model": pl.String, **dict.fromkeys(("coefficient", "alone", "beyond"), pl.Float64)}
-        return pl.DataFrame(self._rows(), schema={**schema, "left_out": pl.String})
-
-    def _rows(self) -> list[dict[str, Any]]:
-        everyone = list(range(1, 1 + len(self.models)))
-        slopes = self.coefficients[1:] / self.scales
-        nobody, full = self._log_score([]), self._log_score(everyone)
-        told = [
-            {
-                "model": name,
-                "coefficient": float(slopes[place - 1]),
-                "alone": self._log_score([place]) - nobody,
-                "beyond": full - self._log_score([other for other in everyone if other != place]),
-            }
-            for place, name in enumerate(self.models, start=1)
-        ]
-        return [*told, *({"model": name, "left_out": why} for name, why in self.left_out.items())]
-
-    def _log_score(self, columns: Sequence[int]) -> float:
+    def _log_score(self, models: Sequence[str]) -> float:
         """Return the mean log-density of a case's mean rating, by the intercept and some of the models."""
-        features = self.features[:, [0, *columns]]
-        line = self._line(features, np.ones(len(features)))
+        features = self.features[:, [0, *(1 + self.models.index(name) for name in models)]]
+        line = fitted_line(features, self.totals, self.ratings, self.squares, np.ones(len(features)))
         spread = line.between + line.within / self.totals
         gaps = self.ratings - features @ line.coefficients
         return float(-0.5 * (np.log(spread) + gaps**2 / spread).mean())
-
-    def _line(self, features: FloatArray, weights: FloatArray) -> Line:
-        return fitted_line(features, self.totals, self.ratings, self.squares, weights)
 
 
 def along(features: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -551,26 +477,32 @@ def rating_prior(
     numbers = {name: model.select(list(rated.case_names)).numbers for name, model in models.items()}
     own = without_shifts(rated, estimated_shifts(rated).values) if shifts else rated
     leaks = leaking_numbers(rated, numbers) if left_out is None else left_out
-    found = _fitted(own, {name: told for name, told in numbers.items() if name not in leaks}, leaks, shifts=shifts)
-    for problem in found.warnings if left_out is None else ():
-        warnings.warn(problem, DissensusWarning, stacklevel=3)
-    return found
-
-
-def _fitted(
-    rated: Moments, numbers: Mapping[str, FloatArray], leaks: Mapping[str, str], *, shifts: bool
-) -> RatingPrior:
-    within, a = variances_of(rated)
-    said = np.array(list(numbers.values())).reshape(len(numbers), rated.n_cases).T
+    within, a = variances_of(own)
+    names = tuple(name for name in numbers if name not in leaks)
+    said = np.array([numbers[name] for name in names]).reshape(len(names), rated.n_cases).T
     scales = said.std(axis=0)
     scales = np.where(scales > 0, scales, 1.0)
     features = np.column_stack([np.ones(rated.n_cases), (said - said.mean(axis=0)) / scales])
-    of_cases = (rated.totals, rated.means, rated.squares)
-    line = fitted_line(features, *of_cases, np.ones(rated.n_cases))
-    strength = (float(line.row[-1]), float(a), float(within * (a - 1)))
-    names = (tuple(numbers), rated.case_names)
-    fitted = (*names, features, scales, line.coefficients, *strength, *of_cases)
-    return RatingPrior(*fitted, shifts, dict(leaks), said.mean(axis=0))
+    line = fitted_line(features, own.totals, own.means, own.squares, np.ones(rated.n_cases))
+    found = RatingPrior(
+        models=names,
+        case_names=rated.case_names,
+        features=features,
+        scales=scales,
+        coefficients=line.coefficients,
+        kappa=float(line.row[-1]),
+        a=float(a),
+        b=float(within * (a - 1)),
+        totals=own.totals,
+        ratings=own.means,
+        squares=own.squares,
+        shifts=shifts,
+        left_out=dict(leaks),
+        centres=said.mean(axis=0),
+    )
+    for problem in found.warnings if left_out is None else ():
+        warnings.warn(problem, DissensusWarning, stacklevel=3)
+    return found
 
 
 def leaking_numbers(rated: Moments, numbers: Mapping[str, FloatArray]) -> dict[str, str]:
@@ -581,25 +513,20 @@ def leaking_numbers(rated: Moments, numbers: Mapping[str, FloatArray]) -> dict[s
     >>> list(leaking_numbers(rated, {"copy": rated.means, "none": 0 * rated.means}))
     ['copy']
     """
-    found = {name: _seen(rated, told) for name, told in numbers.items()}
-    return {name: why for name, why in found.items() if why}
-
-
-def _seen(rated: Moments, told: FloatArray) -> str:
-    """Say what a model has seen; nothing if it has not.
-
-    The truth itself is as far from ratings as these are from each other, and a model is no nearer to them.
-    """
-    several = rated.totals > 1
+    several, found = rated.totals > 1, {}
     variances = np.divide(rated.squares, rated.totals - 1, out=np.zeros(rated.n_cases), where=several)
-    if _too_near((rated.totals * (told - rated.means) ** 2 - variances)[several]):
-        return SEEN
-    apart = (told[rated.cases] - rated.scores) ** 2 - variances[rated.cases]
     named = (rated.annotators != ANONYMOUS) & several[rated.cases]
-    for annotator in np.unique(rated.annotators[named]):
-        if _too_near(apart[named & (rated.annotators == annotator)]):
-            return f"it repeats annotator {rated.annotator_names[annotator]!r}"
-    return ""
+    for name, told in numbers.items():
+        # The truth itself is as far from ratings as these are from each other, and a model is no nearer to them.
+        apart = (told[rated.cases] - rated.scores) ** 2 - variances[rated.cases]
+        if _too_near((rated.totals * (told - rated.means) ** 2 - variances)[several]):
+            found[name] = SEEN
+            continue
+        for annotator in np.unique(rated.annotators[named]):
+            if _too_near(apart[named & (rated.annotators == annotator)]):
+                found[name] = f"it repeats annotator {rated.annotator_names[annotator]!r}"
+                break
+    return found
 
 
 def _too_near(gaps: FloatArray) -> bool:

@@ -164,7 +164,7 @@ def _learned(
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     order = np.argsort(opinions.keys, kind="stable")
     study = Chains.of(opinions.take(order), truths[order], full=True)
-    record = study.of_annotators(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
+    record = study.run("annotators", draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
     return opinions, study.annotators, record
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dissensus.core.errors import DissensusError
 
 from dissensus.core.interruption import told_when_interrupted
 
@@ -31,19 +27,15 @@ def _run() -> None:
     try:
         app(prog_name="dissensus")
     except DissensusError as error:
-        _print_error(error)
+        from rich.console import Console
+        from rich.text import Text
+
+        from dissensus.core.names import visible
+
+        parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
+        told = Text("error: ", style="bold red").append(str(type(error)(**parts)), style="default")
+        Console(stderr=True, soft_wrap=True).print(told)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
-
-
-def _print_error(error: DissensusError) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from dissensus.core.names import visible
-
-    console = Console(stderr=True, soft_wrap=True)
-    parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
-    console.print(Text("error: ", style="bold red").append(str(type(error)(**parts)), style="default"))

@@ -1,8 +1,9 @@
-"""The commands, one module each."""
+"""The commands, together, with what they share in their help."""
 
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,17 +14,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from dissensus.cli.aggregate import aggregate
 from dissensus.cli.calibrate import calibrate
 from dissensus.cli.certainty import certainty
-from dissensus.cli.compare import compare
-from dissensus.cli.compile import compile_now
-from dissensus.cli.convert import convert
 from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import evaluate
-from dissensus.cli.plot import plot
-from dissensus.cli.report import report
-from dissensus.cli.validate import validate
+from dissensus.cli.opinion_files import aggregate, convert, validate
+from dissensus.cli.options import option
+from dissensus.cli.progress import compile_with_progress
+from dissensus.cli.saved_results import compare, plot, report
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """What typer raises at wrong words: some versions bring their own copy of it, without a public name."""
@@ -61,13 +59,13 @@ class ListingCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         defaults = python_defaults(FUNCTIONS[self.name]) if self.name in FUNCTIONS else {}
-        for option in self.params:
-            if option.name in FAMILIES and isinstance(option, TyperOption):
-                module, kind = FAMILIES[option.name]
+        for one in self.params:
+            if one.name in FAMILIES and isinstance(one, TyperOption):
+                module, kind = FAMILIES[one.name]
                 known = getattr(import_module(module), kind).family.known()
-                option.help = f"{option.help} There are: {', '.join(known)}."
-            if option.default is None and option.name in defaults:
-                option.default = defaults[option.name]
+                one.help = f"{one.help} There are: {', '.join(known)}."
+            if one.default is None and one.name in defaults:
+                one.default = defaults[one.name]
         super().format_help(ctx, formatter)
 
 
@@ -142,4 +140,31 @@ for listing in (validate, convert, aggregate, certainty, calibrate, evaluate):
     app.command(cls=ListingCommand)(listing)
 for plain in (compare, report, plot):
     app.command()(plain)
-app.command("compile")(compile_now)
+
+
+@app.command("compile")
+def compile_now(
+    workers: Annotated[int | None, option("Processes at once; by default one per processor, at most 3.")] = None,
+    force: Annotated[bool, option("Compile anew what is compiled already.", "--force")] = False,
+) -> None:
+    """Compile all kernels now, so that no later command has to wait; for setting up machines and images.
+
+    [bold]Examples[/bold]
+
+      dissensus compile
+
+      dissensus compile --force
+
+      NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
+    """
+    from dissensus.compilation import EXERCISES, needed
+    from dissensus.core.checks import check_count
+
+    if workers is not None:
+        check_count(workers=workers)
+    if not needed() and not force:
+        typer.echo("all kernels are compiled already")
+        return
+    begin = time.perf_counter()
+    compile_with_progress(EXERCISES, workers, force=force)
+    typer.echo(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")

@@ -12,13 +12,37 @@ from dissensus.cli.options import option
 from dissensus.cli.terminal import filled, say, show
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dissensus.evaluation.calibration import Calibration
 
 SHOWN = 8
 WIDTH = 80
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+SCORES = {
+    "aggregation": "{mark} {aggregation}",
+    "score": "{score:.3f}",
+    "to best": "{difference:z.3f}",
+    "error": "{difference_se:.3f}",
+}
+"""The best aggregations by their scores."""
+
+CURVE = {
+    "certainty": "{low:g} to {high:g}",
+    "cases": "{n_cases:,}",
+    "stated": "{stated:.2f}",
+    "expected": "{predicted:.2f}",
+    "confirmed": "{confirmed:.2f}",
+    "error": "{confirmed_se:.2f}",
+}
+"""Stated against confirmed for the best."""
+
+AGREEMENT = {
+    "model": "{model}",
+    "estimand": "{estimand}",
+    "predicted": "{predicted:.3f}",
+    "observed": "{observed:.3f}",
+    "difference": "{gap:+.3f} [{low:+.3f}, {high:+.3f}]",
+}
+"""Predicted against observed agreement of every model."""
 
 
 @options.bundled
@@ -69,53 +93,18 @@ def calibrate(
 
 
 def show_calibration(found: Calibration, out: Path) -> None:
-    """Print the sentences, the best aggregations, and stated against confirmed."""
+    """Print the sentences, the best aggregations, stated against confirmed, and agreement of models."""
     first, *others = found.sentences
     say(textwrap.fill(first, WIDTH, **WHOLE))
     for sentence in others:
         say(textwrap.fill(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ", **WHOLE))
-    show(score_table(found))
-    if found._order and found.split_rows:
-        show(curve_table(found))
-    if found.model_rows:
-        show(model_table(found))
-    say(f"-> {out}")
-
-
-def score_table(found: Calibration) -> Table:
-    """Show the best aggregations by their scores."""
     order = sorted(found.score_rows, key=lambda row: -float(row["score"]))[:SHOWN]
     title = f"the {len(order)} best of {len(found.specs)} (* as good as the best)"
-    cells = {
-        "aggregation": "{mark} {aggregation}",
-        "score": "{score:.3f}",
-        "to best": "{difference:z.3f}",
-        "error": "{difference_se:.3f}",
-    }
-    return filled(cells, ({**row, "mark": " *"[row["on_plateau"]]} for row in order), title=title)
-
-
-def curve_table(found: Calibration) -> Table:
-    """Show stated against confirmed for the best."""
-    cells = {
-        "certainty": "{low:g} to {high:g}",
-        "cases": "{n_cases:,}",
-        "stated": "{stated:.2f}",
-        "expected": "{predicted:.2f}",
-        "confirmed": "{confirmed:.2f}",
-        "error": "{confirmed_se:.2f}",
-    }
-    title = "certainty from half of the annotators, and what the others said"
-    return filled(cells, found.curve().rows(named=True), title=title)
-
-
-def model_table(found: Calibration) -> Table:
-    """Show predicted against observed agreement of every model."""
-    cells = {
-        "model": "{model}",
-        "estimand": "{estimand}",
-        "predicted": "{predicted:.3f}",
-        "observed": "{observed:.3f}",
-        "difference": "{gap:+.3f} [{low:+.3f}, {high:+.3f}]",
-    }
-    return filled(cells, found.model_rows, words=2, title="agreement of models with annotators who were held out")
+    show(filled(SCORES, ({**row, "mark": " *"[row["on_plateau"]]} for row in order), title=title))
+    if found._order and found.split_rows:
+        title = "certainty from half of the annotators, and what the others said"
+        show(filled(CURVE, found.curve().rows(named=True), title=title))
+    if found.model_rows:
+        title = "agreement of models with annotators who were held out"
+        show(filled(AGREEMENT, found.model_rows, words=2, title=title))
+    say(f"-> {out}")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 USUAL_TOP = 3
+HIDDEN = ("error", "winner_top", "category_error", "risk_min", "risk_max")
+"""Columns that the terminal does not show."""
 
 
 @options.bundled
@@ -54,11 +56,19 @@ def certainty(
 
       dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
-    from dissensus.certainty.categories import Categories
-    from dissensus.certainty.top_sets import certainty_profile, check_top, rank_certainty
+    from dissensus.certainty.categories import VIA, Categories
+    from dissensus.certainty.top_sets import UNMENTIONED, certainty_profile, check_top, rank_certainty
+    from dissensus.core.checks import check_choice
     from dissensus.core.output import checked_table_target, write_table
 
-    _check(unmentioned, via, top, rank)
+    check_choice("--unmentioned", unmentioned, UNMENTIONED)
+    check_choice("--via", via, VIA)
+    if rank is not None and (top is not None or via != "top"):
+        raise DissensusError(
+            "--rank asks about one place",
+            expected="no --top, which asks about the first places, and no --via mass, which asks about none",
+            got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
+        )
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=(file, said["conditions"], categories))
     study, chosen = options.read_for(spec, file, said)
@@ -84,25 +94,14 @@ def certainty(
         say(f"  ! without any opinion, left out: {listing(drawn.excluded)}", style="yellow")
     show(_summary(named))
     say(f"the {min(SHOWN, len(ordered))} most uncertain of {len(ordered)} cases:")
-    show(_uncertain(ordered))
+    names = [name for name in ordered.columns if not name.startswith(HIDDEN)]
+    rows = (
+        [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in ordered.select(names).head(SHOWN).iter_rows()
+    )
+    show(grid([name.replace("_", " ") for name in names], rows))
     if out is not None:
         say(f"  -> {out}")
-
-
-def _check(unmentioned: str, via: str, top: int | None, rank: int | None) -> None:
-    """Refuse what would fail only after all the work."""
-    from dissensus.certainty.categories import VIA
-    from dissensus.certainty.top_sets import UNMENTIONED
-    from dissensus.core.checks import check_choice
-
-    check_choice("--unmentioned", unmentioned, UNMENTIONED)
-    check_choice("--via", via, VIA)
-    if rank is not None and (top is not None or via != "top"):
-        raise DissensusError(
-            "--rank asks about one place",
-            expected="no --top, which asks about the first places, and no --via mass, which asks about none",
-            got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
-        )
 
 
 def _found(what: str, function: Callable[..., Any], drawn: Plausibilities, *given: Any, **named: Any) -> Any:
@@ -156,14 +155,3 @@ def _summary(named: dict[str, Certainty]) -> Table:
         numbers = (f"{one.mean:.3f}", f"{one.mean_error:.4f}", f"{one.share_below():.1%}")
         rows.append((name, *numbers, *(f"{value:.2f}" for value in quantiles)))
     return grid(names, rows)
-
-
-def _uncertain(table: pl.DataFrame) -> Table:
-    """Show the first rows: the certainties, the usual first condition, and the category."""
-    hidden = ("error", "winner_top", "category_error", "risk_min", "risk_max")
-    names = [name for name in table.columns if not name.startswith(hidden)]
-    rows = (
-        [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
-        for row in table.select(names).head(SHOWN).iter_rows()
-    )
-    return grid([name.replace("_", " ") for name in names], rows)

@@ -11,12 +11,9 @@ from dissensus.cli.options import option
 from dissensus.cli.terminal import grid, say, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.table import Table
+    from collections.abc import Iterator
 
     from dissensus.aggregation.base import Aggregation
-    from dissensus.evaluation.practices import Beside
     from dissensus.evaluation.results import Evaluation
     from dissensus.simulate.differential_study import SimulatedStudy
     from dissensus.simulate.printed_cases import PrintedCases
@@ -25,6 +22,10 @@ ORIGIN = "simulated study"
 """What the demo calls its input; directories of results that name it may be replaced by the next demo."""
 
 PRINTED_DRAWS = 4000
+PRINTED = (
+    "three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition of a draw "
+    "(PL at reliability 3, PrIRN at 30, as printed)"
+)
 
 
 def demo(
@@ -47,11 +48,12 @@ def demo(
       dissensus demo --cases 2000 --out larger-demo
     """
     from dissensus.cli.evaluate import show_results, write_results
-    from dissensus.cli.validate import show_diagnosis
+    from dissensus.cli.opinion_files import show_diagnosis
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.evaluator import default_aggregations
     from dissensus.evaluation.store import not_results
     from dissensus.simulate.differential_study import simulate_study
+    from dissensus.simulate.printed_cases import printed_cases
     from dissensus.study.diagnosis import diagnose
 
     overwrite = overwrite or was_written_by_demo(out)
@@ -63,20 +65,21 @@ def demo(
     write_results(result, out, overwrite=overwrite, page={})
     show_results(result, out)
     say(f"\n{lesson(result)}\n")
-    show(printed_table())
-    _say_what_next(out)
+    names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
+    show(grid(names, printed_rows(printed_cases()), numbers=4, title=PRINTED))
+    report = (out / "report.html").absolute()
+    say(f"\nLook at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}")
+    say(f"Compare the models:  dissensus compare {out}")
+    say("Try it on your own:  dissensus evaluate opinions.csv --predictions A=a.csv --out results")
 
 
 def was_written_by_demo(out: Path) -> bool:
     """Tell whether a directory holds the results of an earlier demo."""
     import json
 
-    place = out / "run.json"
-    if not place.is_file():
-        return False
     try:
-        described = json.loads(place.read_text(encoding="utf-8"))
-    except ValueError:
+        described = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
     return isinstance(described, dict) and ORIGIN in described.get("inputs", {})
 
@@ -103,8 +106,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
 def lesson(result: Evaluation) -> str:
     """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
     from dissensus.evaluation.practices import USUAL, side_by_side
-    from dissensus.metrics.accuracy import TopKAccuracy
-    from dissensus.metrics.sets import SetAccuracy
+    from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
 
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
     found = side_by_side(result, result.to_frame())
@@ -123,6 +125,7 @@ def lesson(result: Evaluation) -> str:
 def truth_told(result: Evaluation) -> str:
     """Say what the estimands are, and whether the intervals of panel hold the truth, which a simulation knows."""
     from dissensus.evaluation.sentences import leading, no_panel, plain
+    from dissensus.evaluation.words import number
 
     found = leading(result, result.to_frame())
     lines = [
@@ -132,35 +135,18 @@ def truth_told(result: Evaluation) -> str:
     ]
     if result.panel is None:
         return "\n".join([*lines, *(plain(sentence) for sentence in no_panel(result))])
-    return "\n".join([*lines, "  panel      against what a large panel of such annotators would say", _held(found)])
-
-
-def _held(found: Sequence[Beside]) -> str:
-    """Count the models whose panel interval holds the truth, and name the others."""
-    from dissensus.evaluation.words import number
-
+    lines.append("  panel      against what a large panel of such annotators would say")
     outside = [
         f"{one.model} ({number(one.truth)}, not {number(one.panel['low'])} to {number(one.panel['high'])})"
         for one in found
         if one.panel and one.truth is not None and not one.panel["low"] <= one.truth <= one.panel["high"]
     ]
     but = f", but not that of {', '.join(outside)}" if outside else ""
-    return f"The intervals of panel hold the truth of {len(found) - len(outside)} of {len(found)} models{but}."
+    held = f"{len(found) - len(outside)} of {len(found)} models{but}"
+    return "\n".join([*lines, f"The intervals of panel hold the truth of {held}."])
 
 
 # Printed cases ----------------------------------------------------------------------------------------
-
-
-def printed_table() -> Table:
-    """Show the cases that the paper prints: certainty, and how often a model's set holds the top condition."""
-    from dissensus.simulate.printed_cases import printed_cases
-
-    names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
-    title = (
-        "three cases printed by Stutz et al.: how often a model's top 3 holds the most plausible condition of a draw "
-        "(PL at reliability 3, PrIRN at 30, as printed)"
-    )
-    return grid(names, printed_rows(printed_cases()), numbers=4, title=title)
 
 
 def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
@@ -190,7 +176,7 @@ def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
 def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]:
     """Return the certainty of every case, by name, and the value of its sets, by name and number."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.metrics.sets import Coverage
+    from dissensus.metrics.accuracy import Coverage
 
     sets = {str(number): printed.predictions(number) for number in (0, 1)}
     said = printed.annotations.select(sets["0"].case_names)
@@ -199,15 +185,3 @@ def _values(printed: PrintedCases, aggregation: Aggregation) -> dict[Any, float]
     certainties = tops.filter(tops["top"] == 1).select("case", "certainty").rows()
     values = result.per_case().select("case", "model", "mean").rows()
     return {**dict(certainties), **{(case, int(number)): value for case, number, value in values}}
-
-
-def _say_what_next(out: Path) -> None:
-    report = (out / "report.html").absolute()
-    lines = (
-        f"Look at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}",
-        "Compare the models:  dissensus compare " + str(out),
-        "Try it on your own:  dissensus evaluate opinions.csv --predictions A=a.csv --out results",
-    )
-    say("")
-    for line in lines:
-        say(line)

@@ -228,7 +228,7 @@ class Request:
 
 
 def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
-    """Read what is known to be true like the opinions of one annotator, on conditions and a question as in the study."""
+    """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
     from dissensus.core.errors import listing
     from dissensus.study.reading import examine_annotations
 
@@ -441,5 +441,5 @@ def practice_table(result: Evaluation) -> Table:
     under = f"; {estimands['adjusted']}" if "adjusted" in estimands else ""
     short = "; PL ML: Plackett-Luce maximum likelihood" if "PL ML" in names else ""
     title = f"{found[0].metric.name} by every practice{under}{short}"
-    note = "; truth: known here, because the study is simulated" if known else ""
+    note = f"; truth: known here, {found[0].truth_reason}" if known else ""
     return grid(names, rows, numbers=len(names) - 1, title=title + note)

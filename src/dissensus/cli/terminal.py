@@ -24,7 +24,14 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="dissensus.plain")
-    warnings.showwarning = _show_warning
+
+    def show_warning(message: Warning | str, *_: object, **__: object) -> None:
+        """Say a warning in one line, without the place in the code that only a programmer looks for."""
+        from dissensus.core.names import visible
+
+        say(f"warning: {visible(str(message))}", style="yellow", stderr=True)
+
+    warnings.showwarning = show_warning
 
 
 def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -95,10 +102,3 @@ def filled(cells: Mapping[str, str], rows: Iterable[Mapping[str, Any]], *, words
     """
     texts = ([form.format(**row) for form in cells.values()] for row in rows)
     return grid(tuple(cells), texts, numbers=len(cells) - words, title=title)
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Say a warning in one line, without the place in the code that only a programmer looks for."""
-    from dissensus.core.names import visible
-
-    say(f"warning: {visible(str(message))}", style="yellow", stderr=True)

@@ -11,11 +11,9 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dissensus.core.aliases import Path
-from dissensus.core.delimited import delimited_table
 from dissensus.core.errors import FormatError, suggestion
-from dissensus.core.json_text import json_content
 from dissensus.core.limits import Limits, arrays_in, parquet_table
-from dissensus.core.text_files import SAVE_AS_UTF_8, decoded, empty
+from dissensus.core.text_files import SAVE_AS_UTF_8, decoded, delimited_table, empty, json_content
 
 if TYPE_CHECKING:
     import polars as pl

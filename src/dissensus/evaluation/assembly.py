@@ -15,7 +15,7 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.spec import distinct_names
-from dissensus.evaluation.data_set import AllCases, data_set_metrics
+from dissensus.evaluation.influences import AllCases, data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.questions import IMAGES, joined_predictions

@@ -13,7 +13,6 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
 from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
-from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,8 +101,10 @@ class Difference:
         """Say in words which model is better, or why that cannot be said."""
         if self.are_same:
             return f"{self.first} and {self.second} are the same predictions"
+        if self.n_cases < LEAST_CASES:
+            return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
         if not self.is_decided:
-            return self._too_few()
+            return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
         if self.is_distinguishable:
             better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
             return f"{better} is better than {worse}"
@@ -128,11 +129,6 @@ class Difference:
             high=-self.low,
             probability_better=1 - self.probability_better,
         )
-
-    def _too_few(self) -> str:
-        if self.n_cases < LEAST_CASES:
-            return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
-        return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
 
     def _within_margin(self) -> str:
         """Say that a difference does not matter, as far as the interval shows it."""
@@ -276,7 +272,7 @@ def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
     ]
     ranks = [
         [
-            rank_probabilities(metric.goodness(evaluation.resampled_means(place)[:, k]))
+            rank_probabilities(metric.goodness(evaluation.spread(place).values[:, k]))
             for k, metric in enumerate(evaluation.metrics)
         ]
         for place in range(len(evaluation.estimates))
@@ -318,8 +314,14 @@ def pair_differences(
     groups = evaluation.n_groups
     found = []
     for k, metric in enumerate(evaluation.metrics):
-        chance = _chance(_gain(evaluation, place, metric, (a, b), apart[k]))
-        low, high = _interval(apart[k], evaluation.level)
+        gains = metric.goodness(apart[k])
+        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
+        if one_way == other_way:  # the best value is in the middle: the distances from it are compared
+            first, second = metric.goodness(evaluation.spread(place).values[[a, b], k])
+            gains = first - second
+        chance = float("nan") if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
+        tails = (1 - evaluation.level) / 2, (1 + evaluation.level) / 2
+        low, high = (np.nan, np.nan) if np.isnan(apart[k]).any() else np.quantile(apart[k], tails)
         gap = float(np.mean(one.tally.means[a, k] - one.tally.means[b, k]))
         p_value = float("nan") if same else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(apart[k]))
         found.append(
@@ -345,24 +347,6 @@ def pair_differences(
     return found
 
 
-def _gain(evaluation: Evaluation, place: int, metric: Metric, pair: tuple[int, int], gaps: FloatArray) -> FloatArray:
-    """Return by how much the first of two models is better in every resample, given the gaps between their values.
-
-    Where neither the larger nor the smaller value is better, as where zero is best, values are judged one by one.
-    """
-    one, other = metric.goodness(np.array([1.0, -1.0]))
-    if one != other:
-        return metric.goodness(gaps)
-    k = evaluation.metrics.index(metric)
-    first, second = metric.goodness(evaluation.resampled_means(place)[list(pair), k])
-    return np.asarray(first - second)
-
-
-def _chance(gains: FloatArray) -> float:
-    """Return how often the first is better; a tie counts half."""
-    return float("nan") if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
-
-
 def are_same(evaluation: Evaluation, a: int, b: int) -> bool:
     """Tell whether two models name the same conditions in the same order, with the same values, on every case."""
     return bool(evaluation.sums["least", "same"][a, b])
@@ -376,13 +360,6 @@ def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Diff
         one for one in _differences(evaluation, run, None) if one.metric == metric and {one.first, one.second} == names
     )
     return found if found.first == evaluation.models[a] else found.mirrored()
-
-
-def _interval(values: FloatArray, level: float) -> tuple[float, float]:
-    if np.isnan(values).any():
-        return float("nan"), float("nan")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 def rank_probabilities(goodness: FloatArray) -> FloatArray:

@@ -18,12 +18,11 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import end_weights
 from dissensus.evaluation.labels import Labels, LabelsByTruth
-from dissensus.evaluation.sums import CaseWeights
-from dissensus.metrics.base import CurveKind, Metric
+from dissensus.evaluation.sums import CaseWeights, ratio
+from dissensus.metrics.base import CurveKind, Metric, Truth
 from dissensus.metrics.calibration_error import bin_of
 from dissensus.metrics.confusion import decisions
-from dissensus.metrics.curves import decision_curve, sensitivities_at
-from dissensus.metrics.data_set import DataSetMetric, Question, Said, Truth
+from dissensus.metrics.data_set import DataSetMetric, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 
 KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
@@ -178,7 +177,7 @@ def shares(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
     array([[0.25,  nan]])
     """
     whole = yes + no
-    return np.divide(yes, whole, out=np.full(whole.shape, np.nan), where=whole > 0), whole
+    return ratio(yes, whole), whole
 
 
 def net_benefits(yes: FloatArray, no: FloatArray) -> FloatArray:
@@ -198,6 +197,43 @@ def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
     """
     positive, negative = yes.sum(axis=1, keepdims=True), no.sum(axis=1, keepdims=True)
     return decision_curve(np.ones(1), positive, negative, THRESHOLDS)
+
+
+def sensitivities_at(stated: FloatArray, positive: FloatArray, negative: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return the sensitivity at some false positive rates, shape (n_draws, n_rates): what a band is drawn from.
+
+    >>> yes = np.array([[1.0, 0.0, 1.0, 0.0]])
+    >>> sensitivities_at(np.array([0.9, 0.5, 0.1, 0.05]), yes, 1 - yes, np.array([0.0, 0.25, 0.5]))
+    array([[0.5, 0.5, 1. ]])
+    """
+    from dissensus.kernels.label_sums import heights_and_areas, ranked
+
+    cases = ranked(stated)
+    return np.stack([heights_and_areas(cases, positive, negative, float(rate))[0] for rate in rates], axis=1)
+
+
+def decision_curve(
+    stated: FloatArray, positive: FloatArray, negative: FloatArray, thresholds: FloatArray
+) -> FloatArray:
+    """Return the net benefit at threshold probabilities, shape (n_draws, n_thresholds).
+
+    A threshold of 1 is no threshold: one false alarm would cost more than any positive case is worth.
+
+    >>> yes = np.array([[1.0, 0.0, 1.0]])
+    >>> decision_curve(np.array([0.9, 0.5, 0.1]), yes, 1 - yes, np.array([0.2, 0.5])).round(3)
+    array([[0.25, 0.  ]])
+    """
+    from dissensus.kernels.label_sums import ranked
+
+    cases = ranked(stated)
+    begins = cases.offsets[:-1]
+    yes, no = (
+        np.cumsum(np.add.reduceat(masses[:, cases.order], begins, axis=1), axis=1) for masses in (positive, negative)
+    )
+    n_above = np.searchsorted(-stated[cases.order[begins]], -thresholds, side="right")
+    nothing = np.zeros((len(yes), 1))
+    hits, alarms = (np.hstack([nothing, part])[:, n_above] for part in (yes, no))
+    return ratio(hits - alarms * (thresholds / (1 - thresholds)), (yes + no)[:, -1:])
 
 
 def scores_of(said: Said, question: Question) -> FloatArray:
@@ -429,7 +465,7 @@ class Sheet:
         calls : n_models arrays of shape (m, K)
             How much of each case is called what.
         """
-        from dissensus.kernels.confusions import confusions
+        from dissensus.kernels.label_sums import confusions
 
         n_conditions = len(self.conditions)
         found = [np.zeros((2, RESAMPLES, n_conditions, n_conditions)) for _ in calls]

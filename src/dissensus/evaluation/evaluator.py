@@ -19,7 +19,7 @@ from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, Mea
 from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_count, check_length, checked
+from dissensus.core.checks import check_choice, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
 from dissensus.core.progress import expect
@@ -41,16 +41,14 @@ from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
-from dissensus.metrics.accuracy import TopKAccuracy
+from dissensus.metrics.accuracy import CategoryAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
-from dissensus.metrics.category_accuracy import CategoryAccuracy
 from dissensus.metrics.confusion import CohenKappa
 from dissensus.metrics.decisions import FBeta, Sensitivity, Specificity
 from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
-from dissensus.metrics.overlap import AverageOverlap
 from dissensus.metrics.ranking import AUROC, AveragePrecision
-from dissensus.metrics.sets import SetAccuracy
+from dissensus.metrics.similarity import AverageOverlap
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -67,6 +65,7 @@ LEAST_CASES, LEAST_OPINIONS = 100, 2
 """How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least."""
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
+NUMBER_POINTS: tuple[Aggregation, ...] = (MeanRating(), MedianRating())
 """The deterministic aggregations that usual practice evaluates against."""
 
 
@@ -194,8 +193,6 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
-    if threads is not None:
-        check_count(threads=threads)
     said = aligned_models(
         predictions,
         annotations.case_names,
@@ -260,17 +257,16 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
+    if isinstance(given, Study):
+        return given
     counts = study.counted.panel.votes_per_case
-    known = set(given.case_names if isinstance(given, Study) else given)
-    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in known]
+    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in given]
     if lacking:
         raise DissensusError(
             "the truth of some cases is not given",
             got=f"{len(lacking)} without: {listing(lacking)}",
             advice="leave these cases out, or leave truth out",
         )
-    if isinstance(given, Study):
-        return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
     build: Any = type(study)
@@ -299,7 +295,11 @@ def learned_from(
 ) -> Piece:
     """Learn what is learned from all of these cases, and settle what is computed."""
     study = study.select(in_order_of_keys(study.case_names))
-    prior = fitted_prior(study, models, chosen)
+    prior = known_prior(chosen)
+    if prior is None and any(spec.is_informed for spec in chosen):
+        if not models:
+            raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
+        prior = prior_for(chosen, study, models)
     informed = tuple(informed_by(spec, prior) for spec in chosen)
     sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=1) for spec in informed])
     plan = plan_of(
@@ -336,10 +336,15 @@ def plan_of(
     if metrics is None:
         wanted = default_metrics(study, models, conditions, grouping)
     else:
-        wanted = chosen_metrics(metrics, grouping)
+        known = {} if grouping is None else {"categories": grouping.labels}
+        wanted = tuple(as_specs(Metric.family, _listed(metrics), known))
+        for metric in wanted:
+            _check_spec("metric", metric, Metric)
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
-    points = tuple(points_for(study, aggregations, numeric=numeric)) if models else ()
+    usual = [*(POINTS if study.question == "conditions" else POINTS[:1]), *(NUMBER_POINTS if numeric else ())]
+    usual += [spec.limit for spec in aggregations if spec.limit is not None]
+    points = tuple(dict.fromkeys(spec for spec in usual if spec.needs == study.kind)) if models else ()
     depth = depth_of(measured, models, tops)
     alone = bool(models) and study.kind in ("rankings", "ratings") and (study.kind == "ratings") == numeric
     settled = (aggregations, points, measured, tops, depth, grouping, draws, seed, refits)
@@ -389,31 +394,18 @@ def with_panel_unless(
         return chosen, ""
     if wanted is False:
         return chosen, "it was not asked for"
-    added = panel_aggregation(study, chosen)
+    added: Aggregation | None = PlackettLuce(prior="informed")
+    if study.kind == "ratings":
+        own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
+        added = None if own is None else replace(own, prior="informed", reliability=1.0)
+    elif study.unranked == "unobserved":
+        added = Dirichlet(prior="informed")
     reason = reason or ("" if added is not None else "no aggregation is a normal-inverse-gamma model of the ratings")
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
     if reason or added is None:
         return chosen, reason
     return (*chosen, added), ""
-
-
-def panel_aggregation(study: Study, chosen: Sequence[Aggregation]) -> Aggregation | None:
-    """Return the aggregation that estimates what a large panel would say.
-
-    Ratings are cut, and shifts taken away, as the first aggregation of ratings does; without any there is none.
-
-    Examples
-    --------
-    >>> from dissensus import Study
-    >>> panel_aggregation(Study.from_scores([[1, 2]]), [NormalInverseGamma((1.5,), shifts=True)])
-    NormalInverseGamma(thresholds=(1.5,), prior='informed', reliability=1.0, conditions=None, shifts=True)
-    """
-    if study.kind == "ratings":
-        own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
-        return None if own is None else replace(own, prior="informed", reliability=1.0)
-    unseen = study.unranked == "unobserved"
-    return Dirichlet(prior="informed") if unseen else PlackettLuce(prior="informed")
 
 
 def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
@@ -430,16 +422,15 @@ def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, 
             got=listing([spec.id for spec in chosen]),
             advice="leave --prior out, or choose plackett-luce or dirichlet",
         )
-    return tuple(dict.fromkeys(_with_prior(spec, prior) for spec in chosen))
-
-
-def _with_prior(spec: Aggregation, prior: str) -> Aggregation:
-    given = spec.parameters()
-    if "prior" not in given or spec.needs != "rankings":
-        return spec
-    if prior == "informed" or isinstance(given.get("alpha"), str):
-        given.pop("alpha", None)
-    return type(spec).from_parameters({**given, "prior": prior})
+    found: list[Aggregation] = []
+    for spec in chosen:
+        given = spec.parameters()
+        if "prior" in given and spec.needs == "rankings":
+            if prior == "informed" or isinstance(given.get("alpha"), str):
+                given.pop("alpha", None)
+            spec = type(spec).from_parameters({**given, "prior": prior})  # noqa: PLW2901 - the same with another prior
+        found.append(spec)
+    return tuple(dict.fromkeys(found))
 
 
 def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
@@ -470,20 +461,6 @@ def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int)
         mean = n_opinions / n_annotated
         return f"the mean number of opinions per case is {mean:.2g}, and at least {LEAST_OPINIONS} are needed"
     return ""
-
-
-def fitted_prior(
-    study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]
-) -> InformedPrior | None:
-    """Fit the prior that models inform, if an aggregation asks for it and none was given."""
-    if not any(spec.is_informed for spec in chosen):
-        return None
-    known = known_prior(chosen)
-    if known is not None:
-        return known
-    if not models:
-        raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
-    return prior_for(chosen, study, models)
 
 
 def refits_of(
@@ -553,15 +530,6 @@ def chosen_aggregations(
     return chosen
 
 
-def chosen_metrics(given: Sequence[Metric | str], categories: Categories | None) -> tuple[Metric, ...]:
-    """Return the metrics that are asked for; those of categories are given the categories of the evaluation."""
-    known = {} if categories is None else {"categories": categories.labels}
-    chosen = tuple(as_specs(Metric.family, _listed(given), known))
-    for metric in chosen:
-        _check_spec("metric", metric, Metric)
-    return chosen
-
-
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
@@ -620,15 +588,3 @@ def _labels_of(
         pairs = zip(annotations.case_names, labels, strict=True)
         found[column] = {name: str(label) for name, label in pairs if name in kept}
     return found
-
-
-def points_for(study: Study, aggregations: Sequence[Aggregation], *, numeric: bool = False) -> list[Aggregation]:
-    """Return usual practice, and the limits of what is sampled, as far as they suit the kind of study.
-
-    Where annotators answer yes or no, or give a grade, nobody ranks anything, and all practices are the majority vote;
-    where models give numbers, means and medians of ratings are usual.
-    """
-    numbers: tuple[Aggregation, ...] = (MeanRating(), MedianRating()) if numeric else ()
-    usual = POINTS if study.question == "conditions" else POINTS[:1]
-    wanted = [*usual, *numbers, *(spec.limit for spec in aggregations if spec.limit is not None)]
-    return list(dict.fromkeys(spec for spec in wanted if spec.needs == study.kind))

@@ -75,7 +75,8 @@ GLOSSARY = {
     "adjusted": "The metric averaged over all draws of a run, so that the disagreement of the annotators counts. It "
     "assumes that the draws know nothing of the model, and its prior pulls towards chance where opinions are few; so "
     "it depends on the reliability, and is not a statement about the truth. It is the estimand of the paper.",
-    "truth": "The plausibilities that a simulated study was made from. Nobody knows them in any other study.",
+    "truth": "What is known to be so: the plausibilities that a simulated study was made from, or answers that were "
+    "given as such.",
     "interval": "The range in which the value lies with the stated probability, on cases like these that are "
     "annotated in the same way. If annotators are named and read many cases in common, it allows for other annotators "
     "like these; otherwise that part is missing, and the page says so. That of the panel estimand also holds the "

@@ -15,8 +15,7 @@ from dissensus.core.names import case_keys
 from dissensus.core.ragged import offsets_from_lengths, weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
-from dissensus.metrics.base import Drawn, expected_worth
-from dissensus.metrics.data_set import Truth
+from dissensus.metrics.base import Drawn, Truth, expected_worth
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:

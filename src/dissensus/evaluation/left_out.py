@@ -13,13 +13,12 @@ from dissensus.aggregation.base import Aggregation
 from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
-from dissensus.evaluation.data_set import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of
+from dissensus.evaluation.influences import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of
 from dissensus.evaluation.labels import Labels, LabelsByTruth, plain_labels, vote_labels, vote_masses
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, known_prior, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.sums import Sums
-from dissensus.evaluation.tally import Tallier, table_entries
+from dissensus.evaluation.tally import SingleOpinions, Tallier, table_entries
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS

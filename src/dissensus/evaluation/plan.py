@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.aggregation.base import Aggregation, available_threads
 from dissensus.aggregation.case_prior import CasePrior, informed_prior
 from dissensus.aggregation.point_estimates import MajorityVote, MeanRating
-from dissensus.aggregation.priors import Lessons, cannot_be_split, taught
+from dissensus.aggregation.priors import Lessons, taught
 from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.executors import in_order, sent
 from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
-from dissensus.evaluation.sums import CaseWeights, Name, Sums
+from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+from dissensus.workers import worked
 
 ANNOTATORS, TRUTH = "annotators", "truth"
 """Keys of the references that are no aggregations of opinions."""
@@ -137,51 +138,25 @@ class Plan:
         """
         study = study.select(in_order_of_keys(study.case_names))
         if executor is None:
-            sums = self._tallied(study, models, strata, threads, advance)
+            sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
+            pieces = _pieces(sampled["run 0"].n_cases)
+            done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
         else:
-            sums = self._sent(study, models, strata, executor, threads, advance)
+            fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
+            counts = study.counted.panel.votes_per_case
+            names = tuple(name for name, count in zip(study.case_names, counts, strict=True) if count)
+            pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
+            payloads = [
+                partial(_payload, study, models, strata, list(names[rows.start : rows.stop])) for rows in pieces
+            ]
+            done = sent(executor, pickled((fixed, threads)), payloads)
+        sums = Sums.joined(counted(done, pieces, len(self.aggregations), advance))
         if not places:
             return sums
-        names = sums["rows", "names"].tolist()
-        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
-        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
+        known = sums["rows", "names"].tolist()
+        labels = {column: np.array([of[name] for name in known], dtype=np.str_) for column, of in strata.items()}
+        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(known))
         return with_places(sums, weights, labels)
-
-    def _tallied(
-        self,
-        study: Study,
-        models: Mapping[str, Predictions],
-        strata: Strata,
-        threads: int | None,
-        advance: Callable[[int], None] | None,
-    ) -> Sums:
-        sampled = self.sampled(study)
-        tallier = Tallier(self, study, models, strata)
-        first = sampled["run 0"]
-        pieces = [range(start, min(start + PIECE, first.n_cases)) for start in range(0, first.n_cases, PIECE)]
-        done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
-        runs = [one for one in self.references if one.detail == "run"]
-        total = Sums.joined(counted(done, pieces, len(runs), advance))
-        return Sums({**total.arrays, **_drawings({one.key: sampled[one.key] for one in runs})})
-
-    def _sent(
-        self,
-        study: Study,
-        models: Mapping[str, Predictions],
-        strata: Strata,
-        executor: object,
-        threads: int | None,
-        advance: Callable[[int], None] | None,
-    ) -> Sums:
-        """Send the pieces to an executor, and add up what comes back in their order."""
-        fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
-        counts = study.counted.panel.votes_per_case
-        names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
-        pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
-        settings = pickled((fixed, threads))
-        payloads = (partial(_payload, study, models, strata, names[rows.start : rows.stop]) for rows in pieces)
-        done = (pickle.loads(one) for one in sent(executor, tally_piece, settings, payloads))
-        return Sums.joined(counted(done, pieces, len(self.aggregations), advance))
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""
@@ -208,14 +183,8 @@ class Plan:
         )
 
 
-def _drawings(sampled: Mapping[str, Plausibilities]) -> dict[Name, npt.NDArray[Any]]:
-    """Write down how each run was drawn; the same for all pieces."""
-    found: dict[Name, npt.NDArray[Any]] = {}
-    for key, drawn in sampled.items():
-        found["least", "draws", key] = np.array([drawn.n_draws, drawn.n_chains])
-        for name, value in drawn.fitted.items():
-            found["least", "fitted", key, name] = np.array(value)
-    return found
+def _pieces(n_cases: int) -> list[range]:
+    return [range(start, min(start + PIECE, n_cases)) for start in range(0, n_cases, PIECE)]
 
 
 def counted(
@@ -226,6 +195,25 @@ def counted(
         yield sums
         if advance is not None:
             advance(len(rows) * n_runs)
+
+
+def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
+    """Run tasks in threads and give their results in order; few of them wait at any time."""
+    if threads == 1:
+        yield from (task() for task in tasks)
+        return
+    waiting: deque[Future[Sums]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 # Elsewhere ------------------------------------------------------------------------------------------------
@@ -254,7 +242,7 @@ def pickled(settings: object) -> bytes:
 def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:
     """Fix what aggregations learn from all cases; refuse those that have to see all cases at once."""
     for spec in aggregations:
-        reason = cannot_be_split(spec)
+        reason = spec.needs_whole
         if reason:
             raise DissensusError(
                 f"{spec.id} cannot be evaluated by an executor", got=reason, advice="leave the executor out"
@@ -267,6 +255,23 @@ def _payload(study: Study, models: Mapping[str, Predictions], strata: Strata, ca
     own = {column: {name: labels[name] for name in cases} for column, labels in strata.items()}
     said = {name: model.select(cases) for name, model in models.items()}
     return pickle.dumps((study.select(cases), said, own))
+
+
+def sent(executor: object, settings: bytes, payloads: Sequence[Callable[[], bytes]]) -> Iterator[Sums]:
+    """Tally pieces elsewhere, and give their sums in order."""
+    done: dict[str, bytes] = {}
+    wanted = 0
+    try:
+        for name, result in worked(executor, tally_piece, settings, {str(i): one for i, one in enumerate(payloads)}):
+            done[name] = result
+            while str(wanted) in done:
+                yield pickle.loads(done.pop(str(wanted)))
+                wanted += 1
+    except DissensusError as error:
+        if "--resume" not in error.advice:
+            raise
+        again = "evaluate again, in memory without an executor if it stays so"  # nothing is kept between calls
+        raise DissensusError(error.problem, got=error.got, where=error.where, advice=again) from error
 
 
 def tally_piece(settings: bytes, payload: bytes) -> bytes:

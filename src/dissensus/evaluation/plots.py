@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, partial, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
@@ -28,9 +29,9 @@ ChosenRun: TypeAlias = int | str | None
 Options = ParamSpec("Options")
 
 
-def has_curves(evaluation: Evaluation, *, kind: str) -> bool:
-    """Tell whether an evaluation keeps curves of a kind."""
-    return any(one.kind == kind for one in evaluation.lines)
+def kept_curves(evaluation: Evaluation) -> set[str]:
+    """Name the kinds of curves that an evaluation keeps."""
+    return {one.kind for one in evaluation.lines}
 
 
 NEEDS: dict[str, Callable[[Evaluation], bool]] = {
@@ -42,10 +43,10 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.kind == "rankings",
     "a calibration": lambda evaluation: evaluation.calibration is not None and bool(evaluation.calibration.split_rows),
-    "a metric that ranks cases": partial(has_curves, kind="roc"),
-    "a calibration error": partial(has_curves, kind="reliability"),
-    "net benefit": partial(has_curves, kind="decision"),
-    "decisions between few conditions": partial(has_curves, kind="confusion"),
+    "a metric that ranks cases": lambda evaluation: "roc" in kept_curves(evaluation),
+    "a calibration error": lambda evaluation: "reliability" in kept_curves(evaluation),
+    "net benefit": lambda evaluation: "decision" in kept_curves(evaluation),
+    "decisions between few conditions": lambda evaluation: "confusion" in kept_curves(evaluation),
 }
 """What figures may need, and how to tell whether an evaluation has it."""
 
@@ -78,7 +79,10 @@ class FigureSort:
                 expected=f"an evaluation with {lacking}",
                 advice=f"its figures are {', '.join(plots.names())}",
             )
-        return self.build(plots, *values, **options)
+        given = inspect.signature(self.build).bind(plots, *values, **options)
+        if self.panel and given.arguments.get("run") is None:
+            given.arguments["run"] = plots.evaluation.headline
+        return self.build(*given.args, **given.kwargs)
 
 
 FIGURES: dict[str, FigureSort] = {}
@@ -223,7 +227,6 @@ class Plots:
     @figure("models", panel=True)
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how a metric spreads over draws."""
-        run = self._leading(run)
         found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
         per_draw, per_resample, results = (self._rows(table, run) for table in found)
         return model_charts.draws_histogram(per_draw, per_resample, results, self._metric(metric), run=self._label(run))
@@ -231,20 +234,18 @@ class Plots:
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        rows, level = self._rows(self.tables.by_certainty(), run), self.evaluation.level
-        return model_charts.metric_by_certainty(rows, self._metric(metric), run=self._label(run), level=level)
+        return self._grouped(model_charts.metric_by_certainty, self.tables.by_certainty(), metric, run)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Tabulate the probability that one model is better than another."""
-        run = self._leading(run)
         pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
         return model_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
 
     @figure("two models", panel=True)
     def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how often each model has each rank; the run ``"all"`` shows the sweep over reliabilities."""
-        ranks, run = self.tables.comparison().rank_frame(), self._leading(run)
+        ranks = self.tables.comparison().rank_frame()
         if run == "all":
             return model_charts.rank_distribution(self._swept(ranks), self._metric(metric))
         return model_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
@@ -252,34 +253,28 @@ class Plots:
     @figure("a metric that ranks cases", panel=True)
     def roc(self, run: ChosenRun = None) -> Chart:
         """Draw sensitivity over the false positive rate of every model, with bands."""
-        rows, label = self._curves("roc", run)
-        return model_charts.roc_curves(rows, run=label, level=self.evaluation.level)
+        return self._curves(model_charts.roc_curves, self.tables.curves("roc"), run)
 
     @figure("a metric that ranks cases", panel=True)
     def precision_recall(self, run: ChosenRun = None) -> Chart:
         """Draw precision over recall of every model, with bands."""
-        rows, label = self._curves("precision-recall", run)
-        return model_charts.precision_curves(rows, run=label, level=self.evaluation.level)
+        return self._curves(model_charts.precision_curves, self.tables.curves("precision-recall"), run)
 
     @figure("a calibration error", panel=True)
     def reliability_diagram(self, run: ChosenRun = None) -> Chart:
         """Draw the share of positive cases over the probability that a model gave, in ten bins."""
-        rows, label = self._curves("reliability", run)
-        return model_charts.reliability_diagram(rows, run=label, level=self.evaluation.level)
+        return self._curves(model_charts.reliability_diagram, self.tables.curves("reliability"), run)
 
     @figure("net benefit", panel=True)
     def decision_curve(self, run: ChosenRun = None) -> Chart:
         """Draw the net benefit over threshold probabilities, with bands."""
-        rows, label = self._curves("decision", run)
-        return model_charts.decision_curves(rows, run=label, everybody=EVERYBODY, level=self.evaluation.level)
+        return self._curves(model_charts.decision_curves, self.tables.curves("decision"), run, everybody=EVERYBODY)
 
     @figure("decisions between few conditions", panel=True)
     def confusion(self, run: ChosenRun = None) -> Chart:
         """Tabulate how many cases of which label are called what, with intervals."""
-        label = self._label(self._leading(run))
-        rows = self._kept_rows(self.tables.confusion(), label)
-        conditions, level = self.evaluation.conditions, self.evaluation.level
-        return model_charts.confusion_matrices(rows, run=label, conditions=conditions, level=level)
+        conditions = self.evaluation.conditions
+        return self._curves(model_charts.confusion_matrices, self.tables.confusion(), run, conditions=conditions)
 
     @figure("levels of risk")
     def risk(self, run: ChosenRun = None) -> Chart:
@@ -292,9 +287,7 @@ class Plots:
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        run = self._leading(run)
-        rows, level = self._rows(self.tables.by_category(), run), self.evaluation.level
-        return model_charts.category_metrics(rows, self._metric(metric), run=self._label(run), level=level)
+        return self._grouped(model_charts.category_metrics, self.tables.by_category(), metric, run)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
@@ -347,7 +340,9 @@ class Plots:
         for name in self.names():
             if "metric" in FIGURES[name].options:
                 for place, one in enumerate(self.evaluation.metrics, start=1):
-                    charts[f"{name}-{place}-{_file_name(one.name)}"] = self.chart(name, metric=one.name)
+                    # what every file system takes; names that become the same are told apart by the number
+                    told = "-".join(re.findall(r"[A-Za-z0-9_-]+", one.name)) or "metric"
+                    charts[f"{name}-{place}-{told}"] = self.chart(name, metric=one.name)
             elif "case" not in FIGURES[name].options:
                 charts[name] = self.chart(name)
         return write_charts(charts, directory, ending=ending)
@@ -368,10 +363,6 @@ class Plots:
             raise DissensusError(f"there is no run {place}", expected=f"0 to {len(labels) - 1}, or a label")
         return place
 
-    def _leading(self, chosen: ChosenRun) -> int | str:
-        """Return the run that was asked for, or the one that sentences about models are about."""
-        return self.evaluation.headline if chosen is None else chosen
-
     def _swept(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Keep the runs that models have no part in; all of them if they have a part in every one."""
         kept = frame.filter(frame["estimand"] == ADJUSTED)
@@ -383,25 +374,22 @@ class Plots:
     def _rows(self, frame: pl.DataFrame, chosen: ChosenRun) -> pl.DataFrame:
         return self.evaluation.of_run(frame, self._run(chosen))
 
-    def _curves(self, kind: str, chosen: ChosenRun) -> tuple[pl.DataFrame, str]:
-        """Return the curves of a run, and its label."""
-        label = self._label(self._leading(chosen))
-        return self._kept_rows(self.tables.curves(kind), label), label
+    def _grouped(
+        self, build: Callable[..., Chart], frame: pl.DataFrame, metric: str | None, chosen: ChosenRun
+    ) -> Chart:
+        """Compare the models by a metric among groups of cases."""
+        rows, level = self._rows(frame, chosen), self.evaluation.level
+        return build(rows, self._metric(metric), run=self._label(chosen), level=level)
 
-    def _kept_rows(self, frame: pl.DataFrame, label: str) -> pl.DataFrame:
-        """Keep the rows of a run, or say that curves of it were not kept."""
+    def _curves(self, build: Callable[..., Chart], frame: pl.DataFrame, chosen: ChosenRun, **more: Any) -> Chart:
+        """Draw the curves of a run, or say that curves of it were not kept."""
+        label = self._label(chosen)
         found = frame.filter(frame["run"] == label)
         if not len(found):
             known = frame["run"].unique(maintain_order=True).to_list()
             raise DissensusError(f"there are no curves of the run {label!r}", expected=f"one of {', '.join(known)}")
-        return found
+        return build(found, run=label, level=self.evaluation.level, **more)
 
     @property
     def _category_names(self) -> tuple[str, ...]:
         return () if self.evaluation.categories is None else self.evaluation.categories.names
-
-
-def _file_name(name: str) -> str:
-    """Keep of a name what every file system takes; names that become the same are told apart by a number before."""
-    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else " " for letter in name)
-    return "-".join(kept.split()) or "metric"

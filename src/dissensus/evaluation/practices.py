@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +12,7 @@ from dissensus.aggregation.given_draws import GivenDraws
 from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
+from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
 from dissensus.evaluation.sums import ALL, Sums
 from dissensus.metrics.base import Metric
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
 """The practices that every table shows, the most usual first."""
 
-TRUTH = "truth"
-"""What the table calls the value against plausibilities that are known, as in a simulated study."""
+SIMULATED, GIVEN = "because the study is simulated", "because it was given"
+"""Why the truth is known."""
 
 Result: TypeAlias = dict[str, Any]
 """A row of :meth:`Evaluation.to_frame`."""
@@ -41,8 +42,8 @@ class Beside:
         The rows of the estimands, the second in the reference run; each is missing where it is not defined.
     practices
         The value against each deterministic aggregation, by its name.
-    truth
-        The value against the truth, where it is known.
+    truth, truth_reason
+        The value against the truth, where it is known, and why it is.
     """
 
     model: str
@@ -52,6 +53,7 @@ class Beside:
     panel: Result | None
     practices: Mapping[str, float]
     truth: float | None
+    truth_reason: str = ""
 
     @property
     def headline(self) -> Result:
@@ -78,24 +80,25 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
     """
     adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
-    kinds = ((results, AGREEMENT), (adjusted, ADJUSTED), (leading, PANEL))
-    agreements, adjusteds, panels = ({_subject(row): row for row in of_estimand(*kind)} for kind in kinds)
-    return [
-        Beside(
-            row["model"],
-            evaluation.metric(row["metric"]),
-            agreements.get(_subject(row)),
-            adjusteds.get(_subject(row)),
-            panels.get(_subject(row)),
-            _values(evaluation, practices(evaluation), row),
-            _values(evaluation, _known(evaluation), row).get(TRUTH),
-        )
-        for row in leading.to_dicts()
-    ]
-
-
-def _subject(row: Result) -> tuple[str, str]:
-    return row["model"], row["metric"]
+    kinds = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
+    rows = {
+        (name, row["model"], row["metric"]): row for name, frame in kinds.items() for row in of_estimand(frame, name)
+    }
+    known, metrics = practices(evaluation), [one.name for one in evaluation.metrics]
+    tallies = evaluation.point_tallies
+    simulated = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
+    found = []
+    for row in leading.to_dicts():
+        model, name = row["model"], row["metric"]
+        place = evaluation.models.index(model), metrics.index(name), 0
+        values = [float(one.means[place]) for one in tallies]
+        own = [rows.get((estimand, model, name)) for estimand in (AGREEMENT, ADJUSTED, PANEL)]
+        usual = {practice: values[number] for practice, number in known.items()}
+        given = rows.get((TRUTH, model, name))
+        truth = values[simulated[0]] if simulated else None if given is None else given["mean"]
+        reason = "" if truth is None else SIMULATED if simulated else GIVEN
+        found.append(Beside(model, evaluation.metric(name), *own, usual, truth, reason))
+    return found
 
 
 def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
@@ -120,7 +123,9 @@ def practices(evaluation: Evaluation) -> dict[str, int]:
     points = evaluation.points
     wanted = [*USUAL, evaluation.runs[evaluation.reference].spec.limit]
     places = list(dict.fromkeys(points.index(spec) for spec in wanted if spec in points))
-    return dict(zip(_names([points[place] for place in places]), places, strict=True))
+    specs = [points[place] for place in places]
+    names = (told.replace(one.id, one.plain_name, 1) for told, one in zip(distinct_names(specs), specs, strict=True))
+    return dict(zip(names, places, strict=True))
 
 
 def called(practice: str) -> str:
@@ -131,16 +136,6 @@ def called(practice: str) -> str:
     """
     named = {spec.plain_name for spec in (MajorityVote(), MeanRating(), MedianRating())}
     return f"the {practice}" if practice in named else practice
-
-
-def _names(specs: Sequence[Aggregation]) -> list[str]:
-    return [told.replace(spec.id, spec.plain_name, 1) for told, spec in zip(distinct_names(specs), specs, strict=True)]
-
-
-def _known(evaluation: Evaluation) -> dict[str, int]:
-    """Find the truth among the deterministic aggregations: plausibilities that were given."""
-    places = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
-    return {TRUTH: places[0]} if places else {}
 
 
 def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
@@ -182,9 +177,3 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     }
     sums = Sums({**evaluation.sums.arrays, **own})
     return replace(evaluation, points=(*evaluation.points, given), sums=sums)
-
-
-def _values(evaluation: Evaluation, places: Mapping[str, int], row: Result) -> dict[str, float]:
-    model = evaluation.models.index(row["model"])
-    metric = [one.name for one in evaluation.metrics].index(row["metric"])
-    return {name: float(evaluation.point_tallies[place].means[model, metric, 0]) for name, place in places.items()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from dissensus.core.ragged import join_offsets
 from dissensus.core.receipt import shared_receipt
-from dissensus.evaluation.data_set import FINDING
+from dissensus.evaluation.influences import FINDING
 from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.curves import Curve
-from dissensus.evaluation.data_set import FINDING
+from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
@@ -208,6 +208,10 @@ class Estimate:
     fit: FitSpread | None = None
     n_draws: int = 1
     n_chains: int = 1
+
+
+Wanted: TypeAlias = tuple[Mapping[str, Any], Estimate, Place, float]
+"""What a row is labelled with, the estimate, the cases, and how many they are."""
 
 
 @dataclass(frozen=True)
@@ -514,11 +518,6 @@ class Evaluation(Value):
         return self._cases("deviations")
 
     @cached_property
-    def case_shares(self) -> FloatArray:
-        """Share of draws in which a metric is defined, (runs, models, metrics, cases) or (runs, 1, 1, cases)."""
-        return self._cases("shares")
-
-    @cached_property
     def profiles(self) -> tuple[Profiles, ...]:
         """For each run, what the draws say about every case that is held."""
         keys = [self._key(run) for run in range(len(self.runs)) if ("profile", self._key(run), "support") in self.sums]
@@ -562,14 +561,8 @@ class Evaluation(Value):
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
         """
-        import polars as pl
-
-        rows = [
-            row
-            for place, one in enumerate(self.estimates)
-            for row in self._rows(one, one.tally, self.spread(place), self.n_cases, point=self._point(place))
-        ]
-        return pl.DataFrame(rows, schema=SUMMARY)
+        wanted: list[Wanted] = [({}, one, ALL, self.n_cases) for one in self.estimates]
+        return self._summarised(SUMMARY, wanted)
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -601,19 +594,13 @@ class Evaluation(Value):
 
     # Intervals --------------------------------------------------------------------------------------------
 
-    def resampled_means(self, place: int) -> FloatArray:
-        """Return means over resampled cases, shape (models, metrics, n_resamples); intervals are their quantiles."""
-        return self.spread(place).values
-
     def spread(self, place: int) -> Spread:
         """Return where the means of all models may lie on cases like these, found when it is first asked for.
 
         ``place`` is that of :attr:`estimates`: the runs, then the agreement, and the truth.
         """
-        if place not in self._spreads:
-            one = self.estimates[place]
-            self._spreads[place] = self._spread(one.key, ALL, one.tally, one)
-        return self._spreads[place]
+        one = self.estimates[place]
+        return self._once(("spread", place), lambda: self._spread(one.key, ALL, one.tally, one))
 
     def _spread(self, key: str, where: Place, tally: Tally, one: Estimate | None = None) -> Spread:
         """Return where the means over some cases may lie; without an estimate, annotators count as fixed."""
@@ -656,19 +643,19 @@ class Evaluation(Value):
         )
 
     @cached_property
-    def _spreads(self) -> dict[int, Spread]:
+    def _known(self) -> dict[tuple[str | int, ...], Any]:
         return {}
 
-    @cached_property
-    def _known_designs(self) -> dict[tuple[str | int, ...], tuple[FloatArray, int | None]]:
-        return {}
+    def _once(self, name: tuple[str | int, ...], find: Callable[[], Any]) -> Any:
+        """Find something when it is first asked for."""
+        if name not in self._known:
+            self._known[name] = find()
+        return self._known[name]
 
     def _designs(self, key: str, where: Place) -> tuple[FloatArray, int | None]:
-        """Return how many cases a group is worth, by model, then by pair of models, and metric; and how many there are.
+        """Return how many cases an added case stands for (models, then pairs; metrics), and the number of groups."""
 
-        There is no number of groups where cases stand alone.
-        """
-        if (key, *where) not in self._known_designs:
+        def find() -> tuple[FloatArray, int | None]:
             n_models, n_groups = len(self.models), None
             n_rows = n_models * (n_models + 1) // 2 if where == ALL else n_models
             found = np.ones((n_rows, len(self.metrics)))
@@ -677,8 +664,9 @@ class Evaluation(Value):
                 if ("moments", key, *where, block) in self.sums:
                     own, n_groups = design_effects(self.sums, (key, *where, block), n_cases)
                     found[:, self._places(block)] = own
-            self._known_designs[key, *where] = found, n_groups
-        return self._known_designs[key, *where]
+            return found, n_groups
+
+        return cast("tuple[FloatArray, int | None]", self._once(("design", key, *where), find))
 
     def _places(self, block: str) -> list[int]:
         """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
@@ -693,22 +681,18 @@ class Evaluation(Value):
         return low, high
 
     def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
-        """Return means over resampled cases, each on the scale of its metric."""
-        if (key, *where) not in self._known_resampled:
+        """Return means over resampled cases on the scale of each metric, without added cases."""
+
+        def find() -> Resampled:
             both = self._stacked("resampled", key, *where, axis=2).astype(np.float64)
             squares = self._stacked("squares", key, *where).astype(np.float64)
-            whole = where if where[0] != "category" else ALL
-            designs = self._designs(key, whole)[0][: len(self.models)].copy()
+            designs = self._designs(key, where if where[0] != "category" else ALL)[0][: len(self.models)].copy()
             if ("reach", key, *where, DATA_SET) in self.sums:
                 designs[:, self._places(DATA_SET)] *= self.sums["reach", key, *where, DATA_SET]
             centres, scales = over_draws(np.mean, tally.means), [metric.scale for metric in self.metrics]
-            found = resampled_means(both, squares, tally, designs).on_scales(centres, scales)
-            self._known_resampled[key, *where] = found
-        return self._known_resampled[key, *where]
+            return resampled_means(both, squares, tally, designs).on_scales(centres, scales)
 
-    @cached_property
-    def _known_resampled(self) -> dict[tuple[str | int, ...], Resampled]:
-        return {}
+        return cast("Resampled", self._once(("resampled", key, *where), find))
 
     # Groups of cases --------------------------------------------------------------------------------------
 
@@ -720,9 +704,8 @@ class Evaluation(Value):
                 expected=f"one of {listing(self.strata)}" if self.strata else "evaluate(..., strata={...})",
                 advice=suggestion(column, self.strata),
             )
-        places = {label: ("stratum", column, label) for label in self.labels_of(column)}
-        sizes = {label: float(self._n(self._key(0), place)) for label, place in places.items()}
-        return self._grouped("stratum", places, sizes)
+        places = [("stratum", column, label) for label in self.labels_of(column)]
+        return self._grouped("stratum", {place: self._n(self._key(0), place) for place in places})
 
     def by_category(self) -> pl.DataFrame:
         """Return the same rows for each category, by the category of the first condition of every draw.
@@ -741,23 +724,19 @@ class Evaluation(Value):
         [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """
         names = () if self.categories is None or not self.models else self.categories.names
-        places = {name: ("category", name) for name in names}
-        sizes = {
-            name: float(np.mean([self.tally(self._key(run), place).weights.mean() for run in range(len(self.runs))]))
-            for name, place in places.items()
+        keys = [self._key(run) for run in range(len(self.runs))]
+        sizes: dict[Place, float] = {
+            ("category", name): float(np.mean([self.tally(key, ("category", name)).weights.mean() for key in keys]))
+            for name in names
         }
-        return self._grouped("category", places, sizes)
+        return self._grouped("category", sizes)
 
-    def _grouped(self, name: str, places: Mapping[str, Place], sizes: Mapping[str, float]) -> pl.DataFrame:
+    def _grouped(self, name: str, sizes: Mapping[Place, float]) -> pl.DataFrame:
         import polars as pl
 
-        rows = []
-        for label, place in places.items():
-            for one in self.estimates[: len(self.runs)]:
-                tally = self.tally(one.key, place)
-                apart = self._spread(one.key, place, tally)
-                rows += [{name: label, **row} for row in self._rows(one, tally, apart, sizes[label])]
-        return pl.DataFrame(rows, schema={name: pl.String, **SUMMARY, "n_cases": pl.Float64})
+        runs = self.estimates[: len(self.runs)]
+        wanted = [({name: place[-1]}, one, place, size) for place, size in sizes.items() for one in runs]
+        return self._summarised({name: pl.String, **SUMMARY, "n_cases": pl.Float64}, wanted)
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
@@ -767,40 +746,37 @@ class Evaluation(Value):
         """
         import polars as pl
 
-        rows = []
-        for one in self.estimates[: len(self.runs)]:
-            for number in sorted(int(name[-1]) for name in self.sums.names("n", one.key, "bin")):
-                place: Place = ("bin", number)
-                tally, low, high = self.tally(one.key, place), EDGES[number], EDGES[number + 1]
-                limits = {"bin": f"{low:g} to {high:g}", "from": low, "to": high}
-                apart = self._spread(one.key, place, tally)
-                rows += [{**limits, **row} for row in self._rows(one, tally, apart, self._n(one.key, place))]
-        return pl.DataFrame(rows, schema={"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY})
+        wanted: list[Wanted] = [
+            (
+                {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]},
+                *(one, ("bin", i), self._n(one.key, ("bin", i))),
+            )
+            for one in self.estimates[: len(self.runs)]
+            for i in sorted(int(name[-1]) for name in self.sums.names("n", one.key, "bin"))
+        ]
+        return self._summarised({"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY}, wanted)
 
-    def _rows(
-        self, one: Estimate, tally: Tally, apart: Spread, n_cases: float, *, point: FloatArray | None = None
-    ) -> Iterable[dict[str, Any]]:
-        numbers = summary(tally.means, apart, one.n_chains, self.level)
-        for m, model in enumerate(self.models):
-            for k, metric in enumerate(self.metrics):
+    @np.errstate(invalid="ignore")  # the difference of what is infinite is undefined
+    def _summarised(self, schema: Mapping[str, Any], wanted: Sequence[Wanted]) -> pl.DataFrame:
+        """Return one tidy row per model and metric for estimates on some cases; each has labels, place and size."""
+        import polars as pl
+
+        rows: list[dict[str, Any]] = []
+        for labels, one, place, size in wanted:
+            tally, run = (one.tally if place == ALL else self.tally(one.key, place)), self.estimates.index(one)
+            apart = self.spread(run) if place == ALL else self._spread(one.key, place, tally)
+            numbers = summary(tally.means, apart, one.n_chains, self.level)
+            limit = self.runs[run].spec.limit if place == ALL and run < len(self.runs) else None
+            if limit in self.points:
+                numbers["point_estimate"] = self.point_tallies[self.points.index(limit)].means[..., 0]
+                numbers["difference"] = numbers["point_estimate"] - numbers["mean"]
+            for m, k in np.ndindex(tally.sums.shape[:2]):
                 if one.key in IDENTITIES and np.isnan(one.means[m, k]).all():
                     continue
-                row = {name: float(values[m, k]) for name, values in numbers.items()}
-                estimate = float(point[m, k]) if point is not None else None
-                yield {
-                    **one.identity,
-                    "model": model,
-                    "metric": metric.name,
-                    **row,
-                    "point_estimate": estimate,
-                    "difference": None if estimate is None else estimate - row["mean"],
-                    "n_cases": n_cases,
-                    "n_draws": min(one.n_draws, tally.n_draws),
-                }
-
-    def _point(self, place: int) -> FloatArray | None:
-        limit = self.runs[place].spec.limit if place < len(self.runs) else None
-        return self.point_tallies[self.points.index(limit)].means[..., 0] if limit in self.points else None
+                named = {**labels, **one.identity, "model": self.models[m], "metric": self.metrics[k].name}
+                counts = {"n_cases": size, "n_draws": min(one.n_draws, tally.n_draws)}
+                rows.append({**named, **{name: float(values[m, k]) for name, values in numbers.items()}, **counts})
+        return pl.DataFrame(rows, schema=dict(schema))
 
     # More tables ------------------------------------------------------------------------------------------
 
@@ -892,7 +868,7 @@ class Evaluation(Value):
         import polars as pl
 
         columns = self._labels([str(number) for number in range(RESAMPLES)], "resample")
-        means = np.concatenate([self.resampled_means(run).ravel() for run in range(len(self.runs))])
+        means = np.concatenate([self.spread(run).values.ravel() for run in range(len(self.runs))])
         return pl.DataFrame({**columns, "mean": means}).with_columns(pl.col("resample").cast(pl.Int64))
 
     def _labels(

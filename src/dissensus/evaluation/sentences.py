@@ -142,22 +142,17 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
         left_out = counted(evaluation.n_excluded, *rows_of(evaluation))
         found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded, total=evaluation.n_excluded)}")
-    counts = evaluation.certainty_counts
-    if counts and counts[evaluation.reference].n_rough:
-        n_rough = counts[evaluation.reference].n_rough
-        told = counted(n_rough, *rows_of(evaluation))
-        label, names = evaluation.run_label(evaluation.reference), _rough(evaluation)
+    counts, reference = evaluation.certainty_counts, evaluation.reference
+    if counts and counts[reference].n_rough:
+        n_rough = counts[reference].n_rough
+        errors = evaluation.profiles[reference].errors if evaluation.profiles else ()  # the first row is of the top 1
+        names = [evaluation.case_names[i] for i in np.flatnonzero(errors[0] > ROUGH)] if len(errors) else []
         found.append(
-            f"under {label}, the certainty of the first condition of {told} has a Monte Carlo "
-            f"error above {ROUGH:g}; more draws would help{f': {listing(names)}' if len(names) == n_rough else ''}"
+            f"under {evaluation.run_label(reference)}, the certainty of the first condition of "
+            f"{counted(n_rough, *rows_of(evaluation))} has a Monte Carlo error above {ROUGH:g}; more draws would "
+            f"help{f': {listing(names)}' if len(names) == n_rough else ''}"
         )
     return (*found, *evaluation.remarks)
-
-
-def _rough(evaluation: Evaluation) -> list[str]:
-    """Name the cases whose top-1 certainty in the reference run is not known well: what the headline counts."""
-    errors = evaluation.profiles[evaluation.reference].errors if evaluation.profiles else np.empty((0, 0))
-    return [evaluation.case_names[i] for i in np.flatnonzero(errors[0] > ROUGH)] if len(errors) else []
 
 
 # Words ------------------------------------------------------------------------------------------------
@@ -210,11 +205,9 @@ def estimands(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     if not evaluation.models:
         return []
     one = leading(evaluation, results)[0]
-    return [
-        *(_panel(evaluation, one, one.panel) if one.panel else ()),
-        *(_agreement(evaluation, one, one.agreement) if one.agreement else ()),
-        *(_adjusted(evaluation, one, one.adjusted) if one.adjusted else ()),
-    ]
+    builds = {PANEL: _panel, AGREEMENT: _agreement, ADJUSTED: _adjusted}
+    rows = {name: getattr(one, name) for name in builds}
+    return [builds[name](evaluation, one, row) for name, row in rows.items() if row]
 
 
 def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
@@ -224,18 +217,18 @@ def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     return [found[row["model"]] for row in best_first(evaluation, results, evaluation.metrics[0])]
 
 
-def _panel(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
+def _panel(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
+    name = unbroken(one.metric.name)
     said = Markup("The {} {}{} of {} is {} ({}), {}").format(
-        term("panel"),
-        unbroken(one.metric.name),
-        _oriented(one.metric),
-        one.model,
-        strong(value(row["mean"])),
-        within(evaluation, row),
-        panel_meaning(),
+        term("panel"), name, _oriented(one.metric), one.model, *_found(evaluation, row), panel_meaning()
     )
-    title = Markup("{} {} of {}").format(term("panel", "Panel"), unbroken(one.metric.name), one.model)
-    yield Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
+    title = Markup("{} {} of {}").format(term("panel", "Panel"), name, one.model)
+    return Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
+
+
+def _found(evaluation: Evaluation, row: Result) -> tuple[Markup, str]:
+    """Write the value of a row, and its interval."""
+    return strong(value(row["mean"])), f"{100 * evaluation.level:g} % interval {between(row)}"
 
 
 def panel_meaning() -> Markup:
@@ -260,55 +253,28 @@ def _oriented(metric: Metric) -> str:
     return "" if metric.higher_is_better else " (lower is better)"
 
 
-def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
+def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
+    name = unbroken(one.metric.name)
     said = Markup(
         "The {} of {} with single annotators is {} ({}): its {} against one annotator of each case, taken at random. "
         "No prior is part of it."
-    ).format(
-        term("agreement"),
-        one.model,
-        strong(value(row["mean"])),
-        within(evaluation, row),
-        unbroken(one.metric.name),
-    )
-    title = Markup("{} with single annotators: {} of {}").format(
-        term("agreement", "Agreement"), unbroken(one.metric.name), one.model
-    )
-    yield Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
+    ).format(term("agreement"), one.model, *_found(evaluation, row), name)
+    title = Markup("{} with single annotators: {} of {}").format(term("agreement", "Agreement"), name, one.model)
+    return Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
 
 
-def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Iterable[Statement]:
-    run = evaluation.runs[evaluation.reference]
+def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
+    run, name = evaluation.runs[evaluation.reference], unbroken(one.metric.name)
+    under = run.label if run.reliability is None else f"{run.label} (reliability {run.reliability:g})"
     said = Markup("The {} {}{} of {} under {} is {} ({}).").format(
-        term("adjusted"),
-        unbroken(one.metric.name),
-        _oriented(one.metric),
-        one.model,
-        run_in_words(evaluation),
-        strong(value(row["mean"])),
-        within(evaluation, row),
+        term("adjusted"), name, _oriented(one.metric), one.model, under, *_found(evaluation, row)
     )
-    title = Markup("{} {} of {}, under {}").format(
-        term("adjusted", "Adjusted"), unbroken(one.metric.name), one.model, run.label
-    )
-    alone = (
-        []
-        if one.agreement
-        else [Markup("There is no {} with single annotators by this metric.").format(term("agreement"))]
-    )
-    sentences = (said, Markup(assumption(evaluation)), *shares(evaluation, row), *alone, *no_panel(evaluation))
-    yield Statement(value(row["mean"], 2), title, sentences)
-
-
-def run_in_words(evaluation: Evaluation) -> str:
-    """Name the reference run with its reliability, if it has one."""
-    run = evaluation.runs[evaluation.reference]
-    return run.label if run.reliability is None else f"{run.label} (reliability {run.reliability:g})"
-
-
-def within(evaluation: Evaluation, row: Result) -> str:
-    """Write the interval of a row."""
-    return f"{100 * evaluation.level:g} % interval {between(row)}"
+    sentences = [said, Markup(assumption(evaluation)), *shares(evaluation, row)]
+    if not one.agreement:
+        told = Markup("There is no {} with single annotators by this metric.")
+        sentences.append(told.format(term("agreement")))
+    title = Markup("{} {} of {}, under {}").format(term("adjusted", "Adjusted"), name, one.model, run.label)
+    return Statement(value(row["mean"], 2), title, (*sentences, *no_panel(evaluation)))
 
 
 def between(row: Result) -> str:
@@ -338,32 +304,25 @@ def shares(evaluation: Evaluation, row: Result) -> list[Markup]:
     variances = {name: row[name] ** 2 for name in PARTS if row[name] and not math.isnan(row[name])}
     total = sum(variances.values())
     parts = [f"{percent(own / total)} comes from {PARTS[name]}" for name, own in variances.items()]
-    found = []
-    if len(parts) == 1:
-        found.append(
-            Markup("The variance of this {} comes from {}.").format(term("interval"), PARTS[next(iter(variances))])
-        )
-    elif parts:
-        listed = joined([parts[0], *(part.replace("comes from", "from") for part in parts[1:])])
-        found.append(Markup("Of the variance of this {}, {}.").format(term("interval"), listed))
-    return [*found, *_annotators_part(evaluation, row["annotator_sd"])] if parts else []
-
-
-def _annotators_part(evaluation: Evaluation, deviation: float) -> list[Markup]:
-    """Say why who the annotators were is not part of an interval, unless it is."""
-    if deviation == 0:
-        return [Markup("Who the annotators were makes no difference that could be told from chance.")]
-    if not math.isnan(deviation):
+    if not parts:
         return []
-    return [Markup("Who the annotators were is missing in it: {}.").format(_why_fixed(evaluation))]
-
-
-def _why_fixed(evaluation: Evaluation) -> str:
-    if not evaluation.study.panel.annotator_names:
-        return "they have no names"
-    if not are_crossed(evaluation.study):
-        return f"fewer than {LEAST_ANNOTATORS} of them share {LEAST_COMMON} cases with another one"
-    return "they count as fixed"
+    if len(parts) == 1:
+        found = [
+            Markup("The variance of this {} comes from {}.").format(term("interval"), PARTS[next(iter(variances))])
+        ]
+    else:
+        listed = joined([parts[0], *(part.replace("comes from", "from") for part in parts[1:])])
+        found = [Markup("Of the variance of this {}, {}.").format(term("interval"), listed)]
+    if row["annotator_sd"] == 0:
+        found.append(Markup("Who the annotators were makes no difference that could be told from chance."))
+    elif math.isnan(row["annotator_sd"]):
+        why = "they count as fixed"
+        if not evaluation.study.panel.annotator_names:
+            why = "they have no names"
+        elif not are_crossed(evaluation.study):
+            why = f"fewer than {LEAST_ANNOTATORS} of them share {LEAST_COMMON} cases with another one"
+        found.append(Markup("Who the annotators were is missing in it: {}.").format(why))
+    return found
 
 
 # What is usually reported ----------------------------------------------------------------------------------
@@ -404,7 +363,7 @@ def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
             f"against {called(name)} it {reads(gap, one.metric)} ({number(one.practices[name])})"
             for name, gap in others
         ]
-        yield Markup("{}.").format(_capital(joined(told)))
+        yield Markup("{}.").format(capital(joined(told)))
 
 
 def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
@@ -414,25 +373,22 @@ def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
     return told if is_alone else Markup("{} under {}").format(told, row["run"])
 
 
-def _capital(text: Markup) -> Markup:
+def capital(text: Markup) -> Markup:
+    """Begin a sentence."""
     return Markup(text[:1].upper()) + text[1:]
 
 
 def _nearer(one: Beside) -> Iterable[Markup]:
-    """Say what is known about the truth: nothing beyond the panel estimate, unless the study is simulated."""
+    """Say what is known about the truth: nothing beyond the panel estimate, unless it is given or simulated."""
     if one.truth is not None:
-        yield Markup("Known here, because the study is simulated: against the {}, it is {}{}.").format(
-            term("truth"), strong(number(one.truth)), _held(one.truth, one.panel)
-        )
+        held = ""
+        if one.panel is not None and not math.isnan(one.panel["low"]):
+            is_inside = one.panel["low"] <= one.truth <= one.panel["high"]
+            held = f", {'inside' if is_inside else 'outside'} the interval of panel"
+        told = Markup("Known here, {}: against the {}, it is {}{}.")
+        yield told.format(one.truth_reason, term("truth"), strong(number(one.truth)), held)
     elif one.panel is None:
         yield Markup("Which of them is nearer to what a larger panel would say, these data do not tell.")
-
-
-def _held(truth: float, panel: Result | None) -> str:
-    """Say whether the interval of the panel estimate holds the truth."""
-    if panel is None or math.isnan(panel["low"]):
-        return ""
-    return f", {'inside' if panel['low'] <= truth <= panel['high'] else 'outside'} the interval of panel"
 
 
 def best_first(evaluation: Evaluation, results: pl.DataFrame, metric: Metric) -> list[Result]:
@@ -562,8 +518,7 @@ def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     sentences = (
         _leader(evaluation, rows, duel),
         judged(duel),
-        *_adjusted_leader(evaluation, results),
-        *_agreeing_leader(evaluation, results),
+        *_beside_leaders(evaluation, results),
         *_usual_leader(evaluation, results),
         *_other_leaders(evaluation, results, duel.first),
     )
@@ -613,33 +568,21 @@ def judged(duel: Difference) -> Markup:
     return Markup("The two are {}: {}, and {}.").format(term("not distinguishable"), chance, many)
 
 
-def _adjusted_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
-    """Say which model has the best adjusted value, where sentences are about a large panel."""
-    place, metric = evaluation.reference, evaluation.metrics[0]
+def _beside_leaders(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
+    """Say which model has the best adjusted value, beside a large panel, and which agrees most with annotators."""
+    place, metric, n_runs = evaluation.reference, evaluation.metrics[0], len(evaluation.runs)
+    own = results.filter(results["metric"] == metric.name)
+    kinds = [(Markup("By {} with single annotators").format(term("agreement")), of_estimand(own, AGREEMENT), n_runs)]
     if evaluation.panel is not None and evaluation.adjusted_runs:
-        rows = evaluation.of_run(results.filter(results["metric"] == metric.name), place).to_dicts()
-        run = Markup("{} under {}").format(term("adjusted", "Adjusted"), evaluation.run_label(place))
-        yield _beside_leader(evaluation, run, sorted_rows(rows, metric), place)
-
-
-def _agreeing_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
-    """Say which model agrees most with single annotators."""
-    metric = evaluation.metrics[0]
-    rows = sorted_rows(of_estimand(results.filter(results["metric"] == metric.name), AGREEMENT), metric)
-    if len(rows) > 1:
-        told = Markup("By {} with single annotators").format(term("agreement"))
-        yield _beside_leader(evaluation, told, rows, len(evaluation.runs))
-
-
-def _beside_leader(evaluation: Evaluation, told: Markup, rows: Sequence[Result], place: int) -> Markup:
-    return Markup("{}, {} leads ({}), then {} ({}). {}").format(
-        told,
-        strong(rows[0]["model"]),
-        number(rows[0]["mean"]),
-        rows[1]["model"],
-        number(rows[1]["mean"]),
-        judged(duel_of(evaluation, rows, place)),
-    )
+        told = Markup("{} under {}").format(term("adjusted", "Adjusted"), evaluation.run_label(place))
+        kinds.insert(0, (told, evaluation.of_run(own, place).to_dicts(), place))
+    for told, found, which in kinds:
+        if len(found) > 1:
+            first, second = sorted_rows(found, metric)[:2]
+            leads = Markup("{}, {} leads ({}), then {} ({}). {}")
+            duel = judged(duel_of(evaluation, (first, second), which))
+            names = strong(first["model"]), number(first["mean"]), second["model"], number(second["mean"])
+            yield leads.format(told, *names, duel)
 
 
 def _usual_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
@@ -668,13 +611,12 @@ def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -
     if list(leaders) == [leader]:
         yield Markup("{} leads in all {} metrics.").format(leader, len(evaluation.metrics))
     else:
-        parts = [Markup("{} in {}").format(strong(model), _listed(metrics)) for model, metrics in leaders.items()]
+        few = {
+            model: joined(names) if len(names) <= MOST_NAMED else f"{len(names)} metrics"
+            for model, names in leaders.items()
+        }
+        parts = [Markup("{} in {}").format(strong(model), names) for model, names in few.items()]
         yield Markup("Which model leads depends on the metric: {}.").format(joined(parts))
-
-
-def _listed(metrics: Sequence[str]) -> Markup | str:
-    """Name metrics, or count them where there are many."""
-    return joined(metrics) if len(metrics) <= MOST_NAMED else f"{len(metrics)} metrics"
 
 
 def verdict(found: Difference) -> Markup:
@@ -685,7 +627,7 @@ def verdict(found: Difference) -> Markup:
         "{}: the difference {} minus {} is {} ({} to {}), the probability that {} is better is {}, and the p-value is "
         "{} alone and {} by Holm's method."
     ).format(
-        _capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
+        capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
         found.first,
         found.second,
         *map(number, (found.difference, found.low, found.high)),

@@ -189,7 +189,7 @@ class CaseWeights:
 def resampled_sums(values: FloatArray, bootstrap: FloatArray) -> FloatArray:
     """Sum values (..., n_cases) of cases times their bootstrap weights (n_cases, n), shape (..., n)."""
     from dissensus.kernels.jit import plain
-    from dissensus.kernels.tallies import add_resampled
+    from dissensus.kernels.resamples import add_resampled
 
     columns = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
     sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +10,13 @@ import polars as pl
 
 from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.top_sets import ANY_OTHER
-from dissensus.core.aliases import IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.profiles import Profiles
     from dissensus.evaluation.results import Evaluation
 
 RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}
@@ -37,21 +36,32 @@ SUMMARY = {
 """Columns of the tidy table."""
 
 
+def _of_cases(
+    evaluation: Evaluation, found: Iterable[tuple[int, IntArray | None, Mapping[str, pl.Series | FloatArray]]]
+) -> pl.DataFrame:
+    """Put columns of runs together; each has the run, the position of the case of every row if not all, and columns."""
+    names, parts = pl.Series("case", evaluation.case_names, dtype=pl.String), []
+    for run, rows, columns in found:
+        identity = evaluation.runs[run].identity
+        own = {"case": names if rows is None else names.gather(rows), **columns}
+        labels = (pl.lit(identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
+        parts.append(pl.DataFrame(own).select(*labels, pl.all()))
+    return pl.concat(parts)
+
+
 def certainties(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.certainties`."""
-    parts = []
-    for run, found in enumerate(evaluation.profiles):
-        for top, is_member in enumerate(found.is_member, start=1):
-            rows = _labelled(evaluation, run, pl.Series("case", evaluation.case_names, dtype=pl.String))
-            parts.append(
-                rows.with_columns(
-                    pl.lit(top, dtype=pl.Int64).alias("top"),
-                    pl.Series("certainty", found.certainties[top - 1]),
-                    pl.Series("error", found.errors[top - 1]),
-                    _winners(evaluation.conditions, found.support_offsets, found.support, is_member, top),
-                )
-            )
-    return pl.concat(parts).select(*RUN, "top", "case", "certainty", "error", "winner")
+    found = []
+    for run, known in enumerate(evaluation.profiles):
+        for top, is_member in enumerate(known.is_member, start=1):
+            columns = {
+                "top": pl.Series([top], dtype=pl.Int64).new_from_index(0, len(evaluation.case_names)),
+                "certainty": known.certainties[top - 1],
+                "error": known.errors[top - 1],
+                "winner": _winners(evaluation.conditions, known.support_offsets, known.support, is_member, top),
+            }
+            found.append((run, None, columns))
+    return _of_cases(evaluation, found).select(*RUN, "top", "case", "certainty", "error", "winner")
 
 
 def _winners(
@@ -70,59 +80,39 @@ def _winners(
 
 def category_certainties(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.category_certainties`."""
-    schema = {**LABELS, "certainty": pl.Float64, "error": pl.Float64, "category": pl.String}
     if evaluation.categories is None:
-        return pl.DataFrame(schema=schema)
+        own = {"certainty": pl.Float64, "error": pl.Float64, "category": pl.String}
+        return pl.DataFrame(schema={**RUN, "case": pl.String, **own})
     names = pl.Series(evaluation.categories.names, dtype=pl.String)
     parts = [
-        _labelled(evaluation, run, pl.Series("case", evaluation.case_names, dtype=pl.String)).with_columns(
-            pl.Series("certainty", found.category_certainties),
-            pl.Series("error", found.category_errors),
-            names.gather(found.category_winners).alias("category"),
-        )
-        for run, found in enumerate(evaluation.profiles)
+        (known.category_certainties, known.category_errors, names.gather(known.category_winners))
+        for known in evaluation.profiles
     ]
-    return pl.concat(parts)
+    named = [dict(zip(("certainty", "error", "category"), part, strict=True)) for part in parts]
+    return _of_cases(evaluation, ((run, None, columns) for run, columns in enumerate(named)))
 
 
 def risks(evaluation: Evaluation) -> pl.DataFrame:
     """Return the rows of :meth:`Evaluation.risks`."""
-    schema = {**LABELS, **dict.fromkeys(("mean", "min", "max"), pl.Float64)}
+    names = ("mean", "min", "max")
     if evaluation.categories is None or not evaluation.categories.levels:
-        return pl.DataFrame(schema=schema)
-    names = pl.Series("case", evaluation.case_names, dtype=pl.String)
-    parts = [
-        _labelled(evaluation, run, names).with_columns(
-            pl.Series(name, values) for name, values in zip(("mean", "min", "max"), found.risks, strict=True)
-        )
-        for run, found in enumerate(evaluation.profiles)
-    ]
-    return pl.concat(parts)
+        return pl.DataFrame(schema={**RUN, "case": pl.String, **dict.fromkeys(names, pl.Float64)})
+    named = [dict(zip(names, known.risks, strict=True)) for known in evaluation.profiles]
+    return _of_cases(evaluation, ((run, None, columns) for run, columns in enumerate(named)))
 
 
 def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.plausibilities`."""
-    parts = [
-        _labelled(evaluation, run, _cases_of(evaluation, found)).with_columns(
-            _conditions_of(evaluation, found),
-            pl.Series("mean", found.means),
-            pl.Series("top", found.tops),
-            pl.Series("draws", np.ascontiguousarray(found.sketch.T.astype(np.float32))).arr.to_list(),
-        )
-        for run, found in enumerate(evaluation.profiles)
-    ]
-    return pl.concat(parts)
-
-
-def _cases_of(evaluation: Evaluation, found: Profiles) -> pl.Series:
-    """Name the case of each of the U + 1 plausibilities."""
-    return pl.Series("case", evaluation.case_names, dtype=pl.String).gather(row_of_each(found.columns))
-
-
-def _conditions_of(evaluation: Evaluation, found: Profiles) -> pl.Series:
-    """Name the condition of each of the U + 1 plausibilities; missing for all others together."""
-    codes = np.insert(found.support, found.support_offsets[1:], len(evaluation.conditions))
-    return pl.Series("condition", [*evaluation.conditions, None], dtype=pl.String).gather(codes)
+    """Return the rows of :meth:`Evaluation.plausibilities`: U + 1 of each case, the last for all other conditions."""
+    names, found = pl.Series([*evaluation.conditions, None], dtype=pl.String), []
+    for run, known in enumerate(evaluation.profiles):
+        columns = {
+            "condition": names.gather(np.insert(known.support, known.support_offsets[1:], len(evaluation.conditions))),
+            "mean": known.means,
+            "top": known.tops,
+            "draws": pl.Series(np.ascontiguousarray(known.sketch.T.astype(np.float32))).arr.to_list(),
+        }
+        found.append((run, row_of_each(known.columns), columns))
+    return _of_cases(evaluation, found)
 
 
 def agreement(evaluation: Evaluation) -> pl.DataFrame:
@@ -134,17 +124,6 @@ def agreement(evaluation: Evaluation) -> pl.DataFrame:
         annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))
         .to_frame()
         .with_columns(pl.col("agreement").fill_nan(None))
-    )
-
-
-LABELS = {**RUN, "case": pl.String}
-
-
-def _labelled(evaluation: Evaluation, run: int, case: pl.Series) -> pl.DataFrame:
-    """Begin a table of cases under one run."""
-    identity = evaluation.runs[run].identity
-    return pl.DataFrame({"case": case}).select(
-        *(pl.lit(identity[name], dtype=kind).alias(name) for name, kind in RUN.items()), "case"
     )
 
 
@@ -166,14 +145,12 @@ def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
         {"kind": one.kind, **identity, "x": x, "y": y, "low": low, "high": high, "n_cases": size}
         for one, identity in _identified(evaluation)
         if one.kind in wanted
-        for x, y, low, high, size in zip(one.x, one.y, one.low, one.high, _sizes(one), strict=True)
+        for x, y, low, high, size in zip(
+            *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
+        )
     ]
     numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
     return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
-
-
-def _sizes(curve: Curve) -> Iterable[float | None]:
-    return curve.sizes.tolist() if len(curve.sizes) else [None] * len(curve.x)
 
 
 def confusion(evaluation: Evaluation) -> pl.DataFrame:

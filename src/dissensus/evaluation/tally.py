@@ -6,33 +6,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.aggregation.base import Aggregation
+from dissensus.aggregation.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import order_chances
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
+from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.refits import REFIT_DRAWS, Reweighting, reweighted_means
-from dissensus.evaluation.single_opinions import SingleOpinions
 from dissensus.evaluation.sums import ALL, EACH, Array, CaseWeights, Name, Place, Sums, place_sums
-from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted
-from dissensus.metrics.data_set import DataSetMetric, Truth
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
+from dissensus.metrics.data_set import DataSetMetric
+from dissensus.metrics.numbers import NumberMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plan import Plan, Reference
 
+
 Item = TypeVar("Item", bound=np.generic)
-Memo: TypeAlias = dict[tuple[str, ...], list[Predicted]]
-"""What models said, by the cases of a batch."""
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 """Limits between bins of certainty."""
@@ -164,7 +166,7 @@ class Values:
             The cases that count, by default all.
         """
         from dissensus.kernels.jit import plain
-        from dissensus.kernels.tallies import add_orders
+        from dissensus.kernels.resamples import add_orders
 
         orders, shape = self.drawn.orders, self.of_orders.shape
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
@@ -252,13 +254,17 @@ class Tallier:
             ("rows", "names"): np.array(names, dtype=np.str_),
             ("least", "same"): same_models({name: model.select(list(names)) for name, model in self.models.items()}),
         }
-        memo: Memo = {}
         for reference in self.plan.references:
+            if reference.detail == "run":
+                drawn = sampled[reference.key]
+                found["least", "draws", reference.key] = np.array([drawn.n_draws, drawn.n_chains])
+                for name, value in drawn.fitted.items():
+                    found["least", "fitted", reference.key, name] = np.array(value)
             if reference.spec is None:
                 found |= self._single_opinions(reference, names, cases)
             else:
                 drawn = sampled[reference.key]
-                done = (Sums(self._batch(reference, drawn, batch, memo)) for batch in batches(drawn, rows))
+                done = (Sums(self._batch(reference, drawn, batch)) for batch in batches(drawn, rows))
                 found |= Sums.joined(done).arrays
         if self.truths and self.models:
             found |= table_entries(self.study.select(list(names)), self.models, self.strata, names)
@@ -266,7 +272,7 @@ class Tallier:
 
     # One reference ---------------------------------------------------------------------------------------
 
-    def _batch(self, reference: Reference, drawn_from: Plausibilities, batch: Batch, memo: Memo) -> dict[Name, Array]:
+    def _batch(self, reference: Reference, drawn_from: Plausibilities, batch: Batch) -> dict[Name, Array]:
         """Compare the draws of some cases with all models."""
         plan, key = self.plan, reference.key
         if not self.has_numbers:
@@ -274,7 +280,7 @@ class Tallier:
         plain, batch = batch, batch.identified(plan.depth)
         drawn, cases = Drawn(batch, plan.depth), self.study.panel.positions(list(batch.case_names))
         weights, refits = self.weights.weights[cases], self._refitted(reference, plain)
-        values = Values.of(drawn, self.metrics, self._predicted(batch, {}))
+        values = Values.of(drawn, self.metrics, self._predicted(batch))
         n_draws = plan.draws if reference.detail == "run" and drawn_from.n_draws == 1 else drawn_from.n_draws
         found: dict[Name, Array] = {}
         labels = self._labels(drawn, plain, refits)
@@ -356,12 +362,8 @@ class Tallier:
             found += bootstrap[case][:, None, None] * parts
         return found
 
-    def _predicted(self, batch: Batch, memo: Memo) -> list[Predicted]:
-        """Look up what the models said about the cases of a batch, once for all aggregations."""
-        known = memo.get(batch.case_names)
-        if known is None or any(not np.array_equal(model.batch.support, batch.support) for model in known):
-            known = memo[batch.case_names] = [Predicted(model, batch.outline()) for model in self.models.values()]
-        return known
+    def _predicted(self, batch: Batch) -> list[Predicted]:
+        return [Predicted(model, batch.outline()) for model in self.models.values()]
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
         """Return the means of all cases that were drawn, over their draws, (models, metrics, n_cases), and labels."""
@@ -369,7 +371,7 @@ class Tallier:
         for plain in batches(drawn, range(drawn.n_cases)):
             given = plain if self.has_numbers else replace(plain, numbers=None)
             seen = Drawn(given.identified(self.plan.depth), self.plan.depth)
-            values = Values.of(seen, self.metrics, self._predicted(seen.batch, {}))
+            values = Values.of(seen, self.metrics, self._predicted(seen.batch))
             found.append((values.moments()[0], self._labels(seen, given, None)))
         return (
             np.concatenate([means for means, _ in found], axis=-1),
@@ -508,3 +510,79 @@ def table_entries(
     for column, of_cases in strata.items():
         found["rows", "table", "strata", column] = np.array([of_cases[name] for name in names], dtype=np.str_)
     return found
+
+
+OPINIONS_AT_ONCE = 2000
+"""How many opinions are compared at a time: each has the predictions of its case at its side."""
+
+
+@dataclass(frozen=True, eq=False)
+class SingleOpinions:
+    """What every metric of every model is worth against every single opinion.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    values : (models, metrics, n_opinions)
+        Values; nan for metrics that need more than an order.
+    """
+
+    study: Any
+    values: FloatArray
+
+    @staticmethod
+    def of(tallier: Tallier) -> SingleOpinions:
+        """Compare every opinion with every model."""
+        said, kind = tallier.study.counted, NumberMetric if tallier.has_numbers else OrderMetric
+        values = np.full((len(tallier.models), len(tallier.metrics), said.n_opinions), np.nan)
+        ordered = [place for place, metric in enumerate(tallier.metrics) if isinstance(metric, kind)]
+        if ordered:
+            own = replace(tallier, plan=replace(tallier.plan, metrics=tuple(tallier.metrics[k] for k in ordered)))
+            for start in range(0, said.n_opinions, OPINIONS_AT_ONCE):
+                chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
+                values[:, ordered, chosen[0] : chosen[-1] + 1] = _compared(own, said, chosen)
+        return SingleOpinions(said, values)
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much each opinion counts, shape (n_opinions,)."""
+        return np.asarray(self.study.weights * self.study.votes)
+
+    def means(self, cases: IntArray | None = None, *, kept: IntArray | None = None) -> FloatArray:
+        """Average over the opinions on each case, shape (models, metrics, n_cases); nan where nobody said anything.
+
+        Parameters
+        ----------
+        cases
+            Positions of cases, by default all.
+        kept
+            Positions of the opinions that count, by default all.
+        """
+        everyone = np.arange(self.study.n_opinions) if kept is None else kept
+        of_opinion = self.study.panel.case_of_opinion[everyone]
+        weights = self.weights[everyone]
+        n_cases = self.study.n_cases
+        totals = weighted_counts(of_opinion, weights, n_cases)
+        flat = self.values.reshape(-1, self.values.shape[-1])[:, everyone]
+        sums = np.array([weighted_counts(of_opinion, weights * row, n_cases) for row in flat]).reshape(-1, n_cases)
+        means = np.divide(sums, totals, out=np.full(sums.shape, np.nan), where=totals > 0)
+        shaped = means.reshape(*self.values.shape[:2], n_cases)
+        return np.asarray(shaped if cases is None else shaped[..., cases])
+
+
+def _compared(tallier: Tallier, said: Any, chosen: IntArray) -> FloatArray:
+    """Evaluate some opinions, each as a case of its own; shape (models, metrics, n_chosen)."""
+    names = tuple(map(str, range(len(chosen))))
+    of_case = said.panel.case_of_opinion[chosen]
+    alone, cases = said.each_alone(chosen, names), [said.case_names[i] for i in of_case]
+    rows = {name: _repeated(model, cases, names) for name, model in tallier.models.items()}
+    spec: Aggregation = MeanRating() if tallier.has_numbers else InverseRank("each")
+    return replace(tallier, study=alone, models=rows).compared(spec.sample(alone))[0]
+
+
+def _repeated(model: Predictions, cases: list[str], names: tuple[str, ...]) -> Predictions:
+    """Give the predictions of a case to every opinion on it."""
+    position = {name: place for place, name in enumerate(model.case_names)}
+    offsets, entries = take_rows(model.offsets, np.array([position[case] for case in cases], dtype=np.int64))
+    return replace(model, case_names=names, offsets=offsets, codes=model.codes[entries], values=model.values[entries])

@@ -1,7 +1,7 @@
 """The different orders that the draws of a case put its first conditions in.
 
 All that most metrics and the certainty need to know of a draw is where the mentioned conditions stand in it, down to
-some place (see :mod:`~dissensus.kernels.standings`). A thousand draws of a case have a few dozen different orders, so
+some place (see :mod:`~dissensus.kernels.gains`). A thousand draws of a case have a few dozen different orders, so
 each order is written down once, with the draws that have it.
 """
 

@@ -1,4 +1,4 @@
-"""Resample the annotators of each case with replacement."""
+"""Resample annotators and cases, and add up over cases what every draw and every resample is worth."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.kernels.jit import compiled, plain
-from dissensus.kernels.randomness import (
-    Keys,
-    Streams,
-    binomial,
-    exponential,
-    new_streams,
-    start,
-    subkey,
-    uniform,
-)
+from dissensus.kernels.randomness import Keys, Streams, binomial, exponential, new_streams, start, subkey, uniform
 
 CASE_STREAM = np.uint64(1 << 32)
 """Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain."""
@@ -106,3 +97,47 @@ def add_counts(
                     else:
                         low = middle + 1
                 counts[row + low] += 1.0
+
+
+@compiled
+def add_orders(of_draw: IntArray, worth: FloatArray, groups: IntArray, sums: FloatArray) -> None:
+    """Sum over cases what the orders of draws are worth.
+
+    Parameters
+    ----------
+    of_draw : (n_cases, n_draws)
+        The order of every draw; cases have orders of their own.
+    worth : (n_orders, n_columns)
+        What each order is worth.
+    groups : (n_cases,)
+        The group of each case.
+    sums : (n_groups, n_draws, n_columns)
+        Is added to.
+    """
+    (n_cases, n_draws), (_, n_columns) = of_draw.shape, worth.shape
+    for case in range(n_cases):
+        group = groups[case]
+        for draw in range(n_draws):
+            order = of_draw[case, draw]
+            for column in range(n_columns):
+                sums[group, draw, column] += worth[order, column]
+
+
+ROUNDER = 1.5 * 2.0**18
+"""What is added to a number and taken away again leaves a multiple of 2^-34."""
+
+
+@compiled
+def add_resampled(values: FloatArray, bootstrap: FloatArray, groups: IntArray, sums: FloatArray) -> None:
+    """Add values (n_cases, n_columns) of cases times their bootstrap weights (n_cases, n_draws) to sums.
+
+    ``sums`` has the shape (n_groups, n_draws, n_columns); ``groups`` (n_cases,) is the group of each case. Products are
+    rounded to multiples of 2^-34 first: up to a thousand of them below 2^9 add up exactly.
+    """
+    (n_cases, n_draws), (_, n_columns) = bootstrap.shape, values.shape
+    for case in range(n_cases):
+        group = groups[case]
+        for draw in range(n_draws):
+            again = bootstrap[case, draw]
+            for column in range(n_columns):
+                sums[group, draw, column] += (again * values[case, column] + ROUNDER) - ROUNDER

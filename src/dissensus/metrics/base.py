@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_count, check_fields
+from dissensus.core.checks import check_choice, check_count, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
@@ -21,8 +21,8 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 
 if TYPE_CHECKING:
     from dissensus.kernels.compact import Layout
+    from dissensus.kernels.gains import Standings
     from dissensus.kernels.orders import Orders
-    from dissensus.kernels.standings import Standings
 
 
 Scale: TypeAlias = Literal["plain", "logit", "log"]
@@ -39,9 +39,17 @@ KINDS: dict[PredictionKind, str] = {
 }
 """Kinds of predictions in words."""
 
+WAYS: dict[tuple[PredictionKind, ...], str] = {
+    ("set",): "build sets with Predictions.from_sets",
+    ("numbers",): "build numbers with Predictions.from_numbers",
+}
+"""How to come by predictions of which a metric accepts one kind only."""
 
-def _accepting(kind: PredictionKind) -> str:
-    return ", ".join(name for name, metric in Metric.family.known().items() if kind in metric.accepts)
+Truth: TypeAlias = Literal["top", "soft"]
+"""What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility."""
+
+Average: TypeAlias = Literal["macro", "weighted", "micro"]
+"""How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
 
 
 class Metric(Spec, ABC):
@@ -84,6 +92,20 @@ class Metric(Spec, ABC):
 
     curves: ClassVar[tuple[CurveKind, ...]] = ()
     """What shows more of it than one number does."""
+
+    size_parameter: ClassVar[str] = ""
+    """Which parameter says how many first conditions count, if one does."""
+
+    takes_all: ClassVar[bool] = False
+    """Whether these may be all conditions: their order matters, not only which they are."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, choices in (("truth", get_args(Truth)), ("average", get_args(Average))):
+            if hasattr(self, name):
+                check_choice(name, getattr(self, name), choices)
+        if self.size_parameter and getattr(self, self.size_parameter) is not None:
+            check_count(**{self.size_parameter: getattr(self, self.size_parameter)})
 
     @property
     @abstractmethod
@@ -140,23 +162,25 @@ class Metric(Spec, ABC):
         dissensus.core.errors.DissensusError: top-1 accuracy needs scores or rankings...
         """
         if predictions.kind not in self.accepts:
+            others = (name for name, metric in self.family.known().items() if predictions.kind in metric.accepts)
             raise DissensusError(
                 f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
                 got=KINDS[predictions.kind],
                 where=f"model {predictions.name!r}",
-                advice=f"{self._way}, or choose among {_accepting(predictions.kind)}",
+                advice=f"{WAYS.get(self.accepts, 'give the scores behind them')}, or choose among {', '.join(others)}",
             )
         if self.takes_probabilities:
             check_probabilities(self, predictions)
-
-    @property
-    def _way(self) -> str:
-        """How to come by the predictions that it needs."""
-        ways: dict[tuple[PredictionKind, ...], str] = {
-            ("set",): "build sets with Predictions.from_sets",
-            ("numbers",): "build numbers with Predictions.from_numbers",
-        }
-        return ways.get(self.accepts, "give the scores behind them")
+        looked = getattr(self, self.size_parameter) if self.size_parameter else None
+        most = predictions.n_conditions - (not self.takes_all)
+        if looked is not None and looked > most:
+            raise DissensusError(
+                f"{self.name} looks at {looked} conditions of {predictions.n_conditions}",
+                expected=f"1 to {most}",
+                got=str(looked),
+                where=f"model {predictions.name!r}",
+                advice="choose a smaller number" if most else "there must be at least two conditions",
+            )
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the metric."""
@@ -198,9 +222,8 @@ class RecordedMetric(Metric):
         """Read a record."""
         low, high = map(float, record["range"])
         words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        return RecordedMetric(
-            dict(record), *words, (low, high), record.get("scale", "plain"), record.get("sees", "case")
-        )
+        known = (record.get("scale", "plain"), record.get("sees", "case"))
+        return RecordedMetric(dict(record), *words, (low, high), *known)
 
     @property
     def methods(self) -> str:
@@ -257,22 +280,14 @@ class TopKMetric(OrderMetric):
     """
 
     accepts = ("scores", "ranking")
+    size_parameter = "k"
 
     k: int
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_count(k=self.k)
 
     @property
     def depth(self) -> int:
         """How many places count."""
         return self.k
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse sets, and a k that holds all conditions."""
-        super().check(predictions)
-        check_fewer(self, self.k, predictions)
 
 
 @dataclass(frozen=True)
@@ -287,12 +302,9 @@ class SetMetric(OrderMetric):
         set, which says nothing, counts 0.
     """
 
-    k: int | None = None
+    size_parameter = "k"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if self.k is not None:
-            check_count(k=self.k)
+    k: int | None = None
 
     @property
     def depth(self) -> int:
@@ -310,26 +322,20 @@ class SetMetric(OrderMetric):
     def check(self, predictions: Predictions) -> None:
         """Refuse a k that holds all conditions, sets of another size, and anything but sets where there is no k."""
         super().check(predictions)
-        if self.k is not None:
-            check_fewer(self, self.k, predictions)
-        if self.k is not None and predictions.kind == "set":
-            self._check_sizes(self.k, predictions)
+        other = np.flatnonzero(predictions.entries_per_case != self.k)
+        if self.k is not None and predictions.kind == "set" and len(other):
+            raise DissensusError(
+                f"{self.name} needs sets of {self.k} conditions",
+                got=f"a set of {predictions.entries_per_case[other[0]]}",
+                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
+                advice=f"leave the number out: {self.id} compares sets of any size",
+            )
         if self.k is None and predictions.kind != "set":
             raise DissensusError(
                 f"{self.name} needs sets of conditions",
                 got=KINDS[predictions.kind],
                 where=f"model {predictions.name!r}",
                 advice=f"say how many first conditions are the set, such as {self.id}:3",
-            )
-
-    def _check_sizes(self, k: int, predictions: Predictions) -> None:
-        other = np.flatnonzero(predictions.entries_per_case != k)
-        if len(other):
-            raise DissensusError(
-                f"{self.name} needs sets of {k} conditions",
-                got=f"a set of {predictions.entries_per_case[other[0]]}",
-                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
-                advice=f"leave the number out: {self.id} compares sets of any size",
             )
 
 
@@ -346,7 +352,7 @@ class Drawn:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Study
+    >>> from dissensus import Study, MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> drawn = Drawn(batch, 1)
     >>> drawn.orders.counts, drawn.case_of_member
@@ -378,7 +384,7 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study, MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).of_draws(np.array([0.25]))
         array([[0.25]])
@@ -390,7 +396,7 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study, MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).means(np.array([0.25]))
         array([0.25])
@@ -412,7 +418,7 @@ class Predicted:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.3, 0.2]], ["a", "b", "c"])
@@ -460,12 +466,11 @@ class Predicted:
 
     @cached_property
     def _looked_up(self) -> tuple[Standings, FloatArray]:
-        from dissensus.kernels.standings import predicted_standings
+        from dissensus.kernels.gains import predicted_standings
+        from dissensus.kernels.jit import plain
 
-        said = self.predictions
-        return predicted_standings(
-            said.offsets, said.codes, said.values, self.rows, *plain_support(self.batch), self.batch.n_conditions
-        )
+        said, support = self.predictions, (plain(self.batch.support_offsets), plain(self.batch.support))
+        return predicted_standings(said.offsets, said.codes, said.values, self.rows, *support, self.batch.n_conditions)
 
     @property
     def standings(self) -> Standings:
@@ -494,7 +499,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).blocks(2)
@@ -517,7 +522,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).cuts(2)
@@ -536,7 +541,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
@@ -573,7 +578,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> predicted = Predicted(Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"]), batch)
         >>> predicted.weighted_rest_means(predicted.entries[2], np.zeros(1), predicted.scores)
@@ -589,7 +594,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
@@ -613,7 +618,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).top_shares(2)
@@ -630,7 +635,7 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Predictions, Study
+        >>> from dissensus import Study, MajorityVote, Predictions
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).mass_shares(2)
@@ -642,13 +647,6 @@ class Predicted:
         above, tied = self.entry_standings
         unlisted = np.clip((k - self.listed) / np.maximum(1, self.batch.n_conditions - self.listed), 0.0, 1.0)
         return shares, self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
-
-
-def plain_support(batch: Batch) -> tuple[IntArray, IntArray]:
-    """Return offsets and codes of the support as kernels take them."""
-    from dissensus.kernels.jit import plain
-
-    return plain(batch.support_offsets), plain(batch.support)
 
 
 def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *, rank: int = 1) -> FloatArray:
@@ -689,23 +687,6 @@ def mean_worth(drawn: Drawn, weights: FloatArray, shares: FloatArray, rest_share
 
 
 # Checks --------------------------------------------------------------------------------------------------
-
-
-def check_depth(metric: Metric, depth: int, most: int, predictions: Predictions) -> None:
-    """Refuse to look deeper than there are conditions."""
-    if depth > most:
-        raise DissensusError(
-            f"{metric.name} looks at {depth} conditions of {predictions.n_conditions}",
-            expected=f"1 to {most}",
-            got=str(depth),
-            where=f"model {predictions.name!r}",
-            advice="choose a smaller number" if most else "there must be at least two conditions",
-        )
-
-
-def check_fewer(metric: Metric, k: int, predictions: Predictions) -> None:
-    """Refuse to look at as many conditions as there are, which says nothing."""
-    check_depth(metric, k, predictions.n_conditions - 1, predictions)
 
 
 def check_probabilities(metric: Metric, predictions: Predictions) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth
-from dissensus.metrics.decisions import STEP, probabilities_of
+from dissensus.metrics.base import Average, Truth
+from dissensus.metrics.data_set import STEP, BinaryMetric, Question, Said
+from dissensus.metrics.decisions import probabilities_of
 
 MOST_BINS = 1000
 """More would hold hardly a case each."""
@@ -53,7 +54,7 @@ def bin_sums(stated: FloatArray, positive: FloatArray, negative: FloatArray, bin
     >>> sums.mass, sums.positive
     (array([[2., 1.]]), array([[1., 1.]]))
     """
-    from dissensus.kernels.confusions import binned_sums
+    from dissensus.kernels.label_sums import binned_sums
 
     return BinSums(*binned_sums(bin_of(stated, bins), bins, stated, positive, negative))
 

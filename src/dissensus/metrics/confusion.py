@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth, at_threshold, averaged
-from dissensus.metrics.small_numbers import few
+from dissensus.metrics.base import Truth
+from dissensus.metrics.data_set import STEP, DataSetMetric, Said, at_threshold, averaged, few
 from dissensus.predictions.lists import Predictions
 
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
@@ -40,7 +40,7 @@ def adjusted_confusion(said: Said, labels: FloatArray, *, threshold: float | Non
     array([[[1.  , 0.25],
             [0.  , 0.75]]])
     """
-    from dissensus.kernels.confusions import confusions
+    from dissensus.kernels.label_sums import confusions
 
     return confusions(labels, said.weights, decisions(said, threshold))
 
@@ -54,12 +54,29 @@ class ConfusionMetric(DataSetMetric):
     threshold: float | None
 
     @abstractmethod
-    def formula(self, matrix: FloatArray) -> FloatArray:
-        """Return the metric of matrices (n_draws, K, K); nan where it is undefined."""
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:
+        """Return the metric of matrices; not finite where it is undefined.
 
-    @abstractmethod
-    def gradient(self, matrix: FloatArray) -> FloatArray:
-        """Return the derivative by every part of a matrix (K, K)."""
+        Parameters
+        ----------
+        hits, labels, calls : (n_draws, K)
+            The diagonal of every matrix, and the sums of its rows and of its columns.
+        distance : (n_draws,)
+            How far calls are from labels, in all; see :meth:`costs`.
+        """
+
+    def costs(self, n_conditions: int) -> FloatArray:
+        """Return how bad it is to call one condition another, shape (K, K)."""
+        return 1.0 - np.eye(n_conditions)
+
+    def _of_matrices(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the metric of matrices (n_draws, K, K), nan where it is undefined, and the sums that it is of."""
+        k = matrix.shape[-1]
+        distance = (matrix * self.costs(k)).sum(axis=(1, 2))[:, None]
+        sums = np.hstack([np.diagonal(matrix, axis1=1, axis2=2), matrix.sum(axis=2), matrix.sum(axis=1), distance])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.asarray(self.formula(*_split(sums, k)))
+        return np.where(np.isfinite(values), np.clip(values, *self.range), np.nan), sums
 
     def size(self, matrix: FloatArray) -> float:
         """Return on how many cases the metric rests; the matrix is (K, K)."""
@@ -78,22 +95,29 @@ class ConfusionMetric(DataSetMetric):
 
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the metric of every draw, shape (n_draws,)."""
-        values = np.stack([self.formula(matrix) for _, matrix in self._matrices(said, labels)])
+        values = np.stack([self._of_matrices(matrix)[0] for _, matrix in self._matrices(said, labels)])
         return averaged(values, np.ones(values.shape))
 
     def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the derivative of the metric by every mass, shape (K, n_cases)."""
-        calls, found, n_known = decisions(said, self.threshold), np.zeros(labels.shape), 0
+        calls, found = decisions(said, self.threshold), np.zeros(labels.shape)
+        k, n_known = len(labels), 0
         for rows, matrix in self._matrices(said, labels[None]):
-            if not np.isnan(self.formula(matrix))[0]:
-                found[:, rows] = self.gradient(matrix[0]) @ calls[rows].T
+            value, sums = self._of_matrices(matrix)
+            if not np.isnan(value[0]):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    steps = np.imag(self.formula(*_split(sums + 1j * STEP * np.eye(3 * k + 1), k))) / STEP
+                by_hits, by_labels, by_calls, by_distance = _split(steps, k)
+                gradient = np.diag(by_hits) + by_labels[:, None] + by_calls + by_distance * self.costs(k)
+                found[:, rows] = gradient @ calls[rows].T
                 n_known += 1
         return found / n_known if n_known else np.full(labels.shape, np.nan)
 
     def counted(self, said: Said, labels: FloatArray) -> float:
         """Return on how many cases the metric rests: of a mean over findings, on more than each of them."""
-        known = [matrix[0] for _, matrix in self._matrices(said, labels[None]) if not np.isnan(self.formula(matrix))[0]]
-        return len(known) ** 2 / sum(1 / self.size(matrix) for matrix in known) if known else 0.0
+        matrices = [matrix for _, matrix in self._matrices(said, labels[None])]
+        sizes = [self.size(one[0]) for one in matrices if not np.isnan(self._of_matrices(one)[0][0])]
+        return len(sizes) ** 2 / sum(1 / size for size in sizes) if sizes else 0.0
 
     def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
         """Say that nearly all cases of two conditions are called the same, or are the same."""
@@ -156,25 +180,12 @@ class CohenKappa(ConfusionMetric):
         """What it is called, whatever the threshold and the truth are."""
         return "Cohen's kappa" if self.weights == "none" else f"{self.weights} kappa"
 
-    def formula(self, matrix: FloatArray) -> FloatArray:
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
         """Compare the distances with those of chance."""
-        seen, chance, total = self._distances(matrix)
-        return np.asarray(1 - np.divide(seen * total, chance, out=np.full(chance.shape, np.nan), where=chance > 0))
+        chance = ((labels @ self.costs(labels.shape[-1])) * calls).sum(axis=-1)
+        return 1 - distance * labels.sum(axis=-1) / chance
 
-    def gradient(self, matrix: FloatArray) -> FloatArray:
-        """Differentiate distances that are seen, and those of chance."""
-        seen, chance, total = self._distances(matrix)
-        costs = self._costs(len(matrix))
-        by_chance = (costs @ matrix.sum(axis=0))[:, None] + matrix.sum(axis=1) @ costs
-        return np.asarray(-(costs * total + seen) / chance + seen * total * by_chance / chance**2)
-
-    def _distances(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return distances that are seen, those of chance times the total, and the total."""
-        costs = self._costs(matrix.shape[-1])
-        chance = np.einsum("...i,ij,...j->...", matrix.sum(axis=-1), costs, matrix.sum(axis=-2))
-        return (matrix * costs).sum(axis=(-2, -1)), np.asarray(chance), matrix.sum(axis=(-2, -1))
-
-    def _costs(self, n_conditions: int) -> FloatArray:
+    def costs(self, n_conditions: int) -> FloatArray:
         """Return how bad it is to call one condition another, shape (K, K)."""
         places = np.arange(n_conditions, dtype=np.float64)
         gaps = np.abs(places[:, None] - places)
@@ -211,20 +222,11 @@ class BalancedAccuracy(ConfusionMetric):
     threshold: float | None = None
     truth: Truth = "top"
 
-    def formula(self, matrix: FloatArray) -> FloatArray:
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
         """Average the diagonal over its rows."""
-        totals = matrix.sum(axis=2)
-        hits = np.diagonal(matrix, axis1=1, axis2=2)
-        shares = np.divide(hits, totals, out=np.full(totals.shape, np.nan), where=totals > 0)
-        means = averaged(shares.T, np.ones(shares.T.shape))
-        return np.where((totals > 0).sum(axis=1) >= 2, means, np.nan)
-
-    def gradient(self, matrix: FloatArray) -> FloatArray:
-        """Differentiate the share of every row."""
-        totals = matrix.sum(axis=1, keepdims=True)
-        hits = np.diagonal(matrix)[:, None]
-        own = np.divide(np.eye(len(matrix)) * totals - hits, totals**2, out=np.zeros(matrix.shape), where=totals > 0)
-        return np.asarray(own / (totals > 0).sum())
+        is_known = np.real(labels) > 0
+        shares, n_known = hits / np.where(is_known, labels, 1.0), is_known.sum(axis=-1)
+        return np.where(n_known >= 2, (shares * is_known).sum(axis=-1) / n_known, np.nan)
 
     def size(self, matrix: FloatArray) -> float:
         """Count as of a mean over conditions, each of which has cases of its own."""
@@ -259,29 +261,124 @@ class Matthews(ConfusionMetric):
     threshold: float | None = None
     truth: Truth = "top"
 
-    def formula(self, matrix: FloatArray) -> FloatArray:
-        """Divide the covariance by both spreads."""
-        shared, of_labels, of_calls = _moments(matrix)
-        whole = matrix.sum(axis=(-2, -1)) ** 2
-        is_known = (of_labels > 1e-13 * whole) & (of_calls > 1e-13 * whole)
-        spreads = np.sqrt(np.where(is_known, of_labels * of_calls, 1.0))
-        return np.where(is_known, np.clip(shared / spreads, -1.0, 1.0), np.nan)
-
-    def gradient(self, matrix: FloatArray) -> FloatArray:
-        """Differentiate covariance and spreads."""
-        shared, of_labels, of_calls = _moments(matrix)
-        labels, calls, total = matrix.sum(axis=1), matrix.sum(axis=0), matrix.sum()
-        by_shared = np.eye(len(matrix)) * total + np.trace(matrix) - calls[:, None] - labels
-        by_spreads = (total - labels)[:, None] / of_labels + (total - calls) / of_calls
-        return np.asarray((by_shared - shared * by_spreads) / np.sqrt(of_labels * of_calls))
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
+        """Divide the covariance by both spreads, all times the squared total."""
+        total = labels.sum(axis=-1)
+        shared = hits.sum(axis=-1) * total - (labels * calls).sum(axis=-1)
+        of_labels, of_calls = (total * total - (sums * sums).sum(axis=-1) for sums in (labels, calls))
+        is_known = (np.real(of_labels) > 1e-13 * np.real(total) ** 2) & (
+            np.real(of_calls) > 1e-13 * np.real(total) ** 2
+        )
+        return np.where(is_known, shared / np.sqrt(np.where(is_known, of_labels * of_calls, 1.0)), np.nan)
 
 
-def _moments(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return covariance of labels and calls, and variances of labels and of calls, all times the squared total."""
-    labels, calls, total = matrix.sum(axis=-1), matrix.sum(axis=-2), matrix.sum(axis=(-2, -1))
-    hits = np.trace(matrix, axis1=-2, axis2=-1)
-    return (
-        np.asarray(hits * total - (labels * calls).sum(axis=-1)),
-        np.asarray(total * total - (labels * labels).sum(axis=-1)),
-        np.asarray(total * total - (calls * calls).sum(axis=-1)),
-    )
+def _split(sums: Any, k: int) -> tuple[Any, Any, Any, Any]:
+    """Tell hits, labels, calls and the distance apart."""
+    return sums[..., :k], sums[..., k : 2 * k], sums[..., 2 * k : 3 * k], sums[..., -1]
+
+
+@dataclass(frozen=True)
+class SubsetAccuracy(DataSetMetric):
+    """Share of cases of which all findings are right; where there is one question, of cases that are called right.
+
+    Findings that were not assessed do not count. With ``truth="soft"``, and where conditions are tied, it is the
+    product over the findings, as if they were independent.
+
+    Parameters
+    ----------
+    threshold
+        A finding is called present if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> SubsetAccuracy().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]])).round(3)
+    array([0.667])
+    """
+
+    id = "subset-accuracy"
+    meaning = "The share of cases of which the model calls every finding right."
+    accepts = ("scores", "ranking")
+    scale = "logit"
+    short_name = "subset accuracy"
+
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the share of cases that are right, weighted."""
+        parts = self._parts(said, labels)
+        total, right = parts.weights.sum(axis=1), (parts.weights * parts.right).sum(axis=1)
+        return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Differentiate the weight of each case and the share of each finding that is right."""
+        parts = self._parts(said, labels[None])
+        item, total = parts.item, float(parts.weights.sum())
+        if not total:
+            return np.full(labels.shape, np.nan)
+        value = float((parts.weights * parts.right).sum() / total)
+        masses, shares = parts.masses[0], parts.shares[0]
+        counts = np.maximum(np.bincount(item, masses > 0), 1)
+        by_weight = ((parts.right[0] - value) / counts)[item]
+        others = _products_of_others(shares, item)
+        calls = decisions(said, self.threshold).T
+        by_share = (parts.weights[0][item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
+        return np.where(masses > 0, by_weight + by_share, 0.0) / total
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Count all cases."""
+        return float(self._parts(said, labels[None]).weights.sum())
+
+    def _parts(self, said: Said, labels: FloatArray) -> _Parts:
+        """Find how much of each row is right (n_draws, n), then of each case (n_draws, n_items)."""
+        total, hits = labels.sum(axis=1), np.zeros((len(labels), said.n_cases))
+        for k, calls in enumerate(decisions(said, self.threshold).T):
+            hits += labels[:, k] * calls
+        is_known = (total > 0) & (said.weights > 0)
+        shares = np.divide(hits, total, out=np.ones_like(total), where=is_known)
+        masses = total * said.weights
+        item = _in_order_of_rows(said.items)
+        if item.max(initial=0) + 1 == said.n_cases:  # one question: nothing to multiply
+            return _Parts(item, masses, shares, shares, masses)
+        order = np.argsort(item, kind="stable")
+        begins = np.flatnonzero(np.diff(item[order], prepend=-1))
+        right = np.multiply.reduceat(shares[:, order], begins, axis=1)
+        counts = np.add.reduceat(is_known[:, order].astype(np.float64), begins, axis=1)
+        weights = np.add.reduceat(masses[:, order], begins, axis=1) / np.maximum(counts, 1)
+        return _Parts(item, masses, shares, right, weights)
+
+
+class _Parts(NamedTuple):
+    """Masses and right shares of rows (n_draws, n), and right shares and weights of cases (n_draws, n_items)."""
+
+    item: IntArray
+    masses: FloatArray
+    shares: FloatArray
+    right: FloatArray
+    weights: FloatArray
+
+
+def _in_order_of_rows(items: IntArray) -> IntArray:
+    """Give cases numbers as they first occur (n,), so that sums over them follow the order of rows, not of names.
+
+    >>> _in_order_of_rows(np.array([7, 2, 7, 5]))
+    array([0, 1, 0, 2])
+    """
+    _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[inverse])
+
+
+def _products_of_others(shares: FloatArray, item: IntArray) -> FloatArray:
+    """Multiply the shares of all other rows of a case (n,); where one is zero, nothing can be divided by it.
+
+    >>> _products_of_others(np.array([0.5, 0.0, 0.25]), np.array([0, 0, 1]))
+    array([0. , 0.5, 1. ])
+    """
+    is_zero = shares == 0
+    zeros = np.bincount(item, is_zero)[item] - is_zero
+    logs = np.log(np.where(is_zero, 1.0, shares))
+    sums = np.bincount(item, logs)[item] - logs
+    return np.where(zeros > 0, 0.0, np.exp(sums))

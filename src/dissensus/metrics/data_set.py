@@ -11,26 +11,24 @@ cases.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import KINDS, Drawn, Metric, Predicted
+from dissensus.metrics.base import KINDS, Average, Drawn, Metric, Predicted, Truth
 from dissensus.predictions.lists import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Truth: TypeAlias = Literal["top", "soft"]
-"""What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility."""
 
-Average: TypeAlias = Literal["macro", "weighted", "micro"]
-"""How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
+STEP = 1e-30
+"""So far into the imaginary numbers a formula is followed to find its derivative, which is exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +92,8 @@ class Said:
         >>> said.select(np.array([1])).scores
         array([[0.6, 0.4]])
         """
-        return Said(
-            self.scores[rows],
-            self.picks[rows],
-            self.weights[rows],
-            self.is_binary,
-            self.findings[rows],
-            self.items[rows],
-        )
+        parts = ("scores", "picks", "weights", "findings", "items")
+        return replace(self, **{name: getattr(self, name)[rows] for name in parts})
 
     @staticmethod
     def of_scores(scores: FloatArray, weights: FloatArray | None = None, *, is_binary: bool = False) -> Said:
@@ -127,8 +119,7 @@ class Said:
         return tuple(Question(np.flatnonzero(self.findings == one), last) for one in np.unique(self.findings))
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
+class Question(NamedTuple):
     """Ask whether one condition is the label.
 
     Attributes
@@ -181,12 +172,6 @@ class DataSetMetric(Metric):
     """What it is called, whatever the threshold, the average and the truth are."""
 
     truth: Truth
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("truth", self.truth, get_args(Truth))
-        if hasattr(self, "average"):
-            check_choice("average", self.average, get_args(Average))
 
     @property
     def threshold_of_decisions(self) -> float | None:
@@ -323,33 +308,22 @@ class BinaryMetric(DataSetMetric):
     def _asked(self, said: Said, labels: FloatArray) -> list[_Asked]:
         """Ask all questions of masses (n_draws, K, n_cases), each on its own or all as one."""
         totals = labels.sum(axis=1) * said.weights if labels.shape[1] != 2 else None
-        parts = [self._question(said, one, labels, totals) for one in said.questions]
+        parts = []
+        for question in said.questions:
+            rows, k = question
+            masses = labels[:, k], labels[:, 1 - k] if totals is None else totals
+            if len(rows) < said.n_cases:  # otherwise they need not be copied
+                masses = np.take(masses[0], rows, axis=1), np.take(masses[1], rows, axis=1)
+            positive = said.weighted(masses[0], rows)
+            negative = said.weighted(masses[1], rows) if totals is None else masses[1] - positive
+            parts.append(_Asked(self.stated(said, question), positive, negative, (question,)))
         if self.average != "micro" or len(parts) == 1:
             return parts
-        return [
-            _Asked(
-                np.concatenate([one.stated for one in parts]),
-                np.concatenate([one.positive for one in parts], axis=1),
-                np.concatenate([one.negative for one in parts], axis=1),
-                tuple(question for one in parts for question in one.questions),
-            )
-        ]
-
-    def _question(self, said: Said, question: Question, labels: FloatArray, totals: FloatArray | None) -> _Asked:
-        rows, k = question.rows, question.condition
-        whole = len(rows) == said.n_cases
-        own = labels[:, k] if whole else np.take(labels[:, k], rows, axis=1)
-        positive = said.weighted(own, rows)
-        if totals is None:
-            other = labels[:, 1 - k] if whole else np.take(labels[:, 1 - k], rows, axis=1)
-            negative = said.weighted(other, rows)
-        else:
-            negative = (totals if whole else np.take(totals, rows, axis=1)) - positive
-        return _Asked(self.stated(said, question), positive, negative, (question,))
+        stated, positive, negative = (np.concatenate([one[i] for one in parts], axis=-1) for i in range(3))
+        return [_Asked(stated, positive, negative, said.questions)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Asked:
+class _Asked(NamedTuple):
     """Masses of the cases of one question, or of several that count as one."""
 
     stated: FloatArray
@@ -379,3 +353,52 @@ def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:
     sums = (weights * np.where(known, values, 0.0)).sum(axis=0)
     total = weights.sum(axis=0)
     return np.asarray(np.divide(sums, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+
+FEWEST = 5.0
+"""With fewer cases than this, weighted and expected, a share of them says next to nothing."""
+
+
+def few(what: str, amounts: Sequence[float] | FloatArray, totals: Sequence[float] | FloatArray) -> tuple[str, ...]:
+    """Say that there are few cases of a kind, if there are.
+
+    Parameters
+    ----------
+    what
+        What the cases are, such as "positive".
+    amounts, totals
+        How many there are, and how many cases there are at all, for each question.
+
+    Examples
+    --------
+    >>> few("positive", [2.25], [500.0])
+    ('only 2.2 of 500 cases are positive',)
+    >>> few("positive", [2.25, 80.0], [500.0, 500.0])
+    ('in 1 of 2 questions fewer than 5 cases are positive',)
+    """
+    scarce = [(amount, total) for amount, total in zip(amounts, totals, strict=True) if amount < FEWEST]
+    if not scarce:
+        return ()
+    if len(amounts) == 1:
+        amount, total = scarce[0]
+        verb = "is" if amount == 1 else "are"
+        return (f"only {_written(amount)} of {_written(total)} cases {verb} {what}",)
+    return (f"in {len(scarce)} of {len(amounts)} questions fewer than {FEWEST:g} cases are {what}",)
+
+
+def _written(amount: float) -> str:
+    return f"{amount:.1f}".removesuffix(".0")
+
+
+def question_masses(said: Said, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the positive mass of each question, and all of it, at the masses ``labels`` (K, n_cases).
+
+    >>> said = Said.of_scores(np.array([[0.2, 0.8], [0.6, 0.4]]), is_binary=True)
+    >>> question_masses(said, np.array([[0.0, 0.5], [1.0, 0.5]]))
+    (array([1.5]), array([2.]))
+    """
+    weighted = labels * said.weights
+    totals = weighted.sum(axis=0)
+    asked = said.questions
+    positive = np.array([weighted[one.condition, one.rows].sum() for one in asked])
+    return positive, np.array([totals[one.rows].sum() for one in asked])

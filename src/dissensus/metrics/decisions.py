@@ -15,13 +15,18 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.metrics.base import CurveKind, Scale
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, at_threshold, check_share
-from dissensus.metrics.small_numbers import few, question_masses
+from dissensus.metrics.base import Average, CurveKind, Scale, Truth
+from dissensus.metrics.data_set import (
+    STEP,
+    BinaryMetric,
+    Question,
+    Said,
+    at_threshold,
+    check_share,
+    few,
+    question_masses,
+)
 from dissensus.predictions.lists import PredictionKind
-
-STEP = 1e-30
-"""So far into the imaginary numbers a formula is followed to find its derivative, which is exact."""
 
 
 class CountedDecisions(BinaryMetric):
@@ -80,7 +85,7 @@ class CountedDecisions(BinaryMetric):
 
 def _counts(stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Count tp, fp, fn and tn in every draw, shape (4, n_draws)."""
-    from dissensus.kernels.confusions import weighted_sums
+    from dissensus.kernels.label_sums import weighted_sums
 
     calls = np.stack([stated, 1 - stated])
     (tp, fn), (fp, tn) = weighted_sums(calls, positive), weighted_sums(calls, negative)

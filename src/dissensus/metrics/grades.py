@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.metrics.base import Drawn, Metric, Predicted, expected_worth
-from dissensus.metrics.data_set import Truth
+from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, expected_worth
 from dissensus.metrics.probabilities import score_sums
 from dissensus.predictions.lists import PredictionKind
 
@@ -32,11 +30,13 @@ class GradeMetric(Metric):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
 
+    short_name: ClassVar[str]
     truth: Truth
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("truth", self.truth, get_args(Truth))
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self.short_name if self.truth == "top" else f"expected {self.short_name}"
 
     @property
     def depth(self) -> int:
@@ -60,9 +60,6 @@ class GradeMetric(Metric):
         rest = batch.rest_average(_row_sums(worths * weights), members)
         return expected_values(batch.layout(), batch.values, members, np.maximum(rest, 0.0))
 
-    def _called(self, name: str) -> str:
-        return name if self.truth == "top" else f"expected {name}"
-
 
 @dataclass(frozen=True)
 class GradeError(GradeMetric):
@@ -78,7 +75,7 @@ class GradeError(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> GradeError().values(Drawn(batch, 1), Predicted(model, batch))
@@ -88,16 +85,12 @@ class GradeError(GradeMetric):
     """
 
     id = "grade-error"
+    short_name = "grade error"
     meaning = "How many grades the model's first grade is away from the true one, on average; 0 at best."
     range = (0.0, np.inf)
     higher_is_better = False
 
     truth: Truth = "top"
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called("grade error")
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the distance of the first grade from every grade, on average over ties."""
@@ -120,7 +113,7 @@ class WithinGrades(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> WithinGrades(1, "soft").values(Drawn(batch, 0), Predicted(model, batch))
@@ -139,9 +132,9 @@ class WithinGrades(GradeMetric):
             raise DissensusError("distance must be a whole number, zero or more", got=repr(self.distance))
 
     @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called(f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}")
+    def short_name(self) -> str:  # type: ignore[override]
+        """What it is called, whatever the truth is."""
+        return f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}"
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the probability that the first grade is near every grade."""
@@ -167,7 +160,7 @@ class RankedProbabilityScore(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.4, 0.0]], ["0", "1", "2"])
     >>> RankedProbabilityScore().values(Drawn(batch, 1), Predicted(model, batch))
@@ -175,6 +168,7 @@ class RankedProbabilityScore(GradeMetric):
     """
 
     id = "ranked-probability-score"
+    short_name = "ranked probability score"
     meaning = (
         "The squared distance between the model's probabilities of at most each grade and the true grade, on average; "
         "0 at best and 1 at worst."
@@ -184,11 +178,6 @@ class RankedProbabilityScore(GradeMetric):
     higher_is_better = False
 
     truth: Truth = "top"
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self._called("ranked probability score")
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the score under every true grade."""
@@ -210,7 +199,7 @@ class WassersteinDistance(Metric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.5, 0.25, 0.25]], ["0", "1", "2"])
     >>> WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
@@ -241,7 +230,7 @@ def first_shares(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
     >>> first_shares(Predicted(Predictions.from_rankings([[["a", "b"], "c"]], ["a", "b", "c"]), batch))
     array([[0.5, 0.5, 0. ]])
@@ -259,7 +248,7 @@ def grade_probabilities(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> grade_probabilities(Predicted(Predictions.from_scores([[3, 1, 0]], ["0", "1", "2"]), batch))
     array([[0.75, 0.25, 0.  ]])

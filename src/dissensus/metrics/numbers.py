@@ -16,8 +16,8 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
+from dissensus.metrics.data_set import STEP, DataSetMetric, Said
 
 Limit: TypeAlias = Literal["mean", "lower", "upper"]
 """The mean of differences, or one of the limits between which 95 % of them are if they are normal."""
@@ -209,8 +209,7 @@ class WassersteinNumbers(NumberMetric):
 # All cases at once --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class JointMoments:
+class JointMoments(NamedTuple):
     """Hold moments of what a model says, x, and of the truth, y; arrays of any shape.
 
     Attributes
@@ -241,7 +240,7 @@ class JointMoments:
     @property
     def difference(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of x - y."""
-        return self.mean_x - self.mean_y, np.maximum(self.var_x + self.var_y - 2 * self.cov, 0.0)
+        return self.mean_x - self.mean_y, self.var_x + self.var_y - 2 * self.cov
 
     def slopes(self, x: FloatArray, total: float, gradient: FloatArray) -> FloatArray:
         """Turn derivatives by the moments, in their order, into derivatives by every mass, shape (3, n_cases)."""
@@ -262,22 +261,22 @@ class MomentMetric(DataSetMetric):
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the metric; nan where it is undefined."""
 
-    @abstractmethod
-    def gradient(self, found: JointMoments) -> list[Any]:
-        """Return the derivatives by mean_x, mean_y, var_x, var_y and cov, where the metric is defined."""
-
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the metric of every draw, shape (n_draws,); nan where it is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.of_moments(JointMoments.of(said.scores[:, 0], labels, said.weights))
+            values = self.of_moments(JointMoments.of(said.scores[:, 0], labels, said.weights))
+        return np.clip(values, *self.range)  # but for rounding
 
     def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the derivative of the metric by every mass, shape (3, n_cases); nan where it is undefined."""
         x, total = said.scores[:, 0], float(labels[0] @ said.weights)
         found = JointMoments.of(x, labels, said.weights)
-        if not total or np.isnan(self.of_draws(said, labels[None])[0]):
-            return np.full(labels.shape, np.nan)
-        return found.slopes(x, total, np.array(self.gradient(found), dtype=np.float64))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if not total or np.isnan(self.of_moments(found)):
+                return np.full(labels.shape, np.nan)
+            steps = JointMoments(*(np.array(found)[:, None] + 1j * STEP * np.eye(5)))
+            gradient = np.imag(self.of_moments(steps)) / STEP
+        return found.slopes(x, total, gradient)
 
     def counted(self, said: Said, labels: FloatArray) -> float:
         """Return on how many cases the metric rests: all, by their weights."""
@@ -320,14 +319,7 @@ class RMSE(TruthMoments):
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the root of squared mean and variance of differences."""
         mean, variance = found.difference
-        return np.asarray(np.sqrt(mean**2 + variance))
-
-    def gradient(self, found: JointMoments) -> list[Any]:
-        """Return the derivatives; none of a perfect model, which nothing moves in first order."""
-        value, (mean, _) = float(self.of_moments(found)), found.difference
-        if value == 0:
-            return [0.0] * 5
-        return [mean / value, -mean / value, 0.5 / value, 0.5 / value, -1.0 / value]
+        return _root(mean**2 + variance)
 
 
 @dataclass(frozen=True)
@@ -348,13 +340,8 @@ class Correlation(TruthMoments):
 
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the covariance over the root of both variances."""
-        value = np.clip(found.cov / np.sqrt(found.var_x * found.var_y), -1.0, 1.0)
+        value = found.cov / np.sqrt(found.var_x * found.var_y)
         return np.where(_varies(found.var_x, found.mean_x) & _varies(found.var_y, found.mean_y), value, np.nan)
-
-    def gradient(self, found: JointMoments) -> list[Any]:
-        """Return the derivatives."""
-        value, both = float(self.of_moments(found)), sqrt(found.var_x * found.var_y)
-        return [0.0, 0.0, -value / (2 * found.var_x), -value / (2 * found.var_y), 1.0 / both]
 
 
 @dataclass(frozen=True)
@@ -379,12 +366,6 @@ class ConcordanceCorrelation(TruthMoments):
         """Return twice the covariance over the sum of variances and the squared difference of means."""
         value = 2 * found.cov / (found.var_x + found.var_y + found.difference[0] ** 2)
         return np.where(_varies(found.var_x, found.mean_x) | _varies(found.var_y, found.mean_y), value, np.nan)
-
-    def gradient(self, found: JointMoments) -> list[Any]:
-        """Return the derivatives."""
-        value, mean = float(self.of_moments(found)), found.difference[0]
-        below = found.var_x + found.var_y + mean**2
-        return [-2 * value * mean / below, 2 * value * mean / below, -value / below, -value / below, 2.0 / below]
 
 
 @dataclass(frozen=True)
@@ -429,21 +410,16 @@ class BlandAltman(MomentMetric):
         """What it is called, whatever the truth is."""
         return "mean difference" if self.limit == "mean" else f"{self.limit} limit of agreement"
 
-    @property
-    def _step(self) -> float:
-        return {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit]
-
     def of_moments(self, found: JointMoments) -> FloatArray:
         """Return the mean difference, and so many standard deviations above or below it."""
         mean, variance = found.difference
-        return np.asarray(mean + self._step * np.sqrt(variance))
-
-    def gradient(self, found: JointMoments) -> list[Any]:
-        """Return the derivatives; differences that are all the same have no spread that could grow in first order."""
-        deviation = sqrt(found.difference[1])
-        half = self._step / (2 * deviation) if deviation else 0.0
-        return [1.0, -1.0, half, half, -2 * half]
+        return np.asarray(mean + {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit] * _root(variance))
 
 
 def _varies(variance: FloatArray, mean: FloatArray) -> Any:
-    return variance > LEAST_SPREAD * mean**2
+    return np.real(variance) > LEAST_SPREAD * np.real(mean) ** 2
+
+
+def _root(squares: FloatArray) -> FloatArray:
+    """Take the root; what rounding leaves below zero is zero, and flat."""
+    return np.asarray(np.sqrt(np.where(np.real(squares) > 0, squares, 0.0)))

@@ -8,8 +8,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
-from dissensus.metrics.data_set import Average, BinaryMetric, Question, Said, Truth, check_share
-from dissensus.metrics.small_numbers import few, question_masses
+from dissensus.metrics.base import Average, Truth
+from dissensus.metrics.data_set import BinaryMetric, Question, Said, check_share, few, question_masses
 
 
 class RankingMetric(BinaryMetric):
@@ -57,7 +57,7 @@ class _Steps:
     @staticmethod
     def of(scores: FloatArray, positive: FloatArray, negative: FloatArray) -> _Steps:
         """Sort the cases (m,)."""
-        from dissensus.kernels.ranking_areas import ranked
+        from dissensus.kernels.label_sums import ranked
 
         cases = ranked(scores)
         tie = np.empty(len(scores), dtype=np.int64)
@@ -105,13 +105,13 @@ class AUROC(RankingMetric):
 
     def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Return the share of pairs in the right order."""
-        from dissensus.kernels.ranking_areas import pair_shares, ranked
+        from dissensus.kernels.label_sums import pair_shares, ranked
 
         return pair_shares(ranked(stated), positive, negative)
 
     def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Compare what each case wins with what it would win on average."""
-        from dissensus.kernels.ranking_areas import pair_shares, ranked
+        from dissensus.kernels.label_sums import pair_shares, ranked
 
         area = pair_shares(ranked(stated), positive[None], negative[None])[0]
         steps = _Steps.of(stated, positive, negative)
@@ -154,7 +154,7 @@ class AveragePrecision(RankingMetric):
 
     def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Return the mean precision."""
-        from dissensus.kernels.ranking_areas import average_precisions, ranked
+        from dissensus.kernels.label_sums import average_precisions, ranked
 
         return average_precisions(ranked(stated), positive, negative)
 
@@ -212,7 +212,7 @@ class PartialAUROC(RankingMetric):
 
     def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
         """Return the standardised area."""
-        from dissensus.kernels.ranking_areas import heights_and_areas, ranked
+        from dissensus.kernels.label_sums import heights_and_areas, ranked
 
         area = heights_and_areas(ranked(stated), positive, negative, self.up_to)[1]
         least = 0.5 * self.up_to * self.up_to
@@ -247,7 +247,7 @@ class _PointOfCurve(RankingMetric):
         return True
 
     def _height(self, scores: FloatArray, positive: FloatArray, negative: FloatArray, limit: float) -> FloatArray:
-        from dissensus.kernels.ranking_areas import heights_and_areas, ranked
+        from dissensus.kernels.label_sums import heights_and_areas, ranked
 
         return heights_and_areas(ranked(scores), positive, negative, limit)[0]
 

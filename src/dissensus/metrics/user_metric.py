@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES, Batch
-from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
+from dissensus.metrics.data_set import DataSetMetric, Said
 
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """From scores (n, K) and plausibilities (n, draws, K) to values (n, draws)."""
@@ -43,7 +42,7 @@ class UserMetric(Metric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Study, MajorityVote, Predictions
     >>> def hit(scores, plausibilities):
     ...     return (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(float)
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
@@ -67,7 +66,7 @@ class UserMetric(Metric):
         return "user-metric"
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         check_own(self, "function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)")
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
@@ -77,19 +76,10 @@ class UserMetric(Metric):
         values = np.empty((batch.n_cases, batch.n_draws))
         for start in range(0, batch.n_cases, most):
             some = slice(start, min(start + most, batch.n_cases))
-            values[some] = self._checked(dense_scores(predicted, some), part_of(batch, some).dense())
+            scores = predicted.predictions.select(predicted.rows[some]).to_scores()
+            draws = part_of(batch, some).dense()
+            values[some] = called(self, (scores, draws), draws.shape[:2], "one value per case and draw")
         return values
-
-    def _checked(self, scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
-        found = np.asarray(self.function(scores, plausibilities), dtype=np.float64)
-        if found.shape != plausibilities.shape[:2]:
-            raise DissensusError(
-                "a user metric returned an array of the wrong shape",
-                expected=f"{plausibilities.shape[:2]}: one value per case and draw",
-                got=str(found.shape),
-                where=f"metric {self.name!r}",
-            )
-        return found
 
 
 def check_own(metric: UserMetric | UserDataSetMetric, expected: str) -> None:
@@ -107,9 +97,17 @@ def check_own(metric: UserMetric | UserDataSetMetric, expected: str) -> None:
         )
 
 
-def dense_scores(predicted: Predicted, cases: slice) -> FloatArray:
-    """Write out the scores of some cases of the batch, shape (n, K)."""
-    return predicted.predictions.select(predicted.rows[cases]).to_scores()
+def called(metric: UserMetric | UserDataSetMetric, given: Any, shape: tuple[int, ...], words: str) -> FloatArray:
+    """Call the function of a user, and refuse what is not of the right shape."""
+    found = np.asarray(metric.function(*given), dtype=np.float64)
+    if found.shape != shape:
+        raise DissensusError(
+            "a user metric returned an array of the wrong shape",
+            expected=f"{shape}: {words}",
+            got=str(found.shape),
+            where=f"metric {metric.name!r}",
+        )
+    return found
 
 
 def part_of(batch: Batch, cases: slice) -> Batch:
@@ -232,15 +230,7 @@ class UserDataSetMetric(DataSetMetric):
         return float((labels.sum(axis=0) * said.weights).sum())
 
     def _called(self, said: Said, codes: IntArray) -> FloatArray:
-        found = np.asarray(self.function(said.scores, codes, said.weights), dtype=np.float64)
-        if found.shape != (len(codes),):
-            raise DissensusError(
-                "a user metric returned an array of the wrong shape",
-                expected=f"{(len(codes),)}: one value per draw",
-                got=str(found.shape),
-                where=f"metric {self.name!r}",
-            )
-        return found
+        return called(self, (said.scores, codes, said.weights), (len(codes),), "one value per draw")
 
 
 def _codes(labels: FloatArray, chance: FloatArray) -> IntArray:

@@ -17,13 +17,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial, reduce
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import PriorRecipe, Request, fitted_recipe, table_of_models, with_refits
-from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange, cannot_be_split, taught
+from dissensus.aggregation.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.aggregation.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
@@ -54,7 +54,7 @@ from dissensus.evaluation.evaluator import (
 )
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
-from dissensus.evaluation.plan import Plan, common_conditions, informed_by, known_prior, pickled, prior_for
+from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load_evaluation, write_files
@@ -63,8 +63,17 @@ from dissensus.metrics.base import Metric
 from dissensus.pieces.inputs import Input, are_text, is_address
 from dissensus.pieces.partition import STRATA, STUDY, Partition, partitioned
 from dissensus.pieces.piece import Piece, Reading
-from dissensus.pieces.piece_evaluation import Settings, Taught, evaluate_piece, sum_piece
-from dissensus.pieces.piece_sums import DISPUTED, EXCLUDED, MOST_NAMED, AllPieces, least
+from dissensus.pieces.piece_evaluation import (
+    DISPUTED,
+    EXCLUDED,
+    MOST_NAMED,
+    AllPieces,
+    Learned,
+    Settings,
+    evaluate_piece,
+    least,
+    sum_piece,
+)
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run
 from dissensus.pieces.survey import Survey, merged_receipts, survey_from, survey_piece
 from dissensus.predictions.lists import Predictions
@@ -112,56 +121,34 @@ class Watch:
     beside: Callable[[Evaluation, FilePath], None] = _ignored
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of an evaluation; see :func:`evaluate_files`."""
+def options_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything that numbers depend on as plain values."""
+    found, metrics, categories = dict(asked), asked["metrics"], asked["categories"]
+    found["aggregations"] = [spec.record() for spec in asked["aggregations"]]
+    if metrics is not None:
+        found["metrics"] = [one if isinstance(one, str) else one.record() for one in metrics]
+    if isinstance(categories, Categories):
+        found["categories"] = digest(bundled([categories.conditions, categories.names, categories.codes]))
+    elif categories is not None:
+        found["categories"] = f"sha256:{open_source(categories).sha256}"
+    return found
 
-    aggregations: tuple[Aggregation, ...]
-    metrics: tuple[Metric | str, ...] | None
-    draws: int
-    seed: int
-    level: float
-    annotators: AnnotatorsAre | None
-    panel: bool | None
-    calibrated: bool
-    categories: Categories | Path | None
 
-    def check(self) -> None:
-        """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
-        if not self.aggregations:
-            raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
-        check_count(draws=self.draws)
-        check_seed(self.seed)
-        check_level(self.level)
-        if self.annotators is not None:
-            check_choice("annotators", self.annotators, get_args(AnnotatorsAre))
-        for spec in self.aggregations:
-            reason = cannot_be_split(spec)
-            if reason:
-                raise DissensusError(
-                    f"{spec.id} cannot be evaluated piece by piece",
-                    got=reason,
-                    advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-                )
-
-    def options(self) -> dict[str, Any]:
-        """Return everything that numbers depend on as plain values."""
-        found = {part.name: getattr(self, part.name) for part in fields(self)}
-        found["aggregations"] = [spec.record() for spec in self.aggregations]
-        if self.metrics is not None:
-            found["metrics"] = [one if isinstance(one, str) else one.record() for one in self.metrics]
-        if isinstance(self.categories, Categories):
-            known = self.categories
-            found["categories"] = digest(bundled([known.conditions, known.names, known.codes]))
-        elif self.categories is not None:
-            found["categories"] = f"sha256:{open_source(self.categories).sha256}"
-        return found
-
-    def known_categories(self, conditions: tuple[str, ...]) -> Categories | None:
-        """Return the categories of the conditions, read if they are in a file."""
-        if self.categories is None or isinstance(self.categories, Categories):
-            return self.categories
-        return Categories.from_source(open_source(self.categories), conditions)
+def check_asked(aggregations: Sequence[Aggregation], counts: Mapping[str, int], seed: int, level: float) -> None:
+    """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
+    if not aggregations:
+        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+    check_count(**counts)
+    check_seed(seed)
+    check_level(level)
+    for spec in aggregations:
+        reason = spec.needs_whole
+        if reason:
+            raise DissensusError(
+                f"{spec.id} cannot be evaluated piece by piece",
+                got=reason,
+                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
+            )
 
 
 def digest(*parts: bytes | str) -> str:
@@ -252,24 +239,28 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
-    if reference is not None:
-        check_choice("reference", reference, ("calibrated",))
+    for name, choice, known in (
+        ("reference", reference, ("calibrated",)),
+        ("annotators", annotators, get_args(AnnotatorsAre)),
+    ):
+        if choice is not None:
+            check_choice(name, choice, known)
     given = reading or {}
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
-    asked = Asked(
-        chosen_aggregations(aggregations, question=question),
-        None if metrics is None else listed_metrics(metrics),
-        draws,
-        seed,
-        level,
-        annotators,
-        panel,
-        reference is not None,
-        categories,
-    )
-    asked.check()
-    check_count(shard_size=shard_size, **({} if threads is None else {"threads": threads}))
+    asked: dict[str, Any] = {
+        "aggregations": chosen_aggregations(aggregations, question=question),
+        "metrics": None if metrics is None else listed_metrics(metrics),
+        "draws": draws,
+        "seed": seed,
+        "level": level,
+        "annotators": annotators,
+        "panel": panel,
+        "calibrated": reference is not None,
+        "categories": categories,
+    }
+    counts = {"draws": draws, "shard_size": shard_size, **({} if threads is None else {"threads": threads})}
+    check_asked(asked["aggregations"], counts, seed, level)
     files: dict[str, Files] = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
     files |= {} if strata is None else {STRATA: strata}
     _refuse_inside(directory, files.values())
@@ -281,7 +272,7 @@ def evaluate_files(
     manifest = Manifest(
         present_versions(),
         {name: one.fingerprints() for name, one in inputs.items()},
-        {**asked.options(), "reading": how.to_dict(), "models": list(predictions)},
+        {**options_of(asked), "reading": how.to_dict(), "models": list(predictions)},
         n_buckets=max(1, -(-n_cases // shard_size)),
     )
     watch = watch or Watch()
@@ -298,7 +289,7 @@ def evaluate_files(
                 watch.beside(found, run.path)
             return found
         run.reopen()
-        return FileEvaluation(run, asked, how, threads, executor, learn_again, watch).result()
+        return FileEvaluation(run, how, threads, executor, learn_again, watch, **asked).result()
 
 
 def _refuse_inside(directory: Path, inputs: Collection[Files]) -> None:
@@ -336,46 +327,24 @@ def _reading_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """What was learned from all cases.
-
-    Attributes
-    ----------
-    key
-        Digest of what it was learned for and from.
-    conditions
-        Of the study.
-    lessons
-        What aggregations learn, by finding; under the name "" of a study of cases.
-    recipes
-        How the prior that models inform is made, by finding; empty if there is none.
-    refits
-        What resamples of the cases would have, for each of them.
-    """
-
-    key: str
-    conditions: tuple[str, ...]
-    lessons: Mapping[str, Lessons]
-    recipes: Mapping[str, PriorRecipe | RatingPrior]
-    refits: Mapping[str, FloatArray]
-
-    @property
-    def n_cases(self) -> int:
-        """From how many cases it was learned."""
-        return max(one.n_cases for one in self.lessons.values())
-
-
-@dataclass(frozen=True, eq=False)
 class FileEvaluation:
     """Go through an evaluation, step by step; what was done before is not done again."""
 
     run: RunDirectory
-    asked: Asked
     reading: Reading
     threads: int | None
     executor: object | None
     learn_again: bool
     watch: Watch
+    aggregations: tuple[Aggregation, ...]
+    metrics: tuple[Metric | str, ...] | None
+    draws: int
+    seed: int
+    level: float
+    annotators: AnnotatorsAre | None
+    panel: bool | None
+    calibrated: bool
+    categories: Categories | Path | None
 
     def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
@@ -387,16 +356,15 @@ class FileEvaluation:
         settings = replace(settings, reference=settings.of_cases.assembled(sample.questions, held).reference)
         keys = self._evaluated(settings)
         sums = Sums(AllPieces.of([self.run.piece(key, "sums") for key in keys.values()]))
-        people = survey.annotators
         found = settings.assembled(
             sample.questions,
             sums,
             held=held,
             excluded=tuple(sorted(sums[EXCLUDED].tolist())[:MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
-            n_annotators=None if people is None else len(people),
+            n_annotators=None if survey.annotators is None else len(survey.annotators),
             moved=self._left_out(settings),
-            prior=prior_record_of(settings.taught, reason) if self.models else None,
+            prior=prior_record_of(settings.learned.recipes, reason) if self.models else None,
             calibration=trust,
             disputed=self._disputed(settings, sums),
         )
@@ -425,7 +393,17 @@ class FileEvaluation:
         generations: dict[str, list[Input]] = {name: [] for name in manifest.inputs}
         for files in manifest.generations:
             for name, own in generations.items():
-                own.append(self._input(name, files.get(name, ())))
+                places = tuple(files.get(name, ()))
+                if name == STRATA and are_text(places):  # written as Parquet, as they are few
+                    source = open_source(places[0])
+                    if not source.is_table:
+                        problem = "strata must come in a table"
+                        raise DissensusError(problem, expected="CSV, TSV or Parquet", where=places[0])
+                    file = self.run.path / PIECES / f"strata-{source.sha256[:16]}.parquet"
+                    if not file.exists():
+                        write_table(source.table, file)
+                    places = (str(file),)
+                own.append(Input(places))
         columns = {name: self.reading.case_column(name, own[0]) for name, own in generations.items()}
         total = sum(one.n_rows() for own in generations.values() for one in own)
         place = f"input-{digest(json.dumps([manifest.inputs, manifest.generations, manifest.n_buckets, columns]))}"
@@ -433,18 +411,6 @@ class FileEvaluation:
             return partitioned(
                 generations, columns, self.run.path / PIECES / place, n_buckets=manifest.n_buckets, advance=advance
             )
-
-    def _input(self, name: str, places: Sequence[str]) -> Input:
-        """Return the tables of an input; strata from text are written as Parquet, as they are few."""
-        if name != STRATA or not are_text(places):
-            return Input(tuple(places))
-        source = open_source(places[0])
-        if not source.is_table:
-            raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=places[0])
-        file = self.run.path / PIECES / f"strata-{source.sha256[:16]}.parquet"
-        if not file.exists():
-            write_table(source.table, file)
-        return Input((str(file),))
 
     def _worked(
         self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
@@ -525,14 +491,14 @@ class FileEvaluation:
     @property
     def learns(self) -> bool:
         """Whether something is learned from a sample of the cases."""
-        informed = any(spec.is_informed for spec in self.asked.aggregations)
-        return self.asked.calibrated or informed or (self.asked.panel is not False and not self.why_no_panel)
+        informed = any(spec.is_informed for spec in self.aggregations)
+        return self.calibrated or informed or (self.panel is not False and not self.why_no_panel)
 
     @property
     def leaves_out(self) -> bool:
         """Whether annotators are left out in turn."""
-        are = self.asked.annotators
-        return bool(self.models) and (are == "sample" or (are is None and self.survey.crossed is None))
+        is_sample = self.annotators == "sample" or (self.annotators is None and self.survey.crossed is None)
+        return bool(self.models) and is_sample
 
     @cached_property
     def known_reading(self) -> Reading:
@@ -557,50 +523,40 @@ class FileEvaluation:
 
     def _settled(self) -> tuple[Settings, str, Calibration | None]:
         """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
-        asked, survey = self.asked, self.survey
+        survey = self.survey
         sample = self.sample.select(list(survey.annotated)) if self.learns else self.sample
         rows = sample.questions
         trust = None
-        if asked.calibrated:
-            trust = calibrate(rows.study, None, rows.models, seed=asked.seed, threads=self.threads)
-        chosen = asked.aggregations
+        if self.calibrated:
+            trust = calibrate(rows.study, None, rows.models, seed=self.seed, threads=self.threads)
+        chosen = self.aggregations
         chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        chosen, reason = with_panel_unless(self.why_no_panel, rows.study, chosen, asked.panel)
+        chosen, reason = with_panel_unless(self.why_no_panel, rows.study, chosen, self.panel)
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
-        parts = {
-            finding: Taught(
-                tuple(spec if spec.is_informed else taught(spec, lessons, conditions) for spec in chosen),
-                learned.recipes.get(finding),
-                learned.refits.get(finding),
-            )
-            for finding, lessons in learned.lessons.items()
-        }
-        plan = self._plan(rows, next(iter(parts.values())).aggregations, conditions)
-        threads = self.threads
-        if self.executor is None:
-            threads = max(1, (threads or available_threads()) // AT_ONCE)
-        return Settings(self.known_reading, plan, chosen, parts, asked.level, threads), reason, trust
-
-    def _plan(self, rows: Questions, specs: tuple[Aggregation, ...], known: tuple[str, ...]) -> Plan:
-        """Settle what is computed, but for what is learned of every part."""
-        asked, few = self.asked, rows.study.select(list(rows.study.case_names[:1]))
-        usable = [spec for spec in specs if not spec.is_informed]
-        drawn = [spec.sample(few, draws=1) for spec in usable] if few.counted.n_opinions else []
-        conditions = common_conditions(drawn) if drawn else known
+        specs = learned.taught(next(iter(learned.lessons)), chosen, conditions)
+        few = rows.study.select(list(rows.study.case_names[:1]))
+        if few.counted.n_opinions and not all(spec.is_informed for spec in specs):
+            conditions = common_conditions([spec.sample(few, draws=1) for spec in specs if not spec.is_informed])
+        categories = self.categories
+        if categories is not None and not isinstance(categories, Categories):
+            categories = Categories.from_source(open_source(categories), conditions)
         plan = plan_of(
             specs,
             rows.study,
-            {name: _as_wide(model, self.survey.widest[name]) for name, model in rows.models.items()},
+            {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
             conditions,
-            metrics=asked.metrics,
-            categories=asked.known_categories(conditions),
-            draws=asked.draws,
-            seed=asked.seed,
+            metrics=self.metrics,
+            categories=categories,
+            draws=self.draws,
+            seed=self.seed,
             refits=None,
         )
-        check_request(plan.metrics, rows.models, asked.level)
-        return plan
+        check_request(plan.metrics, rows.models, self.level)
+        threads = self.threads
+        if self.executor is None:
+            threads = max(1, (threads or available_threads()) // AT_ONCE)
+        return Settings(self.known_reading, plan, chosen, learned, self.level, threads), reason, trust
 
     @property
     def _lessons(self) -> FilePath:
@@ -608,22 +564,34 @@ class FileEvaluation:
 
     def _learned(self, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
         """Learn from all cases, or take what was learned before."""
-        survey, before = self.survey, self._learned_before()
+        survey, before = self.survey, cast("Learned | None", None)
+        if self._lessons.exists():
+            try:
+                known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
+                before = restored(self._lessons.read_bytes(), known)
+            except FormatError as error:
+                if not self.learn_again:
+                    raise FormatError(
+                        "what was learned from all cases is damaged",
+                        where=str(self._lessons),
+                        advice="learn it again: run again with --resume --learn-again",
+                    ) from error
         key = digest(json.dumps([spec.record() for spec in chosen]), *self.pieces.digests.values())
-        if before is not None and before.key != key and not self.learn_again:
+        if before is not None and before.key == key:
+            return before
+        if before is not None and not self.learn_again:
             if before.conditions != survey.conditions:
                 self.watch.say(
                     "the files that were added name other conditions: everything is learned and computed again"
                 )
             elif len(self.run.manifest.generations) > 1:
                 if any(spec.learns or spec.is_informed for spec in chosen):
+                    n_cases = max(one.n_cases for one in before.lessons.values())
                     self.watch.say(
-                        f"what was learned from {before.n_cases:,} cases before files were added is kept, such as how "
+                        f"what was learned from {n_cases:,} cases before files were added is kept, such as how "
                         "frequent conditions are (--learn-again learns it from all cases and computes all pieces again)"
                     )
                 return before
-        if before is not None and before.key == key:
-            return before
         recipes: dict[str, PriorRecipe | RatingPrior] = {}
         refits: dict[str, FloatArray] = {}
         if any(spec.is_informed for spec in chosen):
@@ -633,46 +601,25 @@ class FileEvaluation:
         self.run.write(self._lessons, bundled(found))
         return found
 
-    def _learned_before(self) -> Learned | None:
-        if not self._lessons.exists():
-            return None
-        try:
-            known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
-            found = restored(self._lessons.read_bytes(), known)
-        except FormatError as error:
-            if self.learn_again:
-                return None
-            raise FormatError(
-                "what was learned from all cases is damaged",
-                where=str(self._lessons),
-                advice="learn it again: run again with --resume --learn-again",
-            ) from error
-        assert isinstance(found, Learned)
-        return found
-
     def _fitted(
         self, finding: str, study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]
     ) -> tuple[PriorRecipe | RatingPrior, FloatArray]:
-        """Fit the prior that models inform to all cases; that of ratings to a sample of them."""
+        """Fit the prior that models inform to sums over all pieces; that of ratings to a sample of the cases."""
         if study.kind == "ratings":
-            prior = prior_for(chosen, study, models)
-            informed = tuple(informed_by(spec, prior) for spec in chosen)
-            refits = refits_of(informed, study, models, self.asked.seed)
-            assert isinstance(prior, RatingPrior)
-            assert refits is not None  # as there is a prior
+            prior: Any = prior_for(chosen, study, models)
+            refits: Any = refits_of(tuple(informed_by(spec, prior) for spec in chosen), study, models, self.seed)
             return prior, refits
+        what = f"fitting the prior{f' of {finding}' if finding else ''}"
+
+        def total(request: Request) -> Exact:
+            settings = pickle.dumps((self.known_reading, request, self.seed, finding))
+            found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
+            sums = (restored(found[piece], [Exact]) for piece in self.pieces.digests)
+            return reduce(Exact.__add__, (one for one in sums if one is not None))
+
         said: Any = study
-        total = partial(self._total, finding)
         recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)
         return recipe, recipe.refits
-
-    def _total(self, finding: str, request: Request) -> Exact:
-        """Sum over all pieces."""
-        settings = pickle.dumps((self.known_reading, request, self.asked.seed, finding))
-        what = f"fitting the prior{f' of {finding}' if finding else ''}"
-        found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-        parts: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
-        return reduce(Exact.__add__, filter(None, parts))
 
     # Evaluation ------------------------------------------------------------------------------------------
 
@@ -704,8 +651,7 @@ class FileEvaluation:
         if not self.leaves_out:
             return {}
         rows = self.sample.select(list(self.survey.everyone)).questions
-        design = design_of(rows.study, "sample")
-        assert design is not None  # as they are asked for as a sample
+        design: Any = design_of(rows.study, "sample")
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
             study, models = rows.of_part(own)
@@ -751,17 +697,14 @@ class FileEvaluation:
         )
 
 
-def prior_record_of(parts: Mapping[str, Taught], reason: str) -> PriorRecord:
+def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior, by finding if there are findings."""
-    recipes = {finding: one.recipe for finding, one in parts.items() if one.recipe is not None}
-    if not recipes:
-        return PriorRecord(reason=reason)
     fitted = {finding: one for finding, one in recipes.items() if isinstance(one, PriorRecipe)}
     if not fitted:
         return prior_record({finding: one for finding, one in recipes.items() if isinstance(one, RatingPrior)}, reason)
     return joined_records(
         {
-            finding: PriorRecord(tuple(table_of_models(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+            finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
             for finding, one in fitted.items()
         }
     )

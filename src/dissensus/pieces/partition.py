@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -32,7 +32,7 @@ INDEX = "index.json"
 CHUNK_BYTES, LEAST_ROWS = 1 << 26, 1_000
 """Bytes of a chunk, and the rows that it has at least."""
 
-GENERATION = "generation of the row"
+GENERATION, BUCKET = "generation of the row", "bucket of the row"
 SIZE = 8
 """Bytes that say how long a table is, in front of it."""
 
@@ -90,7 +90,7 @@ def frames_from(payload: bytes) -> dict[str, pl.DataFrame]:
 
     Examples
     --------
-    >>> frames_from(bundled({"study": _document(pl.DataFrame({"case": ["a"]}))}))["study"].rows()
+    >>> frames_from(bundled({"study": parquet(pl.DataFrame({"case": ["a"]}))}))["study"].rows()
     [('a',)]
     """
     try:
@@ -166,14 +166,13 @@ def partitioned(
             room.rename(place)
     try:
         index = json.loads((place / INDEX).read_bytes())
-        matches = {name: Match(*map(_plain, one.values())) for name, one in index["matches"].items()}
+        matches = {
+            name: Match(*(tuple(value) if isinstance(value, list) else value for value in one.values()))
+            for name, one in index["matches"].items()
+        }
         return Partition(place, n_buckets, columns, index["digests"], matches)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise _damaged(place, repr(error)) from error
-
-
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _damaged(place: FilePath, got: str) -> FormatError:
@@ -209,12 +208,10 @@ class _Splitting:
                 names = case_names(chunk[case], text)
                 if text:  # a piece of whole numbers only would be read as another name
                     chunk = chunk.with_columns(names.alias(case))  # noqa: PLW2901 - the same rows
-                bucket = buckets_of(names, self.n_buckets)
-                ends = np.cumsum(np.bincount(bucket, minlength=self.n_buckets + 1))
-                ordered = chunk.with_columns(pl.lit(generation).alias(GENERATION))[np.argsort(bucket, kind="stable")]
-                for number in np.unique(bucket).tolist():
-                    start = int(ends[number - 1]) if number else 0
-                    self._append(name, number, ordered[start : int(ends[number])])
+                bucket = pl.Series(BUCKET, buckets_of(names, self.n_buckets))
+                noted = chunk.with_columns(pl.lit(generation).alias(GENERATION), bucket)
+                for own in noted.partition_by(BUCKET, maintain_order=True):
+                    self._append(name, own[BUCKET][0], own.drop(BUCKET))
                 advance(len(chunk))
         types: Any = {**schema, case: pl.String()} if text else schema
         return pl.DataFrame(schema={**types, GENERATION: pl.Int32})
@@ -267,7 +264,10 @@ class _Splitting:
             known = names[STUDY].unique(maintain_order=True).to_list()
             for name in matches:
                 matches[name] += Match.of(known, names[name].unique(maintain_order=True).to_list())
-            for generation, cases in self._cases(frames[STUDY], names[STUDY]):
+            # cases are in the piece of the generation of files that they first came with
+            came = frames[STUDY].group_by(names[STUDY].alias("case"), maintain_order=True).agg(pl.col(GENERATION).min())
+            for generation in sorted(came[GENERATION].unique().to_list()):
+                cases = came.filter(pl.col(GENERATION) == generation)["case"]
                 payload = self._payload(frames, names, nameless, cases)
                 piece = f"{generation}-{bucket:05d}"
                 digests[piece] = hashlib.sha256(payload).hexdigest()
@@ -280,12 +280,6 @@ class _Splitting:
             "matches": {name: asdict(one) for name, one in matches.items()},
         }
 
-    def _cases(self, study: pl.DataFrame, names: pl.Series) -> Iterator[tuple[int, pl.Series]]:
-        """Name the cases that came first with each generation of files."""
-        first = study.select(GENERATION, case=names).group_by("case", maintain_order=True).agg(pl.col(GENERATION).min())
-        for generation in sorted(first[GENERATION].unique().to_list()):
-            yield generation, first.filter(pl.col(GENERATION) == generation)["case"]
-
     def _payload(
         self,
         frames: Mapping[str, pl.DataFrame],
@@ -297,12 +291,14 @@ class _Splitting:
         found = {}
         for name, rows in frames.items():
             own = rows.filter(names[name].is_in(cases.implode())) if name in names else rows
-            found[name] = _document(pl.concat([nameless[name], own]).drop(GENERATION))
+            found[name] = parquet(
+                pl.concat([nameless[name], own]).drop(GENERATION), compression="lz4", statistics=False
+            )
         return bundled(found)
 
 
-def _document(rows: pl.DataFrame) -> bytes:
+def parquet(rows: pl.DataFrame, **how: Any) -> bytes:
     """Write a table as Parquet that depends on its rows only."""
     written = io.BytesIO()
-    rows.rechunk().write_parquet(written, compression="lz4", statistics=False)
+    rows.rechunk().write_parquet(written, **how)
     return written.getvalue()

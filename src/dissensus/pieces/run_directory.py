@@ -22,11 +22,10 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path as FilePath
-from types import TracebackType
 from typing import Any, Self
 
 from dissensus.core.aliases import Path
@@ -56,6 +55,7 @@ OWN = re.compile(
 """What a run writes into its directories."""
 
 MOST_DIFFERENCES = 12
+UNFINISHED = " (unfinished: the same command with --resume goes on)"
 GO_ON = "finished pieces are kept: make room and run again with --resume"
 
 
@@ -85,8 +85,8 @@ class Manifest:
     >>> now = Manifest({"numpy": "2.4.6"}, {"study": {"a.parquet": "62", "b.parquet": "99"}}, {"draws": 500}, 4)
     >>> then.differences(now)
     ['draws: 200 then, 500 now', 'versions: numpy 2.4.5 then, 2.4.6 now', 'study: a.parquet changed']
-    >>> then.added(now)
-    {'study': ['b.parquet']}
+    >>> then.continued(now).generations[1:]
+    ({'study': ['b.parquet']},)
     """
 
     versions: Mapping[str, str]
@@ -105,36 +105,23 @@ class Manifest:
         found = [f"{name}: {words}" for name, words in _changes(*plain).items()]
         found += [f"versions: {name} {words}" for name, words in _changes(self.versions, other.versions).items()]
         for name in {**self.inputs, **other.inputs}:
-            if name not in other.inputs or name not in self.inputs:
-                is_now = name in other.inputs
-                found.append(f"{name}: an input {'now' if is_now else 'then'}, and none {'then' if is_now else 'now'}")
+            then, now = self.inputs.get(name), other.inputs.get(name)
+            if then is None or now is None:
+                found.append(f"{name}: an input {'now, and none then' if then is None else 'then, and none now'}")
                 continue
-            now = other.inputs[name]
-            for file, fingerprint in self.inputs[name].items():
-                if file not in now:
-                    found.append(f"{name}: {file} is missing now")
-                elif now[file] != fingerprint:
-                    found.append(f"{name}: {file} changed")
+            lost = [file for file, fingerprint in then.items() if now.get(file) != fingerprint]
+            found += [f"{name}: {file} {'changed' if file in now else 'is missing now'}" for file in lost]
         return found
-
-    def added(self, other: Manifest) -> dict[str, list[str]]:
-        """Return the files that another one has besides those of this one, by input."""
-        found = {
-            name: [file for file in files if file not in self.inputs.get(name, {})]
-            for name, files in other.inputs.items()
-        }
-        return {name: files for name, files in found.items() if files}
 
     def continued(self, other: Manifest) -> Manifest:
         """Return this one with the files that another one has besides, as a generation of their own."""
-        added = self.added(other)
-        if not added:
-            return self
-        inputs = {
-            name: {**files, **{file: other.inputs[name][file] for file in added.get(name, ())}}
-            for name, files in self.inputs.items()
+        added = {
+            name: [file for file in files if file not in self.inputs.get(name, {})]
+            for name, files in other.inputs.items()
         }
-        return replace(self, inputs=inputs, generations=(*self.generations, added))
+        added = {name: files for name, files in added.items() if files}
+        inputs = {name: {**files, **other.inputs.get(name, {})} for name, files in self.inputs.items()}
+        return replace(self, inputs=inputs, generations=(*self.generations, added)) if added else self
 
     def to_json(self) -> bytes:
         """Write it as JSON."""
@@ -144,31 +131,29 @@ class Manifest:
     @staticmethod
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
-        file = place / MANIFEST
-        try:
-            found = json.loads(file.read_bytes())
-            said = (found.pop("format"), found.pop("version"))
-            if said == (FORMAT, VERSION):
-                return Manifest(**{**found, "generations": tuple(found["generations"])})
-        except FileNotFoundError:
+        file, again = place / MANIFEST, "start again in another directory, or with --overwrite"
+        if not file.exists():
             raise FormatError(
                 "this is not the directory of a run",
                 expected=f"a {MANIFEST} in it",
                 got=str(place),
                 advice="without --resume, a run begins in a directory that does not exist yet",
-            ) from None
-        except OSError as error:
-            problem = "the manifest of the run cannot be read"
-            raise FormatError(problem, got=str(error.strerror), where=str(place)) from error
+            )
+        with told("the manifest of the run cannot be read", place):
+            data = file.read_bytes()
+        try:
+            found = json.loads(data)
+            said = (found.pop("format"), found.pop("version"))
+            if said == (FORMAT, VERSION):
+                return Manifest(**{**found, "generations": tuple(found["generations"])})
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            advice = "start again in another directory, or with --overwrite"
-            raise FormatError("the manifest of the run is damaged", where=str(file), advice=advice) from error
+            raise FormatError("the manifest of the run is damaged", where=str(file), advice=again) from error
         raise FormatError(
             "the run was begun by another version of Dissensus",
             expected=f"{FORMAT!r}, version {VERSION}",
             got=f"{said[0]!r}, version {said[1]!r}",
             where=str(file),
-            advice="start again in another directory, or with --overwrite",
+            advice=again,
         )
 
 
@@ -221,7 +206,7 @@ class RunDirectory:
     lock: int = field(repr=False)
 
     @staticmethod
-    def new(path: Path, manifest: Manifest, *, overwrite: bool, inputs: Iterable[Path] = ()) -> RunDirectory:
+    def new(path: Path, manifest: Manifest, *, overwrite: bool) -> RunDirectory:
         """Begin a run in a directory that does not exist yet, or, with ``overwrite``, in one that may be replaced.
 
         Raises
@@ -238,7 +223,7 @@ class RunDirectory:
                 advice="go on with --resume, or allow it to be replaced (overwrite=True, --overwrite)",
             )
         files = [file for of_input in manifest.inputs.values() for file in of_input if "://" not in file]
-        checked_directory_target(path, overwrite=overwrite, foreign=not_a_run, inputs=[*inputs, *files])
+        checked_directory_target(path, overwrite=overwrite, foreign=not_a_run, inputs=files)
         with contextlib.ExitStack() as undone:
             if (place / LOCK).is_file():
                 undone.callback(released, locked(place / LOCK))
@@ -268,9 +253,20 @@ class RunDirectory:
             return RunDirectory.new(path, manifest, overwrite=False)
         Manifest.read(place)
         run = RunDirectory(place.resolve(), manifest, locked(place / LOCK))
-        try:
+        with contextlib.ExitStack() as failed:
+            failed.push(run)
             then = Manifest.read(place)
-            _refuse_differences(then.differences(manifest), path)
+            lines = then.differences(manifest)
+            if lines:
+                more = len(lines) - MOST_DIFFERENCES
+                shown = lines[:MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
+                raise FormatError(
+                    "the run was asked something else, and cannot go on",
+                    expected="the same options, versions and input; files may be added",
+                    got=("\n" + " " * 12).join(shown),
+                    where=str(path),
+                    advice="give what it was begun with, or begin another run in another directory",
+                )
             run = replace(run, manifest=then.continued(manifest))
             with told("the run cannot go on", path, GO_ON):
                 shutil.rmtree(run._unfinished, ignore_errors=True)
@@ -279,18 +275,12 @@ class RunDirectory:
                     run.write(run.path / MANIFEST, run.manifest.to_json())
             if not run.is_finished:
                 run.reopen()
-        except BaseException:
-            run.close()
-            raise
+            failed.pop_all()
         return run
 
     @property
     def _unfinished(self) -> FilePath:
         return self.path / PIECES / "unfinished"
-
-    @property
-    def _note(self) -> str:
-        return f"{self.path} (unfinished: the same command with --resume goes on)"
 
     @property
     def is_finished(self) -> bool:
@@ -302,20 +292,17 @@ class RunDirectory:
         with told("the run cannot go on", self.path, GO_ON):
             (self.path / FINISHED).unlink(missing_ok=True)
         UNDERWAY[str(self._unfinished)] = partial(shutil.rmtree, self._unfinished, ignore_errors=True)
-        if self._note not in WRITTEN:
-            WRITTEN.append(self._note)
-
-    def close(self) -> None:
-        """Let other processes write into the directory."""
-        UNDERWAY.pop(str(self._unfinished), None)
-        shutil.rmtree(self._unfinished, ignore_errors=True)
-        released(self.lock)
+        if f"{self.path}{UNFINISHED}" not in WRITTEN:
+            WRITTEN.append(f"{self.path}{UNFINISHED}")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        """Let other processes write into the directory."""
+        UNDERWAY.pop(str(self._unfinished), None)
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        released(self.lock)
 
     def piece(self, key: str, kind: str) -> FilePath:
         """Return where something of a piece is, by the digest of its rows and of what was asked."""
@@ -361,7 +348,7 @@ class RunDirectory:
                 for name in sorted(written, key=lambda name: name == FilePath(FINISHED)):
                     (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                     (room / name).replace(self.path / name)
-                WRITTEN[:] = [*(note for note in WRITTEN if note != self._note), str(self.path)]
+                WRITTEN[:] = [*(note for note in WRITTEN if note != f"{self.path}{UNFINISHED}"), str(self.path)]
 
 
 def locked(path: FilePath) -> int:
@@ -428,30 +415,11 @@ def not_a_run(place: FilePath) -> str:
         return not_results(place)
     if f'"format": "{FORMAT}"'.encode() not in (place / MANIFEST).read_bytes():
         return f"a {MANIFEST} without the format {FORMAT!r}"
-    return next(_foreign(place), "")
-
-
-def _foreign(place: FilePath) -> Iterator[str]:
-    """Name everything that no run writes."""
     for entry in sorted(place.iterdir()):
-        if entry.name in FOLDERS and entry.is_dir() and not entry.is_symlink():
-            for found in sorted(entry.rglob("*")):
-                name = found.relative_to(place).as_posix()
-                if found.is_symlink() or not OWN.fullmatch(name):
-                    yield name
-        elif entry.name not in TOP or entry.is_symlink() or not entry.is_file():
-            yield entry.name
-
-
-def _refuse_differences(lines: list[str], path: Path) -> None:
-    if not lines:
-        return
-    more = len(lines) - MOST_DIFFERENCES
-    shown = lines[:MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
-    raise FormatError(
-        "the run was asked something else, and cannot go on",
-        expected="the same options, versions and input; files may be added",
-        got=("\n" + " " * 12).join(shown),
-        where=str(path),
-        advice="give what it was begun with, or begin another run in another directory",
-    )
+        inside = entry.name in FOLDERS and entry.is_dir() and not entry.is_symlink()
+        for found in sorted(entry.rglob("*")) if inside else [entry]:
+            name = found.relative_to(place).as_posix()
+            is_own = OWN.fullmatch(name) if inside else name in TOP and found.is_file()
+            if found.is_symlink() or not is_own:
+                return name
+    return ""

@@ -24,11 +24,7 @@ EXAMPLES = 5
 
 
 def aligned(
-    predictions: Predictions,
-    case_names: Sequence[str] | None,
-    conditions: Sequence[str] | None,
-    *,
-    allow_missing: bool,
+    predictions: Predictions, case_names: Sequence[str] | None, conditions: Sequence[str] | None, *, allow_missing: bool
 ) -> tuple[Predictions, tuple[Note, ...]]:
     """Match cases and conditions by name, and note what only one side had; see :meth:`Predictions.align`."""
     notes: tuple[Note, ...] = ()
@@ -177,13 +173,13 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
             advice=suggestion(unknown[0], conditions) or "correct the names, or add them to the conditions",
         )
     subject = Subject(predictions.name, conditions, predictions.case_names)
-    codes = recoded[predictions.codes]
+    case, codes, values = predictions.case_of_entry, recoded[predictions.codes], predictions.values
     if predictions.complete and len(conditions) == predictions.n_conditions:
         matrix = np.empty((predictions.n_cases, len(conditions)))
-        matrix[predictions.case_of_entry, codes] = predictions.values
+        matrix[case, codes] = values
         found = subject.with_all(matrix, findings=True)  # zeros alone were refused before, or are findings
     else:
-        found = subject.with_some(predictions.kind, predictions.case_of_entry, codes, predictions.values, findings=True)
+        found = subject.with_some(predictions.kind, case, codes, values, findings=True)
     return found.with_receipt(predictions.receipt)
 
 

@@ -10,26 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from dissensus.core.delimited import SEPARATORS, is_number
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.json_text import refuse_scattered
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of
-from dissensus.predictions.forms import (
-    ALIASES,
-    KIND_OF_ROLE,
-    PredictionOptions,
-    case_column,
-    check_matrix_kind,
-    check_one_row_each,
-    from_lists,
-    from_long,
-    from_matrix,
-    from_numbers,
-    from_wide,
-    numbers_in,
-    row_names,
-)
+from dissensus.core.text_files import SEPARATORS, is_number, refuse_scattered
+from dissensus.predictions import forms
+from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE, PredictionOptions
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_rows
 
 if TYPE_CHECKING:
@@ -127,12 +113,12 @@ def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
             got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
             advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
         )
-    check_one_row_each(options.cases or ())
+    forms.check_one_row_each(options.cases or ())
     if are_numbers:
-        return from_numbers(array.ravel(), None, options)
-    check_matrix_kind(options.kind)
+        return forms.from_numbers(array.ravel(), None, options)
+    forms.check_matrix_kind(options.kind)
     is_binary = matrix.dtype.kind in "biu" and bool(((matrix == 0) | (matrix == 1)).all())
-    return from_matrix(matrix, replace(options, kind=options.kind or ("set" if is_binary else "scores")))
+    return forms.from_matrix(matrix, replace(options, kind=options.kind or ("set" if is_binary else "scores")))
 
 
 def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[Any]:
@@ -281,7 +267,7 @@ def _recognises_long(source: Source, options: PredictionOptions) -> bool:
 
 def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
     table, given = _table(source), options.columns
-    said = from_long(table, options)
+    said = forms.from_long(table, options)
     found = find_columns(table.columns, given, aliases=ALIASES)
     used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
     spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
@@ -292,8 +278,8 @@ def _parse_long(source: Source, options: PredictionOptions) -> Predictions:
 def _parse_wide(source: Source, options: PredictionOptions, table: pl.DataFrame | None = None) -> Predictions:
     """Read one row per case and one column per condition; roles are those of the file, whatever was made of it."""
     given, conditions, own = options.columns.get("case"), options.names or (), _table(source)
-    said = from_wide(own if table is None else table, options)
-    case = case_column(own, conditions, given=given)
+    said = forms.from_wide(own if table is None else table, options)
+    case = forms.case_column(own, conditions, given=given)
     by_name = case is not None and normalised(case) in ALIASES["case"]
     reason = AS_SAID if given is not None else BY_NAME if by_name else "as the first column"
     role = (OF_CONDITION.get(said.kind, ""), "as every other column")
@@ -316,7 +302,7 @@ def columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) -> 
     """
     beside = {role: given.get(role) for role in NUMBER_ALIASES}
     found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
-    case = case_column(table.drop(found.values()), given=given.get("case"))
+    case = forms.case_column(table.drop(found.values()), given=given.get("case"))
     return found if case is None else {**found, "case": case}
 
 
@@ -339,9 +325,9 @@ def _parse_numbers(source: Source, options: PredictionOptions) -> Predictions:
     roles = columns_of_numbers(table, options.columns)
     if "score" not in roles:
         raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
-    cases = row_names(table, roles.get("case"), options.cases)
-    _, numbers = numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
-    said = from_numbers(numbers[:, 0], numbers[:, 1] if "sd" in roles else None, replace(options, cases=cases))
+    cases = forms.row_names(table, roles.get("case"), options.cases)
+    _, numbers = forms.numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
+    said = forms.from_numbers(numbers[:, 0], numbers[:, 1] if "sd" in roles else None, replace(options, cases=cases))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
     columns = columns_of(table.columns, told, options.columns)
     return _received(said, columns, {ROWS_BY_POSITION: "case" not in roles})
@@ -353,7 +339,7 @@ def _parse_numbers(source: Source, options: PredictionOptions) -> Predictions:
 def probability_column(table: pl.DataFrame, options: PredictionOptions) -> str | None:
     """Find the one column beside the cases: named like one of two conditions, or like a score."""
     known, columns = set(options.names or ()), options.columns
-    case = case_column(table, options.names, given=columns.get("case"))
+    case = forms.case_column(table, options.names, given=columns.get("case"))
     others = [column for column in table.columns if column != case]
     if len(others) != 1 or columns.get("score") not in (None, others[0]):
         return None
@@ -439,13 +425,13 @@ def _parse_lines(source: Source, options: PredictionOptions) -> Predictions:
         expected = "a number under the key 'prediction'"
         raise FormatError("the rows do not hold a number each", expected=expected, got=got)
     cases = tuple(_case_of_line(row, number) for number, row in enumerate(rows, start=1))
-    check_one_row_each(cases)
+    forms.check_one_row_each(cases)
     places = [f"row {number}, case {case!r}" for number, case in enumerate(cases, start=1)]
     lists = [_content(row, kind, place) for row, place in zip(rows, places, strict=True)]
     if kind == "scores":
-        said = from_long(_long_scores(lists, cases, places), replace(options, columns={}, kind=kind))
+        said = forms.from_long(_long_scores(lists, cases, places), replace(options, columns={}, kind=kind))
     else:
-        said = from_lists(kind, lists, replace(options, cases=cases))
+        said = forms.from_lists(kind, lists, replace(options, cases=cases))
     roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
     found = {key: roles.get(normalised(key), "") for row in rows for key in row}
     columns = (Column(key, role, BY_NAME if role else "") for key, role in found.items())
@@ -491,13 +477,13 @@ def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str], places
     """Write scores by name as a long table, with a row without a condition for a case that has none."""
     long: list[tuple[str, str | None, float | None]] = []
     for case, row, place in zip(cases, rows, places, strict=True):
-        for name, value in row.items() or ((None, None),):
+        for name, value in row.items():
             is_real = isinstance(value, int | float) and not isinstance(value, bool)
-            if name is not None and not (is_real and abs(value) <= sys.float_info.max):
+            if not is_real or not abs(value) <= sys.float_info.max:
                 problem = "a score is not a finite number" if is_real else "a score is not a number"
                 where = f"{place}, condition {name!r}"
                 raise DissensusError(problem, expected="a number", got=repr(value), where=where)
-            long.append((case, name, value))
+        long += [(case, name, value) for name, value in row.items()] or [(case, None, None)]
     schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
     return pl.DataFrame(long, schema=schema, orient="row", strict=False)
 

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import check_length
-from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.core.text_files import is_number
 from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
@@ -334,8 +334,10 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     if kind in KIND_OF_ROLE.values() and kind not in offered:
         role = "score" if kind == "scores" else "rank"
         raise tables.missing_column(role, ALIASES[role], table.columns)
-    if kind is not None or len(offered) == 1:
-        return kind or next(iter(offered))
+    if kind is not None:
+        return kind
+    if len(offered) == 1:
+        return next(iter(offered))
     raise DissensusError(
         "the table has scores and ranks" if offered else "the table has no score column and no rank column",
         expected="one of them" if offered else "a column named 'score' or 'rank' or the like",

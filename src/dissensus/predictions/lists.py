@@ -118,9 +118,6 @@ class Predictions(Received):
         check_length("offset", len(self.offsets), self.n_cases + 1)
         check_length("code", len(self.codes), int(self.offsets[-1]))
         check_length("value", len(self.values), len(self.codes))
-        self._check_entries()
-
-    def _check_entries(self) -> None:
         if not np.isfinite(self.values).all():
             raise DissensusError("a value is not a finite number", where=f"model {self.name!r}")
         if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
@@ -612,8 +609,17 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     """
     if predictions.kind == "numbers" or (findings and predictions.kind != "scores"):
         return ()
-    if predictions.kind == "scores":
-        notes = _notes_on_findings(predictions) if findings else _notes_on_scores(predictions)
+    if findings:
+        outside = np.zeros(predictions.n_cases, dtype=np.bool_)
+        outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
+        unlisted = tuple(_unlisted(predictions))
+        action = "kept; the scores of all findings are taken as scores, not as probabilities"
+        notes = [
+            _note(predictions, "cases with scores below 0 or above 1", outside, action),
+            Note("findings without a score above 0", len(unlisted), "taken as absent on every case", unlisted[:3]),
+        ]
+    elif predictions.kind == "scores":
+        notes = _notes_on_scores(predictions)
     else:
         sizes, is_ranking = predictions.entries_per_case, predictions.kind == "ranking"
         tied = "kept, all conditions are tied" if is_ranking else "kept"
@@ -633,17 +639,6 @@ def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) ->
 def _unlisted(predictions: Predictions) -> list[str]:
     listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
     return [predictions.conditions[code] for code in np.flatnonzero(~listed)]
-
-
-def _notes_on_findings(predictions: Predictions) -> list[Note]:
-    outside = np.zeros(predictions.n_cases, dtype=np.bool_)
-    outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
-    unlisted = _unlisted(predictions)
-    action = "kept; the scores of all findings are taken as scores, not as probabilities"
-    return [
-        _note(predictions, "cases with scores below 0 or above 1", outside, action),
-        Note("findings without a score above 0", len(unlisted), "taken as absent on every case", tuple(unlisted[:3])),
-    ]
 
 
 def _notes_on_scores(predictions: Predictions) -> list[Note]:

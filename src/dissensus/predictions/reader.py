@@ -8,14 +8,15 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.checks import checked
-from dissensus.core.delimited import is_number
 from dissensus.core.errors import DissensusError, FormatError, suggestion
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import Receipt, warn_of_losses
+from dissensus.core.text_files import is_number
 from dissensus.predictions.alignment import aligned
-from dissensus.predictions.file_formats import FORMATS, PredictionFormat, separator_of
-from dissensus.predictions.forms import PredictionOptions
+from dissensus.predictions.file_formats import FORMATS as FORMATS
+from dissensus.predictions.file_formats import PredictionFormat, separator_of
+from dissensus.predictions.forms import PredictionOptions as PredictionOptions
 from dissensus.predictions.lists import check_predictions
 
 if TYPE_CHECKING:
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
     from dissensus.core.aliases import Path
     from dissensus.predictions.lists import PredictionKind, Predictions
-
-__all__ = [
-    "FORMATS",
-    "PredictionOptions",
-    "PredictionReading",
-    "examine_predictions",
-    "read_models",
-    "read_predictions",
-]
 
 NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
 """``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dissensus.core.aliases import IntArray
 from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
-from dissensus.report.pictures import shown_runs
+from dissensus.report.section import shown_runs
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import glossary, sentences, words
 from dissensus.report.encoding import script_json
-from dissensus.report.pictures import Picture
-from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
+from dissensus.report.section import EXPLORER_CASES, Picture, ReportSection, ReportSubject, sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -91,8 +90,11 @@ def report_html(
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
     scripts = [_plotly_script(), _own("report.js")]
     page = _environment().get_template("page.html.jinja")
+    about = "How certain the annotations are"
+    if evaluation.models:
+        about = f"{words.counted(len(evaluation.models), 'model')} evaluated against uncertain annotations"
     return page.render(
-        title=title or default_title(evaluation),
+        title=title or about,
         policy=content_policy(scripts, remote_images=remote_images),
         style=Markup(_own("report.css")),
         scripts=[Markup(script) for script in scripts],
@@ -115,10 +117,9 @@ class Part:
 
 def part_of(section: ReportSection, subject: ReportSubject) -> Part:
     """Render a section."""
-    pictures = tuple(section.pictures(subject))
-    evaluation = subject.evaluation
+    pictures, evaluation = tuple(section.pictures(subject)), subject.evaluation
     figures = _environment().get_template("figures.html.jinja").render(pictures=pictures, evaluation=evaluation)
-    body = (
+    body = Markup(
         _environment()
         .from_string(section.source())
         .render(
@@ -128,27 +129,14 @@ def part_of(section: ReportSection, subject: ReportSubject) -> Part:
             **section.words(subject),
         )
     )
-    body = f"{sample_note(evaluation) if section.looks_at_cases else ''}{body}"
-    return Part(section, Markup(body), pictures, dict(section.data(subject)))
-
-
-def sample_note(evaluation: Evaluation) -> Markup:
-    """Say where single cases are a sample of all of them; nothing if all are held."""
-    if not evaluation.is_sample:
-        return Markup("")
-    held, total = len(evaluation.case_names), words.counted(evaluation.n_cases, "case")
-    note = (
-        "Figures and tables of this section are about a random sample of {} of the {}; numbers in sentences about all."
-    )
-    return Markup('<p class="note">' + note + "</p>").format(f"{held:,}", total)
-
-
-def default_title(evaluation: Evaluation) -> str:
-    """Say what the page is about."""
-    n_models = len(evaluation.models)
-    if not n_models:
-        return "How certain the annotations are"
-    return f"{words.counted(n_models, 'model')} evaluated against uncertain annotations"
+    if section.looks_at_cases and evaluation.is_sample:
+        note = Markup(
+            '<p class="note">Figures and tables of this section are about a random sample of {} of the {}; numbers in '
+            "sentences about all.</p>"
+        )
+        held = f"{len(evaluation.case_names):,}"
+        body = note.format(held, words.counted(evaluation.n_cases, "case")) + body
+    return Part(section, body, pictures, dict(section.data(subject)))
 
 
 def page_data(parts: Sequence[Part]) -> dict[str, Any]:
@@ -171,15 +159,12 @@ def page_data(parts: Sequence[Part]) -> dict[str, Any]:
 def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
     """Allow these scripts and no other, styles within the page, and pictures; nothing else may be fetched."""
     network = " https: http:" if remote_images else ""
-    hashes = " ".join(f"'sha256-{base64.b64encode(_digest(script)).decode('ascii')}'" for script in scripts)
+    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         f"img-src 'self' data: blob: file:{network}; base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(script: str) -> bytes:
-    return hashlib.sha256(script.encode("utf-8")).digest()
 
 
 @cache

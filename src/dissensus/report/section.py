@@ -1,22 +1,93 @@
-"""What a section of the report is: an id, a title, a place among the others, words, pictures and a template."""
+"""What a section of the report is: an id, a title, a place among the others, words, pictures and a template.
+
+Pictures travel as charts, which the script of the page draws: building a hundred plotly figures in Python takes a
+minute, and only the page knows how wide it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dissensus.core.spec import Family, Registered
-from dissensus.report.pictures import Picture, picture
+from dissensus.report.encoding import compact
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plots import Plots, Tables
     from dissensus.evaluation.results import Evaluation
+    from dissensus.figures.charts import Chart
 
 EXPLORER_CASES = 2000
 """How many cases the explorer holds; of larger studies, the most uncertain ones."""
+
+
+class Variant(NamedTuple):
+    """One chart of a picture: for a metric, a run, both or neither."""
+
+    metric: str | None
+    run: int | None
+    chart: Chart
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A place on the page with one or more drawings to choose from."""
+
+    name: str
+    variants: tuple[Variant, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics to choose from."""
+        return tuple(dict.fromkeys(one.metric for one in self.variants if one.metric is not None))
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The runs to choose from."""
+        return tuple(dict.fromkeys(one.run for one in self.variants if one.run is not None))
+
+    @property
+    def height(self) -> int:
+        """Height of the first chart in pixels, about, so that little moves when it appears."""
+        chart = self.variants[0].chart
+        return chart.rows * (chart.height + chart.gap)
+
+    def data(self) -> list[dict[str, Any]]:
+        """Return what the script of the page needs to draw."""
+        return [{"metric": one.metric, "run": one.run, "chart": compact(one.chart)} for one in self.variants]
+
+
+def shown_runs(evaluation: Evaluation, *, first: int | None = None) -> list[int]:
+    """Choose the runs that can be looked at: the reference, and the middle run of every other aggregation.
+
+    ``first`` is the one that is seen first; by default the reference.
+    """
+    own = evaluation.runs[evaluation.reference].aggregation
+    sweeps: dict[str, list[int]] = {}
+    for run, one in enumerate(evaluation.runs):
+        sweeps.setdefault(one.aggregation, []).append(run)
+    found = [evaluation.reference, *(runs[len(runs) // 2] for name, runs in sweeps.items() if name != own)]
+    return sorted(found, key=lambda run: run != first)
+
+
+def picture(
+    name: str, plots: Plots, *, metrics: Sequence[str] | None = None, runs: Sequence[int] | None = None
+) -> Picture:
+    """Make the chart of this name for every choice of metric and run that it takes; by default all of them."""
+    from dissensus.evaluation.plots import found_figure
+
+    sort, evaluation = found_figure(name), plots.evaluation
+    every = [one.name for one in evaluation.metrics] if metrics is None else metrics
+    if runs is None and sort.panel:
+        runs = shown_runs(evaluation, first=evaluation.headline)
+    elif runs is None:  # only figures about panel show it
+        runs = [run for run in shown_runs(evaluation) if run in evaluation.adjusted_runs] or [evaluation.reference]
+    choices = product(every if "metric" in sort.options else (None,), runs if "run" in sort.options else (None,))
+    return Picture(name, tuple(Variant(m, run, plots.chart(name, metric=m, run=run)) for m, run in choices))
 
 
 @dataclass(frozen=True)
@@ -49,7 +120,7 @@ class ReportSubject:
 class ReportSection(Registered):
     """Write one section of the report.
 
-    A new section is a class with an ``id``, a :attr:`title` and a template, in a file of its own in
+    A new section is a class with an ``id``, a :attr:`title` and a template, in a module of
     ``report/sections``, or in an installed package that names it as an entry point of the group
     ``dissensus.sections``. Everything else has a default.
 
@@ -66,7 +137,8 @@ class ReportSection(Registered):
     template
         A Jinja template: it knows the :meth:`words`, ``figures`` (all pictures, drawn), ``evaluation``, ``reference``
         (the label of the reference run), ``term(word)`` and ``counted(number, noun)``, and names in it are escaped.
-        If there is none, it is the file beside the module that is called like it and ends in ``.html.jinja``.
+        If there is none, it is the file beside the module that is called like the id, or like the module, and ends in
+        ``.html.jinja``.
     is_wide
         Whether it takes the whole width of the page.
     looks_at_cases
@@ -156,7 +228,8 @@ class ReportSection(Registered):
         if self.template:
             return self.template
         package, _, stem = type(self).__module__.rpartition(".")
-        return files(package).joinpath(f"{stem}.html.jinja").read_text(encoding="utf-8")
+        own, of_module = (files(package).joinpath(f"{name}.html.jinja") for name in (self.id, stem))
+        return (own if own.is_file() else of_module).read_text(encoding="utf-8")
 
 
 def sections() -> list[ReportSection]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,11 @@ from dissensus.aggregation.case_prior import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.curves import RESAMPLES
-from dissensus.evaluation.sentences import joined, plain, rows_of, subjects, uncertain_shares
+from dissensus.evaluation.sentences import capital, joined, plain, rows_of, subjects, uncertain_shares
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
-from dissensus.report.sections.prior import worth
+from dissensus.report.sections.models import worth
 from dissensus.study.diagnosis import spread
 from dissensus.study.question import KINDS
 
@@ -25,6 +24,17 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
 
 LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
+PRIORS = (
+    "The informed prior of a case is a Dirichlet distribution to which {who} contributed: scores, their logarithms and "
+    "first places of the models, and the frequency of conditions, enter its mean by coefficients that maximise the "
+    "Dirichlet-multinomial likelihood of the annotators' first choices, with a ridge.",
+    "The informed prior of a case is a normal-inverse-gamma distribution to which {who} contributed: its mean is a "
+    "regression of the mean ratings of cases on the numbers of the models, by least squares that count cases by their "
+    "number of ratings, with a ridge; its spread is that of cases around the regression beyond the noise of their "
+    "ratings, by moments.",
+)
+"""How the prior of rankings was fitted, and that of ratings."""
+
 AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
 
@@ -52,35 +62,27 @@ class Methods(ReportSection):
 # The paragraph ------------------------------------------------------------------------------------------
 
 
-def _held_cases(evaluation: Evaluation) -> list[str]:
-    """Say that the sentence about the opinions is about a sample, if it is."""
-    if not evaluation.is_sample:
-        return []
-    held = counted(len(evaluation.case_names), "case")
-    return [
-        f"The study has {counted(evaluation.n_cases, 'case')}, of which a random sample of {held} is described here."
-    ]
-
-
-def _opinions(evaluation: Evaluation) -> str:
-    """Say what annotators were asked; of checklists, about every finding."""
-    if not evaluation.asked_findings:
-        return evaluation.study.methods()
-    told = plain(joined(evaluation.conditions, "or"))
-    many = spread(evaluation.study.panel.votes_per_case)
-    return f"Annotators said of {subjects(evaluation)} whether it is {told} ({many} per finding of a case)."
-
-
 def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
+    parts = []
+    if evaluation.is_sample:
+        held, total = (counted(many, "case") for many in (len(evaluation.case_names), evaluation.n_cases))
+        parts.append(f"The study has {total}, of which a random sample of {held} is described here.")
+    if evaluation.asked_findings:
+        told = plain(joined(evaluation.conditions, "or"))
+        many = f"{spread(evaluation.study.panel.votes_per_case)} per finding of a case"
+        parts.append(f"Annotators said of {subjects(evaluation)} whether it is {told} ({many}).")
+    else:
+        parts.append(evaluation.study.methods())
+    parts += [aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)]
+    parts += [*prior_sentences(evaluation), *model_sentences(evaluation)]
+    run, mean = evaluation.runs[evaluation.reference].label, evaluation.certainty_counts[evaluation.reference].mean
     return " ".join(
         [
-            *_held_cases(evaluation),
-            _opinions(evaluation),
-            *(aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)),
-            *prior_sentences(evaluation),
-            *model_sentences(evaluation),
-            certainty_sentence(evaluation),
+            *parts,
+            "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
+            f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the "
+            f"{rows_of(evaluation)[1]} ({run}).",
             f"The analysis follows {CITATION}, and was run with Dissensus {evaluation.versions.get('dissensus', '')} "
             f"(seed {evaluation.seed}).",
         ]
@@ -94,8 +96,11 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     noun = "reliability" if len(reliabilities) == 1 else "reliabilities"
     trust = f" at {noun} {joined(reliabilities)}" if reliabilities else ""
     draws = f", {counted(one.n_draws, 'draw')} per case" if one.n_draws > 1 else ""
+    warmup = one.spec.parameters().get("warmup")
+    chains = f" in {one.n_chains} chains" + (f" after {warmup} warm-up iterations each" if warmup is not None else "")
     fitted = f"; fitted: {one.fitted_words}" if one.fitted else ""
-    return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{_chains(one)}{fitted}."
+    in_chains = chains if one.n_chains > 1 else ""
+    return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{in_chains}{fitted}."
 
 
 def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
@@ -105,34 +110,9 @@ def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
     informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
     who, kind = plain(joined(informed)) or "no model", evaluation.study.kind
     yield (
-        f"{(_rating_prior if kind == 'ratings' else _ranking_prior)(who)} It {worth(evaluation.prior, kind)}. It was "
+        f"{PRIORS[kind == 'ratings'].format(who=who)} It {worth(evaluation.prior, kind)}. It was "
         f"fitted again to {REFITS} resamples of the cases, and what this moves is part of the intervals."
     )
-
-
-def _ranking_prior(who: str) -> str:
-    return (
-        f"The informed prior of a case is a Dirichlet distribution to which {who} "
-        "contributed: scores, their logarithms and first places of the models, and the frequency of conditions, enter "
-        "its mean by coefficients that maximise the Dirichlet-multinomial likelihood of the annotators' first choices, "
-        "with a ridge."
-    )
-
-
-def _rating_prior(who: str) -> str:
-    return (
-        f"The informed prior of a case is a normal-inverse-gamma distribution to which {who} contributed: its mean is "
-        "a regression of the mean ratings of cases on the numbers of the models, by least squares that count cases by "
-        "their number of ratings, with a ridge; its spread is that of cases around the regression beyond the noise of "
-        "their ratings, by moments."
-    )
-
-
-def _chains(run: Run) -> str:
-    if run.n_chains < 2:
-        return ""
-    warmup = run.spec.parameters().get("warmup")
-    return f" in {run.n_chains} chains" + (f" after {warmup} warm-up iterations each" if warmup is not None else "")
 
 
 def model_sentences(evaluation: Evaluation) -> Iterable[str]:
@@ -141,13 +121,9 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
         return
     models = counted(len(evaluation.models), "model was", "models were")
     known = (evaluation.panel is not None, evaluation.shared is not None, bool(evaluation.adjusted_runs))
-    several = (
-        "",
-        "",
-        ", by two estimands that answer different questions",
-        ", by three estimands that answer different questions",
-    )
-    yield f"{models} evaluated with {metric_names(evaluation)}{several[sum(known)]}."
+    several = {2: "two estimands that answer different questions", 3: "three estimands that answer different questions"}
+    by = f", by {several[sum(known)]}" if sum(known) > 1 else ""
+    yield f"{models} evaluated with {metric_names(evaluation)}{by}."
     if evaluation.panel is not None:
         yield (
             "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "
@@ -160,9 +136,13 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
             "Adjusted values are averages over draws; they assume that the draws know nothing of the model, and depend "
             "on the aggregation and its reliability."
         )
+    moved = list(evaluation.moved.values())
+    who = "with the annotators as fixed, so that the part of who they were is missing"
+    if moved:
+        who = f"and a jackknife over {counted(moved[0].n_annotators, 'annotator')}, who count as a sample as well"
     yield (
         f"All come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
-        f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {_sampled(evaluation)}."
+        f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {who}."
     )
     yield from data_set_sentences(evaluation)
     yield "The same metrics against deterministic aggregation (point estimates) are given by name beside them."
@@ -182,7 +162,7 @@ def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
         truths = dict.fromkeys(metric.truth for metric in own)
         labels = plain(joined([LABELS[truth] for truth in truths]))
         yield (
-            f"{_first_capital(plain(joined([metric.name for metric in own])))} were computed on all cases of every "
+            f"{plain(capital(joined([metric.name for metric in own])))} were computed on all cases of every "
             f"draw, with {labels} as labels, and averaged over draws. For their intervals every case was given a "
             "pseudo-value, from the derivatives of the metric by the masses of its labels, and these were resampled as "
             "above, on the logit scale for shares and areas, with pseudo-cases that weigh as much as the effective "
@@ -200,31 +180,9 @@ def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
         )
 
 
-def _first_capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _sampled(evaluation: Evaluation) -> str:
-    """Say whether intervals allow for other annotators."""
-    known = list(evaluation.moved.values())
-    if not known:
-        return "with the annotators as fixed, so that the part of who they were is missing"
-    return f"and a jackknife over {counted(known[0].n_annotators, 'annotator')}, who count as a sample as well"
-
-
 def metric_names(evaluation: Evaluation) -> str:
     """List the metrics in a sentence."""
     return plain(joined([one.name for one in evaluation.metrics]))
-
-
-def certainty_sentence(evaluation: Evaluation) -> str:
-    """Say what certainty is, and how large it was."""
-    mean = evaluation.certainty_counts[evaluation.reference].mean
-    return (
-        "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
-        f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the "
-        f"{rows_of(evaluation)[1]} ({evaluation.runs[evaluation.reference].label})."
-    )
 
 
 def uncertain_share(evaluation: Evaluation) -> str:
@@ -235,18 +193,8 @@ def uncertain_share(evaluation: Evaluation) -> str:
 # What guidelines ask ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Item:
-    """One thing that a guideline asks for, and the answer as far as the data know it."""
-
-    code: str
-    asks: str
-    answer: str
-    is_known: bool = True
-
-
-def guideline_items(evaluation: Evaluation) -> list[Item]:
-    """Answer what the CLAIM checklist asks about the reference standard and its uncertainty.
+def guideline_items(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Answer what the CLAIM checklist asks about the reference standard and its uncertainty, as far as the data know.
 
     The questions are in our own words; the numbers are those of the 2020 list.
     """
@@ -256,22 +204,35 @@ def guideline_items(evaluation: Evaluation) -> list[Item]:
         "No certain answer is available; the opinions disagree, and the disagreement is kept instead of resolved. "
         f"Why opinions serve as the reference: {AUTHORS}"
     )
-    return [
-        Item("14", "How is the reference standard defined?", reference),
-        Item("15", "Why was this reference standard chosen?", why, is_known=False),
-        Item("16", "Who made the annotations, and how qualified were they?", _who(evaluation), is_known=False),
-        Item("17", "Which tools were used to annotate?", AUTHORS.capitalize(), is_known=False),
-        Item("18", "How much do annotators vary, and what was done about it?", _variability(evaluation)),
-        *(_performance_items(evaluation) if evaluation.models else ()),
-    ]
-
-
-def _who(evaluation: Evaluation) -> str:
-    panel, n_named = evaluation.study.panel, evaluation.n_annotators
+    n_named = evaluation.n_annotators
     people = "Very many named annotators" if n_named is None else counted(n_named, "named annotator")
     people = people if n_named != 0 else "Anonymous annotators"
     per_case = "per case of a random sample" if evaluation.is_sample else "per case"
-    return f"{people}, {spread(panel.votes_per_case)} {per_case}. Qualifications and training: {AUTHORS}"
+    many = f"{spread(evaluation.study.panel.votes_per_case)} {per_case}"
+    who = f"{people}, {many}. Qualifications and training: {AUTHORS}"
+    items = [
+        ("14", "How is the reference standard defined?", reference, True),
+        ("15", "Why was this reference standard chosen?", why, False),
+        ("16", "Who made the annotations, and how qualified were they?", who, False),
+        ("17", "Which tools were used to annotate?", AUTHORS.capitalize(), False),
+        ("18", "How much do annotators vary, and what was done about it?", _variability(evaluation), True),
+    ]
+    if evaluation.models:
+        fit = " and from the fit of the prior" if evaluation.panel is not None else ""
+        uncertainty = (
+            f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; what comes from cases, "
+            f"from annotators, from draws{fit}, and the Monte Carlo error, are given apart."
+        )
+        names, swept = metric_names(evaluation), len(evaluation.adjusted_runs)
+        sweep = f"Results are shown for {counted(swept, 'combination')} of aggregation and reliability."
+        failures = "Cases can be sorted by their score and looked at one by one in the case explorer."
+        items += [
+            ("28", "Which metrics measure performance?", f"{names[:1].upper()}{names[1:]}.", True),
+            ("29", "How is statistical uncertainty measured?", uncertainty, True),
+            ("30", "How robust are the results?", sweep, swept > 1),
+            ("37", "Which cases fail?", failures, True),
+        ]
+    return [dict(zip(("code", "asks", "answer", "is_known"), item, strict=True)) for item in items]
 
 
 def _variability(evaluation: Evaluation) -> str:
@@ -282,24 +243,6 @@ def _variability(evaluation: Evaluation) -> str:
         average, cases = number(float(known.mean()), 2), counted(len(known), *rows_of(evaluation))
         text += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
     return text + " Disagreement was not resolved; it is carried into every result."
-
-
-def _performance_items(evaluation: Evaluation) -> list[Item]:
-    names = metric_names(evaluation)
-    fit = " and from the fit of the prior" if evaluation.panel is not None else ""
-    uncertainty = (
-        f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; what comes from cases, from "
-        f"annotators, from draws{fit}, and the Monte Carlo error, are given apart."
-    )
-    swept = len(evaluation.adjusted_runs)
-    sweep = f"Results are shown for {counted(swept, 'combination')} of aggregation and reliability."
-    failures = "Cases can be sorted by their score and looked at one by one in the case explorer."
-    return [
-        Item("28", "Which metrics measure performance?", f"{names[:1].upper()}{names[1:]}."),
-        Item("29", "How is statistical uncertainty measured?", uncertainty),
-        Item("30", "How robust are the results?", sweep, is_known=swept > 1),
-        Item("37", "Which cases fail?", failures),
-    ]
 
 
 # Where the numbers come from ----------------------------------------------------------------------------

@@ -8,24 +8,23 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Path, Question, Unranked
+from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Path, Question, Unranked
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
+from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
-from dissensus.study.reading.json_values import objects_of
+from dissensus.study.reading.records import objects_of
 from dissensus.study.study import Study, require_kind
 from dissensus.study.tables import INTEGER, refuse_unsaid
 
 __all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
 
-
-QUESTIONS = {"ratings": "numbers", "checklists": "findings"}
 
 LEAST_TIED = 0.01
 """The share of opinions that name several conditions in no order from which on they may be checklists."""
@@ -139,22 +138,7 @@ def read_annotations(
     ...     read_annotations(file).to_rankings()
     [[[['Eczema'], ['Tinea']]]]
     """
-    reading = examine_annotations(
-        path,
-        format,
-        conditions=conditions,
-        columns=columns,
-        ignore=ignore,
-        tie_separator=tie_separator,
-        bucket_order=bucket_order,
-        unranked=unranked,
-        duplicates=duplicates,
-        confidence=confidence,
-        lists=lists,
-        question=question,
-        positive=positive,
-        limits=limits,
-    )
+    reading = examine_annotations(**locals())  # every parameter under its own name
     said = reading.rankings
     warn_of_losses(path, reading.receipt)
     return said
@@ -194,26 +178,12 @@ def examine_annotations(
     >>> reading.receipt.format, reading.study
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
-    options = Options(
-        conditions=tuple(conditions) if conditions is not None else None,
-        columns=columns or {},
-        tie_separator=tie_separator,
-        bucket_order=tuple(bucket_order) if bucket_order is not None else None,
-        unranked=unranked,
-        duplicates=duplicates,
-        confidence=confidence,
-        lists=lists,
-        nothing=nothing,
-        question=chosen_question(question, positive),
-        positive=positive,
-        format_is_given=format is not None,
-        limits=Limits.given(limits),
-    )
-    if isinstance(path, str | PathLike):
-        source, place = open_source(path, options.limits), str(path)
-    else:
-        source = listed_files(path)
-        place = str(source.path)
+    given = {name: value for name, value in locals().items() if name not in ("path", "format", "ignore")}
+    given |= {name: tuple(given[name]) for name in ("conditions", "bucket_order") if given[name] is not None}
+    given |= {"columns": columns or {}, "question": chosen_question(question, positive), "limits": Limits.given(limits)}
+    options = Options(**given, format_is_given=format is not None)
+    source = open_source(path, options.limits) if isinstance(path, str | PathLike) else listed_files(path)
+    place = str(path) if isinstance(path, str | PathLike) else str(source.path)
     reading = examine_source(source, format, options=options, ignore=ignore, place=place)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
@@ -252,8 +222,19 @@ def examine_source(
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
     parsed = chosen.parse(source, options)
     known = options.conditions if options.conditions is not None else parsed.conditions
-    how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence}
-    how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked, **_asked(chosen, options)}
+    question: AnyQuestion | None = options.question
+    if chosen.study != "rankings":  # other kinds have no conditions to choose from
+        if question is not None and options.positive is None:  # which may be that of predictions alone
+            raise DissensusError(
+                f"{chosen.study} do not answer the question {question!r}",
+                expected="a column of conditions or grades",
+                got=f"a file of {chosen.study}",
+                advice="say which column holds the grades: --column condition=NAME (columns={'condition': NAME})",
+            )
+        question = "numbers" if chosen.study == "ratings" else "findings"
+    how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence, "question": question}
+    how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked}
+    how |= {"positive": options.positive} if chosen.study == "rankings" else {}
     study, notes = Study.from_roles(parsed.frame, known, **how)
     assumed = list(parsed.assumed)
     if options.conditions is not None and "condition" in parsed.frame.columns:
@@ -273,20 +254,6 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
         examples=study.examples(),
     )
     return study, receipt
-
-
-def _asked(chosen: Format, options: Options) -> dict[str, str | None]:
-    """Return what was asked, for a study of rankings; other kinds have no conditions to choose from."""
-    if chosen.study == "rankings":
-        return {"question": options.question, "positive": options.positive}
-    if options.question is None or options.positive is not None:
-        return {"question": QUESTIONS[chosen.study]}  # a positive condition may be one of predictions alone
-    raise DissensusError(
-        f"{chosen.study} do not answer the question {options.question!r}",
-        expected="a column of conditions or grades",
-        got=f"a file of {chosen.study}",
-        advice="say which column holds the grades: --column condition=NAME (columns={'condition': NAME})",
-    )
 
 
 def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list[Note], list[str]]:
@@ -387,17 +354,8 @@ def read_checklists(
     ...     read_checklists(file).answers.tolist()
     [[1, -1], [0, 0]]
     """
-    reading = examine_annotations(
-        path,
-        "checklist",
-        conditions=findings,
-        columns=columns,
-        ignore=ignore,
-        tie_separator=tie_separator,
-        duplicates=duplicates,
-        nothing=nothing,
-        limits=limits,
-    )
+    given = {name: value for name, value in locals().items() if name != "findings"}
+    reading = examine_annotations(format="checklist", conditions=findings, **given)
     warn_of_losses(path, reading.receipt)
     return require_kind(reading.study, "checklists", "this reader")
 
@@ -432,15 +390,21 @@ def recognised_format(
         return Long()
     if not fitting:
         refuse_two_readings(source)
-    names = ", ".join(known.id for known in fitting or known_formats())
     name = fitting[0].id if fitting else "NAME"
     advice = f"say which it is, for example --format {name} (format={name!r})"
     if source.kind == "text" and not fitting:
         advice = "if it is a table, let its name end in .csv or .tsv; else say --format NAME (format=NAME)"
+    got = f"{source.kind}: {reprlib.repr(source.content)[:60]}"
+    if source.kind == "directory":
+        got = f"a directory with {len(source.content)} files"
+    elif source.is_table or source.kind == "jsonl":
+        keys = source.table.columns if source.is_table else list(source.content[0])
+        what = "a table with the columns" if source.is_table else "JSON lines with the keys"
+        got = f"{what} {', '.join(map(repr, keys[:8]))}"
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
-        expected=f"{'one' if fitting else 'any'} of {names}",
-        got=describe_content(source),
+        expected=f"{'one' if fitting else 'any'} of {', '.join(known.id for known in fitting or known_formats())}",
+        got=got,
         where=str(source.path),
         advice=advice,
     )
@@ -452,25 +416,8 @@ def without_columns(source: Source, names: Sequence[str]) -> Source:
         return source
     records = objects_of(source)
     known = source.table.columns if source.is_table else list(dict.fromkeys(key for one in records for key in one))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise DissensusError(
-            f"there is no column {unknown[0]!r} to ignore",
-            expected=f"one of the columns {listing(known, most=12)}" if known else "a table, or records with keys",
-            where=str(source.path),
-            advice=suggestion(unknown[0], known),
-        )
+    for name in names:
+        known_name("column", name, known, purpose="to ignore", where=str(source.path))
     if source.is_table:
         return replace(source, content=source.table.drop(list(names)))
     return replace(source, content=[{key: one[key] for key in one if key not in names} for one in records])
-
-
-def describe_content(source: Source) -> str:
-    """Say in a few words what a file holds."""
-    if source.is_table:
-        return f"a table with the columns {', '.join(map(repr, source.table.columns[:8]))}"
-    if source.kind == "directory":
-        return f"a directory with {len(source.content)} files"
-    if source.kind == "jsonl":
-        return f"JSON lines with the keys {', '.join(map(repr, list(source.content[0])[:8]))}"
-    return f"{source.kind}: {reprlib.repr(source.content)[:60]}"

@@ -13,27 +13,18 @@ from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import columns_of
-from dissensus.study.reading.collection import Collection
+from dissensus.study import tables
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_ranking, is_text
 from dissensus.study.reading.long import BY_ORDER
-from dissensus.study.tables import (
-    ALIASES,
-    ROW,
-    find_columns,
-    numbered,
-    tidied,
-    with_roles,
-    without_second_order,
-)
+from dissensus.study.reading.records import Collection, as_ranking, is_text
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")
 OTHERS = (*LINES, ".soc", ".soi", ".toc", ".toi")
 """Endings of the files of other formats that are directories."""
 
-OWN = {role: names for role, names in ALIASES.items() if role != "annotator"}
+OWN = {role: names for role, names in tables.ALIASES.items() if role != "annotator"}
 ORDERS = ("rank", "confidence")
 BY_NAME = "the name of a file is its annotator"
 TIED = "several labels that an annotator gave a case without a rank are tied"
@@ -87,7 +78,6 @@ def parsed_files(
         raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
     paths, notes = _sorted_out(source) if source.path.is_dir() else (list(source.content), ())  # all of a list is meant
     by_name: dict[str, Path] = {}
-    files = {}
     for path in paths:
         if by_name.setdefault(path.stem, path) != path:
             raise FormatError(
@@ -96,18 +86,18 @@ def parsed_files(
                 got=f"{by_name[path.stem]} and {path}",
                 advice="merge the two files, or give one another name",
             )
+    files = {}
     for path in paths:
         try:
             parsed = parse(open_source(path, options.limits), options)
         except DissensusError as error:
-            told = {"expected": error.expected, "got": error.got, "where": error.where}
             advice = error.advice or "correct the file, or take it out of the directory"
-            named = FormatError(error.problem, advice=advice, **told)
+            told = {"expected": error.expected, "got": error.got, "where": error.where, "advice": advice}
+            named = FormatError(error.problem, **told)
             raise named if str(path) in error.where else named.at(str(path)) from None
-        is_said = "annotator" in parsed.frame.columns
-        files[path] = (
-            parsed if is_said else replace(parsed, frame=parsed.frame.with_columns(annotator=pl.lit(path.stem)))
-        )
+        if "annotator" not in parsed.frame.columns:
+            parsed = replace(parsed, frame=parsed.frame.with_columns(annotator=pl.lit(path.stem)))
+        files[path] = parsed
     return files, notes
 
 
@@ -157,8 +147,19 @@ def put_together(
 
 
 def _parsed(source: Source, options: Options) -> Parsed:
-    is_mapping = source.kind == "json" and isinstance(source.content, dict)
-    return _mapping(source) if is_mapping else _table(source, options)
+    """Read a table, or ``{case: label or ranking}``; null is no opinion, and an empty list an abstention."""
+    if source.kind != "json" or not isinstance(source.content, dict):
+        return _table(source, options)
+    said = Collection()
+    for case, value in source.content.items():
+        if not case.strip() or not is_text(case):
+            raise DissensusError("a case has no name", got=repr(case))
+        if value is None:
+            said.add_case(case)
+        else:
+            said.add_ranking(case, source.path.stem, as_ranking(value, f"case {case!r}"))
+    parsed = said.parsed()
+    return replace(parsed, frame=parsed.frame.drop("annotation"))
 
 
 def refuse_annotator_column(found: Mapping[str, str], expected: str) -> None:
@@ -178,27 +179,15 @@ def _table(source: Source, options: Options) -> Parsed:
     given = {role: name for role, name in options.columns.items() if role != "annotator"}
     free = [name for name in table.columns if name not in given.values()]
     expected = "the columns case and label, and rank where there is an order"
-    refuse_annotator_column(find_columns(free, {}, required=()), expected)
-    roles = without_second_order(find_columns(table.columns, given, aliases=OWN), given, options.confidence)
-    frame = tidied(numbered(with_roles(table, roles)), options.tie_separator).with_columns(pl.col(ROW).cast(pl.Int64))
+    refuse_annotator_column(tables.find_columns(free, {}, required=()), expected)
+    found = tables.find_columns(table.columns, given, aliases=OWN)
+    roles = tables.without_second_order(found, given, options.confidence)
+    frame = tables.tidied(tables.numbered(tables.with_roles(table, roles)), options.tie_separator)
+    frame = frame.with_columns(pl.col(tables.ROW).cast(pl.Int64))
     order = _order(frame)
     assumed = (TIED,) if order is None and _has_several(frame) else ()
     assumed = (BY_ORDER,) if order == "confidence" and options.confidence is None else assumed
     return Parsed(frame, columns=columns_of(table.columns, roles, given), assumed=assumed)
-
-
-def _mapping(source: Source) -> Parsed:
-    """Read ``{case: label or ranking}``; null is no opinion, and a list without anything in it an abstention."""
-    said = Collection()
-    for case, value in source.content.items():
-        if not case.strip() or not is_text(case):
-            raise DissensusError("a case has no name", got=repr(case))
-        if value is None:
-            said.add_case(case)
-        else:
-            said.add_ranking(case, source.path.stem, as_ranking(value, f"case {case!r}"))
-    parsed = said.parsed()
-    return replace(parsed, frame=parsed.frame.drop("annotation"))
 
 
 # All files ----------------------------------------------------------------------------------------------

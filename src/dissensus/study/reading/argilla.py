@@ -10,22 +10,8 @@ from typing import Any, NamedTuple
 from dissensus.core.errors import FormatError
 from dissensus.core.files import Source
 from dissensus.core.receipt import AS_SAID
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import (
-    as_block,
-    as_condition,
-    as_list,
-    as_name,
-    as_object,
-    checked_records,
-    first_key,
-    key_columns,
-    objects_of,
-    optional_name,
-    question_to_read,
-    wrong_shape,
-)
 
 SUBMITTED = "submitted"
 WRAPPERS = ("items", "records")
@@ -50,7 +36,7 @@ class Argilla(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records by their responses beside their fields, or by the values inside."""
-        return any(_is_record(record) for record in objects_of(source, inside=WRAPPERS))
+        return any(_is_record(record) for record in read.objects_of(source, inside=WRAPPERS))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per submitted response.
@@ -58,23 +44,23 @@ class Argilla(Format):
         A ranking with ranks keeps its ties, and several labels are one tie. Version 2 of the SDK exports rankings
         as lists without ranks: they are read as strict orders, with a note.
         """
-        said = Collection()
+        said = read.Collection()
         responses = list(_responses(source, said))
         asked: dict[str, bool] = {}
         for name, value in (answer for response in responses for answer in response.answers.items()):
             asked[name] = asked.get(name, False) or _names_conditions(value)
         expected = "answers to a label, multi-label or ranking question"
-        question = question_to_read("question", asked, options, expected=expected)
+        question = read.question_to_read("question", asked, options, expected=expected)
         for response in responses:
             said.add_ranking(response.case, response.user, _blocks(response, question, said))
-        records = objects_of(source, inside=WRAPPERS)
+        records = read.objects_of(source, inside=WRAPPERS)
         has_external = any(record.get("external_id") is not None for record in records)
         roles = dict.fromkeys(CASES if has_external else CASES[1:], "case") | {"responses.user_id": "annotator"}
         roles |= {f"responses.{name}": "condition" if name == question else "" for name in asked}
         is_said = options.columns.get("condition") is not None
         reasons = {f"responses.{question}": AS_SAID if is_said else "the only question that asks for conditions"}
         reasons |= {"id": "where there is no external_id"} if has_external else {}
-        return said.parsed(columns=key_columns(records, roles, reasons))
+        return said.parsed(columns=read.key_columns(records, roles, reasons))
 
 
 def _is_record(record: dict[str, Any]) -> bool:
@@ -85,39 +71,40 @@ def _is_record(record: dict[str, Any]) -> bool:
     return isinstance(responses, dict) and has_fields
 
 
-def _responses(source: Source, said: Collection) -> Iterator[_Response]:
-    for where, record in checked_records(source, "record", inside=WRAPPERS):
-        case = as_name(record.get(first_key(record, CASES)), "the id of a record", where)
+def _responses(source: Source, said: read.Collection) -> Iterator[_Response]:
+    """Go through what users submitted.
+
+    The REST interface and version 1 have one response per user, with all its values; version 2 has a list of answers
+    per question.
+    """
+    for where, record in read.checked_records(source, "record", inside=WRAPPERS):
+        case = read.as_name(record.get(read.first_key(record, CASES)), "the id of a record", where)
         said.add_case(case)
         given = record.get("responses")
         if isinstance(given, dict):
             yield from _by_question(given, case, said)
-        elif given is not None:
-            yield from _by_user(as_list(given, "the list of responses", where), case, said)
+            continue
+        for number, item in enumerate(read.optional_list(given, "the list of responses", where), start=1):
+            where = f"case {case!r}, response {number}"
+            response = read.as_object(item, "a response", where)
+            if _is_submitted(response, case, said):
+                values = {} if response.get("values") is None else response["values"]
+                answers = {
+                    name: read.as_object(answer, "the answer to a question", where).get("value")
+                    for name, answer in read.as_object(values, "the values of a response", where).items()
+                }
+                user = read.optional_name(response.get("user_id"), "the user of a response", where)
+                yield _Response(case, user, answers, where, False)
 
 
-def _by_user(responses: list[Any], case: str, said: Collection) -> Iterator[_Response]:
-    """Read the form of the REST interface and of version 1: one response per user, with all its values."""
-    for number, item in enumerate(responses, start=1):
-        where = f"case {case!r}, response {number}"
-        response = as_object(item, "a response", where)
-        if _is_submitted(response, case, said):
-            given = {} if response.get("values") is None else response["values"]
-            values = as_object(given, "the values of a response", where)
-            answers = {name: as_object(values[name], "the answer to a question", where).get("value") for name in values}
-            user = optional_name(response.get("user_id"), "the user of a response", where)
-            yield _Response(case, user, answers, where, False)
-
-
-def _by_question(questions: dict[str, Any], case: str, said: Collection) -> Iterator[_Response]:
-    """Read the form of version 2: a list of answers per question."""
+def _by_question(questions: dict[str, Any], case: str, said: read.Collection) -> Iterator[_Response]:
     answers: dict[str | None, dict[str, Any]] = {}
     for question, given in questions.items():
         where = f"case {case!r}, question {question!r}"
-        for item in as_list(given, "the list of answers", where):
-            response = as_object(item, "an answer", where)
+        for item in read.as_list(given, "the list of answers", where):
+            response = read.as_object(item, "an answer", where)
             if _is_submitted(response, case, said):
-                user = optional_name(response.get("user_id"), "the user of an answer", where)
+                user = read.optional_name(response.get("user_id"), "the user of an answer", where)
                 if question in answers.setdefault(user, {}):
                     raise FormatError("a user answers a question twice", got=repr(user), where=where)
                 answers[user][question] = response.get("value")
@@ -125,7 +112,7 @@ def _by_question(questions: dict[str, Any], case: str, said: Collection) -> Iter
         yield _Response(case, user, values, f"case {case!r}, user {user!r}", True)
 
 
-def _is_submitted(response: dict[str, Any], case: str, said: Collection) -> bool:
+def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) -> bool:
     status = response.get("status", SUBMITTED)
     if status != SUBMITTED:
         said.skip(f"responses with the status {reprlib.repr(status)}", case)
@@ -141,7 +128,7 @@ def _names_conditions(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _blocks(response: _Response, question: str | None, said: Collection) -> list[list[str]]:
+def _blocks(response: _Response, question: str | None, said: read.Collection) -> list[list[str]]:
     for name in response.answers:
         if name != question:
             said.note(f"answers to the question {reprlib.repr(name)}", "not used", response.case)
@@ -151,13 +138,13 @@ def _blocks(response: _Response, question: str | None, said: Collection) -> list
     if is_ranked(value):
         return ranked_blocks(value, response.where)
     if not isinstance(value, list) or len(value) < 2:
-        return [as_block(value, response.where)]
+        return [read.as_block(value, response.where)]
     if not response.lists_are_ordered:
         said.assume("several labels of one response are tied")
-        return [as_block(value, response.where)]
+        return [read.as_block(value, response.where)]
     said.assume("a list of labels is an order, best first")
     said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
-    return [[as_condition(item, response.where)] for item in value]
+    return [[read.as_condition(item, response.where)] for item in value]
 
 
 def is_ranked(value: Any) -> bool:
@@ -173,11 +160,11 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
     """
     blocks: dict[float, list[str]] = {}
     for item in value:
-        one = as_object(item, "an entry of a ranking", where)
+        one = read.as_object(item, "an entry of a ranking", where)
         rank = one.get("rank")
         if rank is None:
             continue
         if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
-            raise wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
-        blocks.setdefault(rank, []).append(as_condition(one.get("value"), where))
+            raise read.wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
+        blocks.setdefault(rank, []).append(read.as_condition(one.get("value"), where))
     return [blocks[rank] for rank in sorted(blocks)]

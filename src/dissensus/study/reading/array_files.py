@@ -18,7 +18,7 @@ from dissensus.study.canonical import long_table
 from dissensus.study.ranking_arrays import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import DECLARED, declaration, wrong_shape
+from dissensus.study.reading.records import DECLARED, declaration, wrong_shape
 from dissensus.study.study import Study
 from dissensus.study.tables import ROW
 
@@ -71,7 +71,8 @@ class Confidences(Format):
         array = source.content if source.kind == "npy" else array_named(source, key)
         rows = stacked("confidences", array, "iuf")
         conditions, cases, assumed = names_of(source, options, rows)
-        said = from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
+        names: dict[str, Any] = {"conditions": conditions, "case_names": cases}
+        said = from_confidences(array, **names, unranked="below")
         order = "confidences order the conditions; their values are not used"
         return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 

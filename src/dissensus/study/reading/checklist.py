@@ -11,24 +11,15 @@ from dissensus.core.errors import listing
 from dissensus.core.files import Source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, columns_of
+from dissensus.study import tables
 from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import as_table, has_answers
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.reading.label_studio import LabelStudio, checklists_of_tasks
-from dissensus.study.tables import (
-    CHECKLIST_ALIASES,
-    FINDING_NAMES,
-    ROW,
-    answers_of_cells,
-    find_columns,
-    missing_column,
-    numbered,
-    with_roles,
-    without_nothing,
-)
+from dissensus.study.reading.label_studio import LabelStudio, parsed_tasks
 
+ALIASES = tables.CHECKLIST_ALIASES
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
 OTHERS_ARE_ABSENT = "findings that a checklist does not name are absent; an empty answer is not assessed"
 NOBODY = "there is no annotator column"
@@ -54,14 +45,16 @@ class Checklist(Format):
             files, notes = parsed_files(source, _file, options)
             parsed = _together([*files.values()], notes, options)
         elif LabelStudio().recognises(source):
-            parsed = checklists_of_tasks(source, options)
+            parsed = parsed_tasks(source, options, "finding")
         else:
             table = _table(source, options)
             if table.conditions and {"annotator", "annotation"}.isdisjoint(table.frame.columns):
-                rows = table.frame.with_columns(annotation=pl.col(ROW))  # tells them apart where nothing else does
+                rows = table.frame.with_columns(
+                    annotation=pl.col(tables.ROW)
+                )  # tells them apart where nothing else does
                 table = replace(table, frame=rows)
             parsed = replace(_together([table], (), options), assumed=table.assumed)
-        frame, notes = without_nothing(parsed.frame, options.nothing)
+        frame, notes = tables.without_nothing(parsed.frame, options.nothing)
         assumed = list(parsed.assumed)
         if options.conditions is None and ("annotation" not in frame.columns or not frame["case"].null_count()):
             names = listing(frame["condition"].cast(pl.String).drop_nulls().unique(maintain_order=True), most=12)
@@ -75,16 +68,15 @@ class Checklist(Format):
 
 def _table(source: Source, options: Options) -> Parsed:
     table = as_table(source)
-    found = find_columns(table.columns, options.columns, aliases=CHECKLIST_ALIASES, required=("case",))
-    refuse_rivals(table, found, options.columns, CHECKLIST_ALIASES)
-    return _long(table, found, options) if "condition" in found else _wide(table, found, options)
-
-
-def _long(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Parsed:
+    found = tables.find_columns(table.columns, options.columns, aliases=ALIASES, required=("case",))
+    refuse_rivals(table, found, options.columns, ALIASES)
+    if "condition" not in found:
+        return _wide(table, found, options)
     assumed = [OTHERS_ARE_ABSENT if "present" in found else NAMED_ARE_PRESENT]
     if "annotator" not in found and "annotation" not in found:
         assumed.append(f"{NOBODY}: the rows of a case are one checklist")
-    return Parsed(with_roles(table, found), columns=_columns(table.columns, found, options), assumed=tuple(assumed))
+    columns = _columns(table.columns, found, options)
+    return Parsed(tables.with_roles(table, found), columns=columns, assumed=tuple(assumed))
 
 
 def _columns(names: Sequence[str], found: Mapping[str, str], options: Options) -> tuple[Column, ...]:
@@ -100,12 +92,12 @@ def _wide(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Pa
     listed = None if options.conditions is None else (*options.conditions, options.nothing)
     findings = [name for name in others if listed is None or name in listed]
     if not findings or options.columns.get("present") is not None:
-        raise missing_column("finding", FINDING_NAMES, table.columns)
+        raise tables.missing_column("finding", tables.FINDING_NAMES, table.columns)
     why = "as every other column" if listed is None else "as listed"
     of_findings = {name: Column(name, "finding", why) for name in findings}
     columns = tuple(of_findings.get(one.name, one) for one in _columns(table.columns, roles, options))
     nobody = () if "annotator" in roles else (f"{NOBODY}: every row is a checklist of its own",)
-    frame = numbered(table.select(*(pl.col(name).alias(role) for role, name in roles.items()), *findings))
+    frame = tables.numbered(table.select(*(pl.col(name).alias(role) for role, name in roles.items()), *findings))
     return Parsed(frame, (), tuple(findings), columns=columns, assumed=(EMPTY_IS_NOT_ASSESSED, *nobody))
 
 
@@ -117,18 +109,18 @@ def _file(source: Source, options: Options) -> Parsed:
     one = replace(one, assumed=tuple(sentence for sentence in one.assumed if NOBODY not in sentence))
     cells = _molten(one, (), options)
     if "present" in cells.columns:
-        answers_of_cells(cells, "present")
+        tables.answers_of_cells(cells, "present")
     return one
 
 
 # All tables of a study ----------------------------------------------------------------------------------
 
 
-def _together(tables: Sequence[Parsed], notes: Sequence[Note], options: Options) -> Parsed:
+def _together(several: Sequence[Parsed], notes: Sequence[Note], options: Options) -> Parsed:
     """Put the tables of a study into one long table; what one of them has no column for was not assessed there."""
-    listed = options.conditions or tuple(dict.fromkeys(name for one in tables for name in one.conditions or ()))
+    listed = options.conditions or tuple(dict.fromkeys(name for one in several for name in one.conditions or ()))
     frames, told = [], []
-    for one in tables:
+    for one in several:
         missing = [name for name in listed if one.conditions and name not in one.conditions]
         frames.append(_molten(one, missing, options))
         note = Note("findings without a column", len(missing), "kept as not assessed", tuple(missing[:3]))
@@ -136,8 +128,8 @@ def _together(tables: Sequence[Parsed], notes: Sequence[Note], options: Options)
     if any("present" in frame.columns for frame in frames):
         frames = [frame if "present" in frame.columns else frame.with_columns(present=pl.lit("1")) for frame in frames]
     if len(frames) > 1:
-        text = [pl.exclude(ROW).cast(pl.String), pl.col(ROW).cast(pl.Int64)]
-        frames = [numbered(frame).with_columns(text) for frame in frames]
+        text = [pl.exclude(tables.ROW).cast(pl.String), pl.col(tables.ROW).cast(pl.Int64)]
+        frames = [tables.numbered(frame).with_columns(text) for frame in frames]
     return put_together(frames, told, notes)
 
 
@@ -150,9 +142,9 @@ def _molten(one: Parsed, missing: Sequence[str], options: Options) -> pl.DataFra
     findings = [*one.conditions, *missing]
     roles = [name for name in wide.columns if name not in findings]
     long = wide.unpivot(findings, index=roles, variable_name="condition", value_name="present")
-    long = long.sort(ROW, maintain_order=True)
+    long = long.sort(tables.ROW, maintain_order=True)
     if options.nothing not in one.conditions:
         return long
-    answers = pl.Series(answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found
-    rows = long[ROW].filter((long["condition"] == options.nothing) & (answers == PRESENT))
-    return long.filter(~((answers == NOT_ASSESSED) & long[ROW].is_in(rows.to_list())))
+    answers = pl.Series(tables.answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found
+    rows = long[tables.ROW].filter((long["condition"] == options.nothing) & (answers == PRESENT))
+    return long.filter(~((answers == NOT_ASSESSED) & long[tables.ROW].is_in(rows.to_list())))

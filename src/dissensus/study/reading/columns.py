@@ -8,15 +8,18 @@ import polars as pl
 
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
-from dissensus.core.json_text import refuse_scattered
-from dissensus.study.reading.json_values import is_scalar, is_text, records_of, wrong_shape
+from dissensus.core.text_files import refuse_scattered
 from dissensus.study.reading.prodigy import HASHES as PRODIGY_HASHES
+from dissensus.study.reading.records import is_scalar, is_text, records_of, wrong_shape
 from dissensus.study.tables import ALIASES, normalised
 
 FINDING = ("finding", "findings", "finding_name")
 IS_PRESENT = ("present", "is_present", "presence")
 """Names of columns that only checklists have."""
 
+LABELS = ("labels", "annotations", *ALIASES["condition"], "conditions")
+RESPONSES = ".responses"
+FIRST_ROWS = 64
 ROLE_NAMES = frozenset(name for names in ALIASES.values() for name in names)
 
 
@@ -71,3 +74,26 @@ def _text(value: object, key: str, number: int) -> str | None:
     if not is_text(key) or (isinstance(value, str) and not is_text(value)):
         raise wrong_shape(value, f"the value of {key!r}", "text", f"record {number}")
     return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def holds_lists(source: Source) -> bool:
+    """Tell a table with lists in a column of labels, or of responses."""
+    return source.is_table and any(
+        is_list(source.table[name])
+        for name in source.table.columns
+        if normalised(name) in LABELS or name.endswith(RESPONSES)
+    )
+
+
+def is_list(column: pl.Series) -> bool:
+    """Tell cells that hold lists, also written as text."""
+    if isinstance(column.dtype, pl.List | pl.Array):
+        return True
+    if column.dtype != pl.String or column.null_count() == len(column):
+        return False
+    return _are_lists(column.head(FIRST_ROWS)) and _are_lists(column)  # the first rows clear nearly every column
+
+
+def _are_lists(column: pl.Series) -> bool:
+    cells = column.drop_nulls().str.strip_chars()
+    return bool((cells.str.starts_with("[") & cells.str.ends_with("]")).all())

@@ -17,9 +17,9 @@ from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.builders import checked_counts
+from dissensus.study.reading import records as read
 from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_name, checked_records, is_scalar, records_of, wrong_shape
 from dissensus.study.reading.wide import filled, is_integer_matrix, is_matrix_of_labels, layout
 from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, find_columns, normalised, tidied
 
@@ -39,13 +39,18 @@ class Counts(Format):
         """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
         if source.kind == "npy":
             return bool(source.content.ndim == 2 and source.content.dtype.kind in "iu")
-        records = records_of(source)
+        records = read.records_of(source)
         return bool(records) and all(_counts_key(record) is not None for record in records)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one anonymous ranking, with its votes, for every number above 0; a case without votes is unannotated."""
         if source.kind == "npy":
-            return _from_matrix(source, options)
+            votes = checked_counts(source.content)
+            cases, told = names_beside(source.path, "cases", None, votes.shape[0])
+            names, named = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
+            rows = _rows(votes, cases, names)
+            assumed = (f"rows are cases, {told}", f"columns are conditions, {named}, and cells are votes")
+            return Parsed(rows, (_counted_votes(rows),), tuple(names), assumed=assumed)
         if source.is_table or not self.recognises(source):
             return _from_table(as_table(source), options)
         return _from_records(source, options)
@@ -72,15 +77,6 @@ def _counted_votes(rows: pl.DataFrame) -> Note:
 
 
 # A matrix ---------------------------------------------------------------------------------------------
-
-
-def _from_matrix(source: Source, options: Options) -> Parsed:
-    votes = checked_counts(source.content)
-    cases, told_cases = names_beside(source.path, "cases", None, votes.shape[0])
-    conditions, told_conditions = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
-    assumed = (f"rows are cases, {told_cases}", f"columns are conditions, {told_conditions}, and cells are votes")
-    rows = _rows(votes, cases, conditions)
-    return Parsed(rows, (_counted_votes(rows),), tuple(conditions), assumed=assumed)
 
 
 def names_beside(path: Path, what: str, given: Sequence[str] | None, count: int) -> tuple[Sequence[str], str]:
@@ -135,28 +131,28 @@ def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
 
 def _from_records(source: Source, options: Options) -> Parsed:
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
-    placed = checked_records(source, "record")
+    placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
     key = _case_key(records, options)
-    cases = [as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
+    cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     counted = [_counted(record, where, options.conditions) for where, record in placed]
-    said = [(case, *vote) for case, votes in zip(cases, counted, strict=True) for vote in votes.items() if vote[1]]
-    silent = [(case, None, None) for case, votes in zip(cases, counted, strict=True) if not any(votes.values())]
-    order = {case: number for number, case in enumerate(cases)}
-    rows = pl.DataFrame(
-        sorted([*said, *silent], key=lambda row: order[row[0]]),
-        schema={"case": pl.String, "condition": pl.String, "votes": pl.Float64},
-        orient="row",
-    )
+    votes = [(case, *vote) for case, one in zip(cases, counted, strict=True) for vote in _votes(one)]
+    schema = {"case": pl.String, "condition": pl.String, "votes": pl.Float64}
+    rows = pl.DataFrame(votes, schema=schema, orient="row")
     roles = {key: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
     return Parsed(
         rows,
         (_counted_votes(rows),),
-        options.conditions or tuple(sorted({name for votes in counted for name in votes})),
+        options.conditions or tuple(sorted({name for one in counted for name in one})),
         columns=tuple(Column(name, roles.get(name, "")) for name in dict.fromkeys(k for one in records for k in one)),
         assumed=("a number is how many annotators gave the condition",),
     )
+
+
+def _votes(counted: Mapping[str, float]) -> list[tuple[str | None, float | None]]:
+    """Return the votes above 0, or nothing for nobody."""
+    return [vote for vote in counted.items() if vote[1]] or [(None, None)]
 
 
 def _counts_key(record: Any) -> str | None:
@@ -169,7 +165,7 @@ def _counts_key(record: Any) -> str | None:
 def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
     by_name = {normalised(key): key for key in records[0]}
     usual = [by_name[name] for name in CASES if name in by_name]
-    single = [key for key in usual if all(is_scalar(record.get(key)) for record in records)]
+    single = [key for key in usual if all(read.is_scalar(record.get(key)) for record in records)]
     given = options.columns.get("case")
     found = next(iter(single), None) if given is None else given
     if found is None:
@@ -199,5 +195,5 @@ def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | 
     for count in counts.values():
         is_number = isinstance(count, int | float) and not isinstance(count, bool)
         if count is not None and not (is_number and 0 <= count < 2**63 and count == int(count)):
-            raise wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
-    return {as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}
+            raise read.wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
+    return {read.as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}

@@ -7,10 +7,9 @@ from typing import Any
 
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
-from dissensus.study.reading.collection import Collection, files_ending
+from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.hugging_face import ANNOTATORS
-from dissensus.study.reading.json_values import as_name, first_key, is_text, key_columns, objects_of, wrong_shape
 
 ENDING = ".jsonl"
 CASES = ("id", "doc_id", "filename")
@@ -29,19 +28,19 @@ class Doccano(Format):
         """Tell a directory with files of JSON lines, or one such file with documents and their labels."""
         if source.kind == "directory":
             return any(path.suffix.lower() == ENDING for path in source.content)
-        return source.kind == "jsonl" and any(_is_document(record) for record in objects_of(source))
+        return source.kind == "jsonl" and any(_is_document(record) for record in read.objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
         """Read one ranking per line; the file's name is the annotator.
 
         Several labels are a tie, and a document without a label is an abstention.
         """
-        said = Collection()
+        said = read.Collection()
         said.assume("the name of a file is the annotator")
         said.assume("several labels of a document are tied")
         roles = {"username": "annotator"}
         records: list[dict[str, Any]] = []
-        for path in files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
+        for path in read.files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
             if source.kind == "directory" and not path.stat().st_size:
                 said.note("empty files", "taken as annotators without an opinion", path.name)
                 continue
@@ -53,9 +52,8 @@ class Doccano(Format):
             records += opened.content
             _add_file(opened.content, path, said)
         for record in records:
-            label = next(name for name in LABELS if name in record)
-            roles |= {first_key(record, CASES): "case", label: "condition"}
-        return said.parsed(columns=key_columns(records, roles))
+            roles |= {read.first_key(record, CASES): "case", next(filter(record.__contains__, LABELS)): "condition"}
+        return said.parsed(columns=read.key_columns(records, roles))
 
 
 def _is_document(record: dict[str, Any]) -> bool:
@@ -64,11 +62,11 @@ def _is_document(record: dict[str, Any]) -> bool:
     return shown and alone and any(isinstance(record.get(name), list) for name in LABELS)
 
 
-def _add_file(records: list[dict[str, Any]], path: Path, said: Collection) -> None:
+def _add_file(records: list[dict[str, Any]], path: Path, said: read.Collection) -> None:
     seen: set[str] = set()
     for number, record in enumerate(records, start=1):
         where = f"{path}, record {number}"
-        case = as_name(record.get(first_key(record, CASES)), "the id of a document", where)
+        case = read.as_name(record.get(read.first_key(record, CASES)), "the id of a document", where)
         if case in seen:
             raise DissensusError(
                 f"case {case!r} stands in one file twice",
@@ -102,19 +100,15 @@ def _labels_by_user(record: dict[str, Any], annotator: str, where: str) -> dict[
         user, label = annotator, item
         if isinstance(item, dict):
             user, label = item.get("user") or annotator, item.get("label")
-        users.setdefault(as_name(user, "the annotator", where), []).append(_label(label, where))
+        if isinstance(label, int) and not isinstance(label, bool):
+            raise FormatError(
+                "a label is a number in doccano's database",
+                expected="the name of a label",
+                got=str(label),
+                where=where,
+                advice="export again as JSONL with text labels",
+            )
+        if not isinstance(label, str) or not label.strip() or not read.is_text(label):
+            raise read.wrong_shape(label, "a label", "the name of a label for the whole document", where)
+        users.setdefault(read.as_name(user, "the annotator", where), []).append(label)
     return users
-
-
-def _label(label: Any, where: str) -> str:
-    if isinstance(label, int) and not isinstance(label, bool):
-        raise FormatError(
-            "a label is a number in doccano's database",
-            expected="the name of a label",
-            got=str(label),
-            where=where,
-            advice="export again as JSONL with text labels",
-        )
-    if not isinstance(label, str) or not label.strip() or not is_text(label):
-        raise wrong_shape(label, "a label", "the name of a label for the whole document", where)
-    return label

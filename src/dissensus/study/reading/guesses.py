@@ -161,17 +161,6 @@ def _no_case_column(case: str, why: str) -> FormatError:
     )
 
 
-def cells_hold_lists(column: pl.Series) -> bool:
-    """Tell cells that hold several values: lists or objects, also written as text.
-
-    >>> cells_hold_lists(pl.Series(["['a', 'b']"])), cells_hold_lists(pl.Series(["[sic] a"]))
-    (True, False)
-    """
-    if column.dtype.is_nested():
-        return True
-    return column.dtype == pl.String and bool(column.unique().str.contains(LIST).any())
-
-
 def labels_of(column: pl.Series) -> pl.Series:
     """Return every label in the cells of a column, taken out of rankings such as ``a>b=c``."""
     if column.dtype.is_nested():
@@ -190,26 +179,27 @@ def _oddity(name: str, column: pl.Series, options: Options) -> str:
 
 
 def _without_shared_labels(table: pl.DataFrame, heard: Mapping[str, pl.Series], options: Options) -> dict[str, str]:
-    """Find the columns whose labels nobody else uses; rankings such as ``a>b`` speak for themselves."""
-    known = None if options.conditions is None else {name.strip().lower() for name in options.conditions}
-    if known is not None:
-        strange = [name for name, labels in heard.items() if not labels.is_in(list(known)).any()]
+    """Find the columns whose labels nobody else uses; rankings such as ``a>b`` speak for themselves.
+
+    A column of few labels may share none by chance, where every annotator saw a few of the cases only.
+    """
+    if options.conditions is not None:
+        known = [name.strip().lower() for name in options.conditions]
+        strange = [name for name, labels in heard.items() if not labels.is_in(known).any()]
         return dict.fromkeys(strange, "holds none of the given conditions")
     ranked = {name for name in heard if table[name].cast(pl.String).str.contains(">").any()}
     if len(heard) == 1 and not ranked:
         return dict.fromkeys(heard, "stands alone: nobody else uses its labels")
     groups = columns_by_shared_labels(heard, ranked)
-    strange = [name for group in groups[1:] for name in group if not _may_be_rare(name, heard, groups[0], len(table))]
-    everybody = len(groups) > 1 and len(groups[0]) == 1 and not ranked
-    return {name: _why_strange(name, heard, groups) for name in (heard if everybody else strange)}
-
-
-def _may_be_rare(name: str, heard: Mapping[str, pl.Series], others: Sequence[str], n_rows: int) -> bool:
-    """Tell a column of few labels that shares none by chance, where every annotator saw a few of the cases only."""
-    filled = np.median([len(heard[other]) for other in others]) / n_rows
-    said = pl.concat(heard[other] for other in others)
-    alone = 1 - int(said.is_duplicated().sum()) / len(said)
-    return len(others) > 2 and filled < 0.5 and alone ** len(heard[name]) >= 0.05
+    strange = [name for group in groups[1:] for name in group]
+    if len(groups) > 1 and len(groups[0]) == 1 and not ranked:
+        strange = list(heard)
+    elif strange and len(groups[0]) > 2:
+        said = pl.concat(heard[other] for other in groups[0])
+        alone = 1 - int(said.is_duplicated().sum()) / len(said)
+        if np.median([len(heard[other]) for other in groups[0]]) / len(table) < 0.5:
+            strange = [name for name in strange if alone ** len(heard[name]) < 0.05]
+    return {name: _why_strange(name, heard, groups) for name in strange}
 
 
 def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -> list[list[str]]:
@@ -225,17 +215,13 @@ def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -
     share = dict(shared.group_by("column").agg(pl.col("shared").mean()).iter_rows())
     joined = {name for name in heard if share.get(name, 0.0) >= LEAST_SHARED}
     links = [[name for name in names if name in joined] for names in users["column"].to_list()]
-    groups = _connected(list(heard), [*links, sorted(ranked)])
-    return sorted(groups, key=lambda group: (ranked.isdisjoint(group), -len(group)))
-
-
-def _connected(names: Sequence[str], links: Sequence[Sequence[str]]) -> list[list[str]]:
-    group = {name: name for name in names}
-    for linked in links:
+    group = {name: name for name in heard}
+    for linked in (*links, sorted(ranked)):
         olds = {group[name] for name in linked}
         if len(olds) > 1:
             group = {name: min(olds) if old in olds else old for name, old in group.items()}
-    return [[name for name in names if group[name] == one] for one in dict.fromkeys(group.values())]
+    groups = [[name for name in heard if group[name] == one] for one in dict.fromkeys(group.values())]
+    return sorted(groups, key=lambda group: (ranked.isdisjoint(group), -len(group)))
 
 
 def _why_strange(name: str, heard: Mapping[str, pl.Series], groups: Sequence[Sequence[str]]) -> str:
@@ -249,7 +235,12 @@ def _why_strange(name: str, heard: Mapping[str, pl.Series], groups: Sequence[Seq
 
 def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
     """Refuse cells that hold several values where one label should be."""
-    names = [name for name in columns if cells_hold_lists(table[name])]
+    names = [
+        name
+        for name in columns
+        if table[name].dtype.is_nested()
+        or (table[name].dtype == pl.String and table[name].unique().str.contains(LIST).any())
+    ]
     if names:
         raise FormatError(
             "cells hold lists or objects",

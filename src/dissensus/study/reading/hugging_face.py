@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import ast
+import json
+import re
+import reprlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, get_args
+
+import polars as pl
 
 from dissensus.core.aliases import Lists
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.checks import check_choice
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source
+from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
+from dissensus.study.reading import records as read
 from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading.columns import LABELS, RESPONSES, holds_lists, is_list
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import (
-    as_block,
-    as_list,
-    as_name,
-    checked_records,
-    key_columns,
-    objects_of,
-    optional_list,
-    optional_name,
-    question_to_read,
-    wrong_shape,
-)
-from dissensus.study.reading.label_lists import LABELS, RESPONSES, holds_lists, meaning, unpacked
 
 CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
@@ -35,6 +33,20 @@ ANNOTATORS = (
     *("worker_ids", "workers", "rater_ids", "raters"),
 )
 
+_ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
+_FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
+_EITHER = rf"(?:{_ITEM}|{_FLAT})"
+PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
+"""A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together."""
+
+
+class _Keys(NamedTuple):
+    """Where records hold labels and annotators, and what a list of labels means."""
+
+    labels: str
+    annotators: str | None
+    lists: Lists
+
 
 class HuggingFace(Format):
     """Records with a list of labels and a list of annotators per case."""
@@ -44,31 +56,30 @@ class HuggingFace(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
-        return holds_lists(source) or any(_has_labels(record) for record in objects_of(source))
+        return holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
-        said = Collection()
-        placed = checked_records(unpacked(source), "record")
+        said = read.Collection()
+        placed = read.checked_records(unpacked(source), "record")
         records = [record for _, record in placed]
         labels = _labels_key(records, options)
-        annotators = _key(
-            "annotator", (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS, records, options
-        )
-        lists = meaning(records, labels, annotators, options.lists)
-        case_key = _key("case", CASES, records, options)
-        cases = _case_names(placed, case_key, said, may_repeat=lists != "votes" and annotators is not None)
+        who = (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS
+        annotators = _key("annotator", who, records, options)
+        keys = _Keys(labels, annotators, meaning(records, labels, annotators, options.lists))
+        case_key, are_votes = _key("case", CASES, records, options), keys.lists == "votes"
+        cases = _case_names(placed, case_key, said, may_repeat=not are_votes and annotators is not None)
         for (where, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
-            add = _add_votes if lists == "votes" else _add_list
-            add(record, labels, annotators, case, f"{where}, case {case!r}", said, lists)
-        if annotators is None and lists == "votes":
+            add = _add_votes if are_votes else _add_list
+            add(record, keys, case, f"{where}, case {case!r}", said)
+        if annotators is None and are_votes:
             said.assume("there is no list of annotators: every label is an opinion of its own")
         found = {case_key: "case", labels: "condition", annotators: "annotator"}
         roles = {key: role for key, role in found.items() if key is not None}
         given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
         roles |= {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
-        return said.parsed(columns=key_columns(records, roles, given))
+        return said.parsed(columns=read.key_columns(records, roles, given))
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -90,7 +101,7 @@ def _questions(records: Iterable[dict[str, Any]]) -> list[str]:
 
 def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
     if options.columns.get("condition") is None and (questions := _questions(records)):
-        return f"{question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
+        return f"{read.question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
     found = _key("condition", LABELS, records, options, endings=("", RESPONSES))
     if found is None:
         raise FormatError(
@@ -103,34 +114,23 @@ def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
 
 
 def _key(
-    role: str,
-    names: Sequence[str],
-    records: list[dict[str, Any]],
-    options: Options,
-    *,
-    endings: Sequence[str] = ("",),
+    role: str, names: Sequence[str], records: list[dict[str, Any]], options: Options, *, endings: Sequence[str] = ("",)
 ) -> str | None:
     """Find the key of a role: the one given, or the first of some usual names that any record has."""
     given = options.columns.get(role)
     wanted = names if given is None else [given + ending for ending in endings]
     keys = dict.fromkeys(key for record in records for key in record)
     found = next((name for name in wanted if name in keys), None)
-    if found is None and given is not None:
-        raise DissensusError(
-            f"no record has the key {given!r}",
-            expected=f"one of {listing(keys, most=12)}",
-            advice=suggestion(given, keys),
-        )
-    return found
+    return found if found is not None or given is None else known_name("key", given, keys)
 
 
 def _case_names(
-    places: list[tuple[str, dict[str, Any]]], column: str | None, said: Collection, *, may_repeat: bool
+    places: list[tuple[str, dict[str, Any]]], column: str | None, said: read.Collection, *, may_repeat: bool
 ) -> list[str]:
     if column is None:
         said.assume("the records have no id and are numbered from 0")
         return [str(number) for number in range(len(places))]
-    names = [as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
+    names = [read.as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
     first: dict[str, str] = {}
     for name, (where, _) in zip(names, places, strict=True):
         if first.setdefault(name, where) != where and not may_repeat:
@@ -145,63 +145,114 @@ def _case_names(
 # Records ----------------------------------------------------------------------------------------------
 
 
-def _add_votes(
-    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: Collection, _: Lists
-) -> None:
+def _add_votes(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
-    labels = _items(record.get(key), key, where)
-    names: Sequence[str | None] = [None] * len(labels)
-    if annotators is not None and (annotators in record or labels):
-        given = _items(record.get(annotators), annotators, where)
-        _check_as_many(len(labels), given, "annotators", where)
-        names = [optional_name(name, "an annotator", where) for name in given]
-    for label, name, status in zip(labels, names, _statuses(record, key, len(labels), where), strict=True):
+    labels = _items(record.get(keys.labels), keys.labels, where)
+    names: list[str | None] = [None] * len(labels)
+    if keys.annotators is not None and (keys.annotators in record or labels):
+        given = _items(record.get(keys.annotators), keys.annotators, where)
+        names = [read.optional_name(name, "an annotator", where) for name in given]
+    statuses: list[Any] = [SUBMITTED] * len(labels)
+    if keys.labels.endswith(RESPONSES) and record.get(f"{keys.labels}.status") is not None:
+        statuses = read.as_list(record[f"{keys.labels}.status"], "the list of statuses", where)
+    for what, others in {"annotators": names, "statuses": statuses}.items():
+        if len(others) != len(labels):
+            raise FormatError(
+                f"the labels and the {what} of a record do not match",
+                expected=f"as many {what} as labels",
+                got=f"{len(labels)} labels, {len(others)} {what}",
+                where=where,
+            )
+    if not all(status is None or isinstance(status, str) for status in statuses):
+        raise read.wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
+    for label, name, status in zip(labels, names, map(str, statuses), strict=True):
         if status != SUBMITTED:
             said.skip(f"responses with the status {status!r:.40}", case)
         elif label is None or label != label:
             said.note("labels that are null", "taken as no opinion", case)
         else:
-            blocks = ranked_blocks(label, where) if is_ranked(label) else [as_block(label, where)]
+            blocks = ranked_blocks(label, where) if is_ranked(label) else [read.as_block(label, where)]
             said.add_ranking(case, name, blocks)
 
 
-def _add_list(
-    record: dict[str, Any], key: str, annotator: str | None, case: str, where: str, said: Collection, lists: Lists
-) -> None:
+def _add_list(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
     """Add a list as the ranking of one annotator: best first, where a list in it is a tie, or all labels alike."""
-    labels = record.get(key)
+    labels = record.get(keys.labels)
     if labels is None:
         return
-    blocks = [as_block(label, where) for label in _items(labels, key, where)]
-    if lists == "tie":
+    blocks = [read.as_block(label, where) for label in _items(labels, keys.labels, where)]
+    if keys.lists == "tie":
         blocks = [[name for block in blocks for name in block]]
-    who = record.get(annotator or "")
+    who = record.get(keys.annotators or "")
     who = who[0] if isinstance(who, list) and len(who) == 1 else who
-    said.add_ranking(case, optional_name(who, "the one annotator of a list", where), blocks)
+    said.add_ranking(case, read.optional_name(who, "the one annotator of a list", where), blocks)
 
 
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
-    return optional_list(value, f"the value of {key!r}", where)
+    return read.optional_list(value, f"the value of {key!r}", where)
 
 
-def _statuses(record: dict[str, Any], key: str, n_labels: int, where: str) -> list[str]:
-    given = record.get(f"{key}.status") if key.endswith(RESPONSES) else None
-    if given is None:
-        return [SUBMITTED] * n_labels
-    statuses = as_list(given, "the list of statuses", where)
-    _check_as_many(n_labels, statuses, "statuses", where)
-    if not all(status is None or isinstance(status, str) for status in statuses):
-        raise wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
-    return [str(status) for status in statuses]
+# Lists in the cells of tables -------------------------------------------------------------------------
 
 
-def _check_as_many(n_labels: int, others: list[Any], what: str, where: str) -> None:
-    if n_labels != len(others):
-        raise FormatError(
-            f"the labels and the {what} of a record do not match",
-            expected=f"as many {what} as labels",
-            got=f"{n_labels} labels, {len(others)} {what}",
-            where=where,
-        )
+def unpacked(source: Source) -> Source:
+    """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
+    if not source.is_table:
+        return source
+    table = source.table
+    table = table.with_columns(
+        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
+    )
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name])]
+    records = table.to_dicts()
+    for number, record in enumerate(records, start=1):
+        record.update({name: _list(record[name], name, number) for name in texts})
+    return replace(source, kind="jsonl", content=records)
+
+
+def _list(cell: str | None, column: str, number: int) -> Any:
+    if cell is None:
+        return None
+    text = cell.strip()
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    with suppress(ValueError, SyntaxError, RecursionError):
+        if PYTHON_LIST.fullmatch(text):
+            return ast.literal_eval(text)
+    raise FormatError(
+        "a list in a cell is not understood",
+        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
+        got=f"{cell:.60}",
+        where=f"data row {number}, column {column!r}",
+    )
+
+
+# What a list of labels means ----------------------------------------------------------------------------
+
+
+def meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str | None, given: Lists | None) -> Lists:
+    """Tell what lists are: as said, or votes if a list of annotators stands beside; anything else would be a guess."""
+    if given is not None:
+        check_choice("lists", given, get_args(Lists))
+        return given
+    doubtful = [record for record in records if _is_doubtful(record.get(labels), record.get(annotators or ""))]
+    if labels.endswith(RESPONSES) or not doubtful:
+        return "votes"
+    beside = "" if annotators is None else f" beside {annotators!r}: {reprlib.repr(doubtful[0].get(annotators))}"
+    raise FormatError(
+        "a list of labels can be votes, an order or a tie",
+        expected="a list of as many annotators beside it, or a word: votes (of several annotators, a label each), "
+        "order (of one annotator, best first) or tie (of one annotator, all alike)",
+        got=f"{labels!r}: {reprlib.repr(doubtful[0][labels])}{beside}; {len(doubtful):,} such lists",
+        advice="say which it is: lists='votes', lists='order' or lists='tie' (--lists votes)",
+    )
+
+
+def _is_doubtful(labels: Any, annotators: Any) -> bool:
+    """Tell a list of several labels (or one of blocks) beside which no list of annotators stands."""
+    if not isinstance(labels, Collection) or isinstance(labels, str | Mapping):
+        return False
+    several = len(labels) > 1 or any(isinstance(label, list) and len(label) > 1 for label in labels)
+    return several and not isinstance(annotators, list) and not (isinstance(annotators, str) and "," in annotators)

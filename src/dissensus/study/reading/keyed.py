@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from dissensus.core.errors import FormatError
 from dissensus.core.files import Source
-from dissensus.study.reading.collection import Collection
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import as_name, as_object, as_ranking
+from dissensus.study.reading.records import Collection, as_name, as_object, as_ranking
 
 
 class AnnotatorKeys(Format):

@@ -9,19 +9,10 @@ import polars as pl
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
-from dissensus.study.reading.columns import as_table, column_names, has_role
+from dissensus.study.reading.columns import as_table, column_names, has_role, holds_lists
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.reading.label_lists import holds_lists
-from dissensus.study.tables import (
-    ROW,
-    find_columns,
-    numbered,
-    refuse_rows,
-    tidied,
-    with_roles,
-    without_second_order,
-)
+from dissensus.study.tables import ROW, find_columns, numbered, refuse_rows, tidied, with_roles, without_second_order
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
@@ -133,9 +124,8 @@ def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ..
         rows = "the rows of a case are one ranking" if order else "every row is an opinion of its own"
         sentences.append(f"there is no annotator column: {rows}")
     elif not order and has_several_rows(table):
-        sentences.append(
-            "there is no rank and no confidence: the conditions that an annotator gives on a case are tied"
-        )
+        tied = "the conditions that an annotator gives on a case are tied"
+        sentences.append(f"there is no rank and no confidence: {tied}")
     return tuple(sentences)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,11 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.receipt import codes_in_words
 from dissensus.study.builders import LEVELS, condition_codes, condition_names
-from dissensus.study.reading.collection import Collection
+from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.json_values import DECLARED, as_list, as_name, declaration, is_text, key_columns
 
 RANKINGS = "rankings"
-ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **DECLARED}
+ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **read.DECLARED}
 
 
 class Nested(Format):
@@ -43,13 +42,18 @@ class Nested(Format):
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
-        said = Collection()
+        said = read.Collection()
         cases = _children(content.get(RANKINGS), 0, where)
-        names = _case_names(content, len(cases), where, said)
+        names = _listed_names(content, "case_names", "case name", where)
+        if names is None:
+            said.assume("the cases have no names and are numbered from 0")
+            names = [str(number) for number in range(len(cases))]
+        check_length("case name", len(names), len(cases))
         rankings = [list(_rankings(case, name)) for case, name in zip(cases, names, strict=True)]
         placed = [(place, one) for case in rankings for place, blocks in case for block in blocks for one in block]
         mentions = [mention for _, mention in placed]
-        conditions = condition_names(mentions, _conditions(content, options, where))
+        listed = _listed_names(content, "conditions", "condition", where) if options.conditions is None else None
+        conditions = condition_names(mentions, listed if options.conditions is None else options.conditions)
         codes = iter(condition_codes(mentions, conditions, lambda at: placed[at][0]).tolist())
         said.assume("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):
@@ -59,31 +63,21 @@ class Nested(Format):
             for _, blocks in case:
                 said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in blocks])
         keys = [source.content] if isinstance(source.content, dict) else []
-        parsed = said.parsed(conditions, columns=key_columns(keys, ROLES))
-        for role in DECLARED:
-            if (declared := declaration(content, role, where)) is not None:
+        parsed = said.parsed(conditions, columns=read.key_columns(keys, ROLES))
+        for role in read.DECLARED:
+            if (declared := read.declaration(content, role, where)) is not None:
                 parsed = replace(parsed, frame=parsed.frame.with_columns(pl.lit(declared).alias(role)))
         return parsed
 
 
-def _conditions(content: dict[str, Any], options: Options, where: str) -> Sequence[str] | None:
-    if options.conditions is not None or content.get("conditions") is None:
-        return options.conditions
-    given = as_list(content["conditions"], "the list of conditions", where)
-    names = [_as_written(name, "a condition", where) for name in given]
-    check_names("condition", names)
+def _listed_names(content: dict[str, Any], key: str, what: str, where: str) -> list[str] | None:
+    """Return the names that a file lists, if it does."""
+    if content.get(key) is None:
+        return None
+    given = read.as_list(content[key], f"the list of {key.replace('_', ' ')}", where)
+    names = [_as_written(name, f"a {what}", where) for name in given]
+    check_names(what.removesuffix(" name"), names)
     return names
-
-
-def _case_names(content: dict[str, Any], n_cases: int, where: str, said: Collection) -> list[str]:
-    if content.get("case_names") is None:
-        said.assume("the cases have no names and are numbered from 0")
-        return [str(number) for number in range(n_cases)]
-    names = as_list(content["case_names"], "the list of case names", where)
-    check_length("case name", len(names), n_cases)
-    named = [_as_written(name, "a case name", where) for name in names]
-    check_names("case", named)
-    return named
 
 
 def _rankings(case: Any, name: str) -> Iterator[tuple[str, list[list[str | int]]]]:
@@ -103,29 +97,28 @@ def _rankings(case: Any, name: str) -> Iterator[tuple[str, list[list[str | int]]
 
 def _children(parent: Any, depth: int, where: str) -> list[Any]:
     if not isinstance(parent, list):
-        raise FormatError(
-            "rankings are nested to the wrong depth",
-            expected="case > annotator > block > condition, four lists deep",
-            got=f"{reprlib.repr(parent)} where a list of the {LEVELS[depth]} should be",
-            where=where,
-            advice="a single label is [['name']]: one block that holds one condition",
-        )
+        raise _wrong_depth(parent, f"a list of the {LEVELS[depth]}", where)
     return parent
+
+
+def _wrong_depth(value: Any, wanted: str, where: str) -> FormatError:
+    return FormatError(
+        "rankings are nested to the wrong depth",
+        expected="case > annotator > block > condition, four lists deep",
+        got=f"{reprlib.repr(value)} where {wanted} should be",
+        where=where,
+        advice="a single label is [['name']]: one block that holds one condition",
+    )
 
 
 def _mention(mention: Any, where: str) -> str | int:
     if isinstance(mention, int) and not isinstance(mention, bool):
         return mention
     if isinstance(mention, list):
-        raise FormatError(
-            "rankings are nested to the wrong depth",
-            expected="case > annotator > block > condition, four lists deep",
-            got=f"{reprlib.repr(mention)} where a condition should be",
-            where=where,
-        )
+        raise _wrong_depth(mention, "a condition", where)
     return _as_written(mention, "a condition", where)
 
 
 def _as_written(value: Any, what: str, where: str) -> str:
     """Return a name; blank ones, too, as a study may have them and this form is written, too."""
-    return value if isinstance(value, str) and value and is_text(value) else as_name(value, what, where)
+    return value if isinstance(value, str) and value and read.is_text(value) else read.as_name(value, what, where)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TypeAlias
 
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
-from dissensus.study.reading.collection import Collection, files_ending
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.records import Collection, files_ending
 
 KINDS = ("soc", "soi", "toc", "toi")
 ENDINGS = tuple(f".{kind}" for kind in KINDS)
-TYPE, ALTERNATIVES, VOTERS, ORDERS = (
-    "DATA TYPE",
-    "NUMBER ALTERNATIVES",
-    "NUMBER VOTERS",
-    "NUMBER UNIQUE ORDERS",
-)
+TYPE, ALTERNATIVES = "DATA TYPE", "NUMBER ALTERNATIVES"
+VOTERS, ORDERS = "NUMBER VOTERS", "NUMBER UNIQUE ORDERS"
 
 NAME = re.compile(r"ALTERNATIVE NAME (\d{1,9})")
 
@@ -72,7 +69,11 @@ class PrefLib(Format):
 def _profile(text: str, path: Path, said: Collection) -> tuple[tuple[str, ...], list[tuple[int, Blocks]]]:
     """Return the names of the alternatives of a file, and how many voters gave each order."""
     header, lines = _split(text, path)
-    kind, names = _kind(header, path), _names(header, path)
+    kind, ending, names = header[TYPE].lower(), path.suffix.lower(), _names(header, path)
+    if kind not in KINDS or (ending in ENDINGS and ending != f".{kind}"):
+        expected = ending[1:] if ending in ENDINGS else f"one of {', '.join(KINDS)}"
+        where = f"{path}, {TYPE}"
+        raise FormatError("the data type does not fit", expected=expected, got=repr(header[TYPE]), where=where)
     orders = [_order(line, kind, len(names), f"{path}, line {number}") for number, line in lines]
     empty = sum(count for count, blocks in orders for block in blocks if not block)
     if empty:
@@ -109,19 +110,6 @@ def _split(text: str, path: Path) -> tuple[dict[str, str], list[tuple[int, str]]
     return header, lines
 
 
-def _kind(header: dict[str, str], path: Path) -> str:
-    kind = header[TYPE].lower()
-    ending = path.suffix.lower()
-    if kind not in KINDS or (ending in ENDINGS and ending != f".{kind}"):
-        raise FormatError(
-            "the data type does not fit",
-            expected=ending[1:] if ending in ENDINGS else f"one of {', '.join(KINDS)}",
-            got=repr(header[TYPE]),
-            where=f"{path}, {TYPE}",
-        )
-    return kind
-
-
 def _number(header: dict[str, str], key: str, path: Path) -> int:
     value = header[key]
     if not re.fullmatch(r"[0-9]{1,12}", value):
@@ -140,11 +128,9 @@ def _names(header: dict[str, str], path: Path) -> tuple[str, ...]:
             got=f"names for {listing(sorted(found), most=8)}" if found else "no names",
             where=str(path),
         )
-    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if twice or "" in names:
-        raise FormatError(
-            "alternatives need different names", got=listing(dict.fromkeys(twice or [""])), where=str(path)
-        )
+    if len(set(names)) < len(names) or "" in names:
+        twice = [name for name, count in Counter(names).items() if count > 1 or not name]
+        raise FormatError("alternatives need different names", got=listing(twice), where=str(path))
     return names
 
 
@@ -154,13 +140,14 @@ def _names(header: dict[str, str], path: Path) -> tuple[str, ...]:
 def _order(line: str, kind: str, n_alternatives: int, where: str) -> tuple[int, Blocks]:
     count, colon, order = line.partition(":")
     if not colon or not re.fullmatch(r"\s*[0-9]{1,12}\s*", count):
-        raise FormatError(
-            "a line is not an order",
-            expected="count: order, such as '2: 1, {2, 3}'",
-            got=repr(line[:60]),
-            where=where,
-        )
-    blocks = [[_alternative(text, n_alternatives, where) for text in block] for block in _blocks(order, where)]
+        expected = "count: order, such as '2: 1, {2, 3}'"
+        raise FormatError("a line is not an order", expected=expected, got=repr(line[:60]), where=where)
+    parts = _blocks(order, where)
+    for text in (text for part in parts for text in part):
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= n_alternatives:
+            expected = f"a number from 1 to {n_alternatives}"
+            raise FormatError("an alternative is not known", expected=expected, got=repr(text[:40]), where=where)
+    blocks = [[int(text) for text in part] for part in parts]
     given = [number for block in blocks for number in block]
     problem = ""
     if len(set(given)) < len(given):
@@ -192,14 +179,3 @@ def _blocks(order: str, where: str) -> list[list[str]]:
     if tie_is_open or order.count("{") != order.count("}"):
         raise FormatError("a brace is not closed", expected="{2, 3} for a tie", got=repr(order[:60]), where=where)
     return blocks
-
-
-def _alternative(text: str, n_alternatives: int, where: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= n_alternatives:
-        raise FormatError(
-            "an alternative is not known",
-            expected=f"a number from 1 to {n_alternatives}",
-            got=repr(text[:40]),
-            where=where,
-        )
-    return int(text)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import Column, columns_of
-from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role
+from dissensus.study.reading.columns import as_table, column_names, has_answers, has_role, holds_lists
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_strangers
-from dissensus.study.reading.label_lists import holds_lists
 from dissensus.study.tables import ALIASES, ROW, SCORE_NAMES, find_columns, numbered, refuse_rows, with_roles
 
 LONG_FORM_ONLY = frozenset((*ALIASES["annotator"], *ALIASES["rank"], *ALIASES["confidence"], *SCORE_NAMES))
@@ -59,15 +57,14 @@ def is_integer_matrix(table: pl.DataFrame) -> bool:
     """Tell a table whose cells are integer codes, apart from the column of cases."""
     if any(dtype.is_nested() for dtype in table.dtypes):
         return False
-    case = _case_column(table, find_columns(table.columns, {}, required=()))
+    case = find_columns(table.columns, {}, required=()).get("case", table.columns[0])
     filled_cells = [column.cast(pl.String).drop_nulls().str.strip_chars() for column in table.drop(case)]
     return any(len(column) for column in filled_cells) and all(
         bool(column.str.contains(r"^\d+(\.0*)?$").all()) for column in filled_cells
     )
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What the columns of a table with one row per case are.
 
     Attributes
@@ -114,24 +111,13 @@ def filled(cells: pl.DataFrame, is_filled: pl.Expr, *emptied: str) -> pl.DataFra
 def layout(table: pl.DataFrame, options: Options) -> Layout:
     """Tell the column of cases, that of groups if there is one, and the others, which are annotators."""
     found = find_columns(table.columns, options.columns, required=())
-    case, group = _case_column(table, found), found.get("group")
+    case, group = found.get("case", table.columns[0]), found.get("group")
     others = [name for name in table.columns if name not in (case, group)]
-    roles = {role: name for role, name in found.items() if role in ("case", "group")}
+    roles = {"case": case} if group is None else {"case": case, "group": group}
     named = {column.name: column for column in columns_of(table.columns, roles, options.columns)}
     named |= {name: Column(name, "annotator", "as every other column") for name in others}
     named |= {} if "case" in found else {case: Column(case, "case", "as the first column")}
     assumed = () if "case" in found else (f"the first column, {case!r}, names the cases",)
-    text = table.select(pl.col(others).cast(pl.String))
-    return Layout(text, case, others, _one_row_per_case(table, case, group), tuple(named.values()), assumed)
-
-
-def _case_column(table: pl.DataFrame, found: Mapping[str, str]) -> str:
-    return found.get("case", table.columns[0])
-
-
-def _one_row_per_case(table: pl.DataFrame, case: str, group: str | None) -> pl.DataFrame:
-    """Return the name, the number of the row and the group of each case; each must have one row."""
-    roles = {"case": case} if group is None else {"case": case, "group": group}
     cases = numbered(with_roles(table, roles).cast(pl.String))
     nameless = cases["case"].is_null() | (cases["case"] == "")
     refuse_rows(cases, nameless, "case", "a row has no case", expected="the name of a case in every row")
@@ -145,4 +131,4 @@ def _one_row_per_case(table: pl.DataFrame, case: str, group: str | None) -> pl.D
             got=f"data rows {', '.join(map(str, rows[:4]))}",
             advice="merge the rows, or use the long form with one row per opinion",
         )
-    return cases
+    return Layout(table.select(pl.col(others).cast(pl.String)), case, others, cases, tuple(named.values()), assumed)

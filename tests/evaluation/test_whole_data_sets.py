@@ -10,7 +10,7 @@ from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows, n_rows
 from dissensus.metrics.data_set import Said
-from dissensus.simulate.checklist_study import SimulatedAnswers, SimulatedChecklists
+from dissensus.simulate.checklist_study import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 

@@ -73,7 +73,9 @@ MEANINGS = {
     "weights and groups are kept": means(
         {**long("xxy", "ABA", condition="aba"), **WEIGHTS},
         [[[["a"]], [["b"]]], [[["a"]]]],
-        weights=[0.5, 2, 1], groups=("p", "q"), case_weights=[3, 1],
+        weights=[0.5, 2, 1],
+        groups=("p", "q"),
+        case_weights=[3, 1],
     ),
     "rows without a condition are abstentions, and a case alone is unannotated": means(
         long("xxyz", "AB-A", condition="a---"), [[[["a"]], []], [], [[]]], unannotated=("y", "z")
@@ -92,7 +94,8 @@ MEANINGS = {
         {"case": [10, 2, 10], "annotator": [1, 1, 2], "label": [1, 0, 0]},
         [[[["dog"]], [["cat"]]], [[["cat"]]]],
         {"conditions": ["cat", "dog"]},
-        case_names=("10", "2"), annotator_names=("1", "2"),
+        case_names=("10", "2"),
+        annotator_names=("1", "2"),
     ),
 }
 

@@ -39,13 +39,6 @@ def test_the_better_model_is_better_whichever_way_the_metric_points(contest: ds.
         assert one.verdict == "right is better than half"
 
 
-def test_the_sign_of_a_lower_is_better_metric_does_not_name_the_worse_model(contest: ds.Comparison) -> None:
-    pair = found(contest, "Brier score", "right", "wrong")
-    assert pair.difference < 0
-    assert pair.is_distinguishable
-    assert pair.verdict == "right is better than wrong"
-
-
 def test_the_interval_holds_the_difference_and_has_its_sign(contest: ds.Comparison) -> None:
     for one in contest.differences:
         assert one.low - 1e-12 <= one.difference <= one.high + 1e-12

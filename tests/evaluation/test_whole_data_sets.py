@@ -10,7 +10,7 @@ from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics.data_set import Said
-from dissensus.simulate.checklist_study import SimulatedAnswers, SimulatedChecklists
+from dissensus.simulate.checklist_study import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 
@@ -92,7 +92,7 @@ def simulated() -> SimulatedAnswers:
     return ds.simulate_checklists(n_cases=140, seed=5)
 
 
-def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: SimulatedChecklists) -> None:
+def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: SimulatedAnswers) -> None:
     said, models = simulated.checklists, dict(list(simulated.predictions.items())[:2])
     options = {"metrics": METRICS, "draws": 60, "aggregations": ["dirichlet:1"], "annotators": "fixed"}
     whole = ds.evaluate(said, models, **options)  # type: ignore[arg-type]

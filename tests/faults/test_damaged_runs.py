@@ -52,7 +52,7 @@ def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collec
 publish = RunDirectory.publish
 
 
-@pytest.fixture(params=["finished", "unfinished"])
+@pytest.fixture(params=["finished", pytest.param("unfinished", marks=pytest.mark.slow)])
 def folder(
     request: pytest.FixtureRequest,
     finished: Path,

@@ -149,7 +149,9 @@ def test_ctrl_c_in_the_middle_of_the_pieces(whole: Whole, tmp_path: Path) -> Non
 # Two at once --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("second", [("--resume",), ("--overwrite",), ()])
+@pytest.mark.parametrize(
+    "second", [("--resume",), *(pytest.param(words, marks=pytest.mark.slow) for words in (("--overwrite",), ()))]
+)
 def test_a_second_process_is_told_that_the_first_one_writes_there(
     whole: Whole,
     tmp_path: Path,

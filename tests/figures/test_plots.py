@@ -33,9 +33,7 @@ def chart_marks(name: str, kind: type[Mark], *, panel: int = 0, **options: Any) 
 
 
 def of_run(frame: pl.DataFrame, **wanted: object) -> pl.DataFrame:
-    for column, value in {"aggregation": "plackett-luce", "reliability": 1.0, **wanted}.items():
-        frame = frame.filter(pl.col(column) == value)
-    return frame
+    return frame.filter(aggregation="plackett-luce", reliability=1.0, **wanted)
 
 
 def case_of(evaluation: ds.Evaluation, name: str) -> str | None:
@@ -104,17 +102,15 @@ def test_figures_are_small_enough_for_a_page() -> None:
 # Right values -----------------------------------------------------------------------------------------------
 
 
-def test_certainty_curves_are_quantile_functions() -> None:
+def test_certainty_curves_are_quantile_functions_and_shares_and_counts_agree_with_the_frame() -> None:
     (line,) = [mark for mark in chart_marks("certainty", Line) if mark.name == "plackett-luce 1"]
     values = np.sort(of_run(usual().certainties(), top=1)["certainty"].to_numpy())
     np.testing.assert_allclose(line.y, [values[0], *values])
     np.testing.assert_allclose(line.x, np.arange(13) / 12)
-
-
-def test_share_below_agrees_with_the_frame() -> None:
-    lines = chart_marks("share_below", Line)
     rows = of_run(usual().certainties(), top=2)
-    assert lines[1].y[0] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+    assert chart_marks("share_below", Line)[1].y[0] == pytest.approx((rows["certainty"] < CERTAIN).mean())
+    (bars,) = chart_marks("certainty_histogram", Bars)
+    assert bars.lengths.sum() == 12
 
 
 def test_what_was_confirmed_is_drawn_against_what_was_stated_and_expected() -> None:
@@ -129,26 +125,12 @@ def test_what_was_confirmed_is_drawn_against_what_was_stated_and_expected() -> N
     assert (expected.low <= expected.y).all()
 
 
-def test_the_histogram_counts_every_case() -> None:
-    (bars,) = chart_marks("certainty_histogram", Bars)
-    assert bars.lengths.sum() == 12
-
-
 def test_bands_are_the_intervals_of_the_frame() -> None:
     bands = chart_marks("reliability", Band)
-    rows = (
-        usual()
-        .to_frame()
-        .filter(
-            (pl.col("aggregation") == "plackett-luce")
-            & (pl.col("metric") == "top-1 accuracy")
-            & (pl.col("model") == MODEL)
-        )
-    )
-    np.testing.assert_allclose(bands[0].low, rows["low"])
-    np.testing.assert_allclose(bands[0].high, rows["high"])
-    np.testing.assert_allclose(bands[1].low, rows["annotation_low"])
-    np.testing.assert_allclose(bands[1].high, rows["annotation_high"])
+    rows = usual().to_frame().filter(aggregation="plackett-luce", metric="top-1 accuracy", model=MODEL)
+    for band, kind in zip(bands[:2], ("", "annotation_"), strict=True):
+        np.testing.assert_allclose(band.low, rows[f"{kind}low"])
+        np.testing.assert_allclose(band.high, rows[f"{kind}high"])
     line = chart_marks("reliability", Line)[0]
     np.testing.assert_allclose(line.y, rows["mean"])
     cross = chart_marks("reliability", Points)[0]
@@ -400,6 +382,7 @@ def test_names_cannot_become_markup(name: str) -> None:
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:
+    assert usual().conditions == CONDITIONS
     figure = plots().reliability()
     assert '&lt;b&gt;A&lt;/b&gt; &amp; "B"' in {trace.name for trace in figure.data}
     html = page(plots().chart("case", case=case_about(SCRIPT)))
@@ -412,16 +395,10 @@ def test_hostile_names_are_shown_as_they_are() -> None:
 def test_long_and_many_names() -> None:
     names = [f"condition with a long name number {i} of a long list of names" for i in range(40)]
     said = ds.Annotations.from_rankings([[[[i] for i in range(40)]]], names)
-    found = Plots(evaluated_without_models(said))
-    chart = found.chart("case", case="0")
+    runs = [ds.PlackettLuce(1, alpha=1.0, prior="observed")]
+    chart = Plots(ds.evaluate(said, {}, aggregations=runs, draws=10)).chart("case", case="0")
     assert "25 less plausible conditions are not shown" in chart.caption
     assert all(len(tick) <= 34 for _, tick in chart.panels[0].y.ticks)
-
-
-def evaluated_without_models(said: ds.Annotations) -> ds.Evaluation:
-    from dissensus import evaluate
-
-    return evaluate(said, {}, aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")], draws=10)
 
 
 def test_colours_fit_any_page_and_can_be_fixed() -> None:
@@ -431,7 +408,3 @@ def test_colours_fit_any_page_and_can_be_fixed() -> None:
     inks = [one.layout.template.layout.font.color for one in (figure, dark, light)]
     assert len(set(inks)) == 3
     assert dark.data == figure.data
-
-
-def test_conditions_of_the_fixture_are_hostile() -> None:
-    assert usual().conditions == CONDITIONS

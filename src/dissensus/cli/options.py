@@ -67,15 +67,19 @@ RemoteImages = Annotated[bool, option("Let the report load images of cases from 
 
 
 def bundle(panel: str | None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
-    """Declare options that belong together: type, words and, where its type says too little, what a value is."""
-    return {name: Annotated[kind | None, _option_of(name, kind, panel, *row)] for name, (kind, *row) in rows.items()}
+    """Declare options that belong together: type, words and, where its type says too little, what a value is.
 
-
-def _option_of(name: str, kind: Any, panel: str | None, text: str, metavar: str | None = None) -> Any:
-    """Declare one of them; a switch has no value, and its opposite only if both names are given."""
-    if kind is bool:
-        return option(text, metavar or f"--{name.replace('_', '-')}", panel=panel, show_default=False)
-    return option(text, panel=panel, metavar=metavar)
+    A switch has no value, and its opposite only if both names are given.
+    """
+    found = {}
+    for name, (kind, text, *rest) in rows.items():
+        told = rest[0] if rest else None
+        if kind is bool:
+            own = option(text, told or f"--{name.replace('_', '-')}", panel=panel, show_default=False)
+        else:
+            own = option(text, panel=panel, metavar=told)
+        found[name] = Annotated[kind | None, own]
+    return found
 
 
 READING = bundle(

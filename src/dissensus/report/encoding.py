@@ -64,7 +64,8 @@ def compact(value: Any) -> Any:
     """
     if is_dataclass(value):
         parts = {part.name: getattr(value, part.name) for part in fields(value)}
-        return {"kind": type(value).__name__, **{name: compact(part) for name, part in parts.items() if _is_said(part)}}
+        said = {name: one for name, one in parts.items() if isinstance(one, np.ndarray) or one not in (None, "", ())}
+        return {"kind": type(value).__name__, **{name: compact(part) for name, part in said.items()}}
     match value:
         case Mapping():
             return {str(key): compact(item) for key, item in value.items() if item is not None}
@@ -73,20 +74,12 @@ def compact(value: Any) -> Any:
         case str() | bool() | int() | None:
             return value
         case float() | np.floating():
-            return _short(float(value))
+            return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
         case np.integer() | np.bool_():
             return value.item()
         case list() | tuple():
             return [compact(item) for item in value]
     return str(value)
-
-
-def _is_said(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or value not in (None, "", ())
-
-
-def _short(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
 def _packed(array: np.ndarray[Any, Any]) -> Any:

@@ -328,8 +328,8 @@ BROAD = 0.25
 STEP = 1e-5
 """How far coefficients are moved to find the curvature."""
 
-AT_ONCE, MOST_ROUNDED = 100, 256.0
-"""So many slopes below this are weighted, rounded and added at a time: their sums are exact."""
+AT_ONCE = 100
+"""The slopes of so many cases are weighted and added at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -595,17 +595,7 @@ def moved(coefficients: FloatArray, curvature: FloatArray, pushes: Exact) -> Flo
 
 def _weighted_sums(slopes: FloatArray, weights: FloatArray) -> Exact:
     """Sum slopes (n_cases, n_coefficients) of some cases times weights (n_cases, n_refits)."""
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.tallies import add_resampled
-
-    is_large = np.abs(slopes).max(axis=1) >= MOST_ROUNDED
-    sums = np.zeros((1, weights.shape[1], slopes.shape[1]))
-    everyone = np.zeros(len(slopes), dtype=np.int64)
-    add_resampled(plain(np.where(np.expand_dims(is_large, 1), 0.0, slopes)), plain(weights), everyone, sums)
-    total = Exact.of(sums[0])
-    for case in np.flatnonzero(is_large):
-        total = total + Exact.of(weights[case][:, None] * slopes[case])
-    return total
+    return Exact.of(weights[:, :, None] * slopes[:, None, :]).summed(0)
 
 
 def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:

@@ -324,8 +324,8 @@ BROAD = 0.25
 STEP = 1e-5
 """How far coefficients are moved to find the curvature."""
 
-AT_ONCE, MOST_ROUNDED = 100, 256.0
-"""So many slopes below this are weighted, rounded and added at a time: their sums are exact."""
+AT_ONCE = 100
+"""The slopes of so many cases are weighted and added at a time."""
 
 
 @dataclass(frozen=True, eq=False)

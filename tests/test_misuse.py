@@ -68,16 +68,8 @@ RECORDS = {
 """What functions give; nobody makes one by hand."""
 
 
-SMALL: dict[str, Any] = {
-    "draws": 8,
-    "seed": 1,
-    "threads": 1,
-    "level": 0.9,
-    "warmup": 10,
-    "n_cases": 4,
-    "n_annotators": 12,
-}
-SMALL |= {"overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5, "tops": (1, 2)}
+SMALL: dict[str, Any] = {"draws": 8, "seed": 1, "threads": 1, "level": 0.9, "warmup": 10, "n_cases": 4}
+SMALL |= {"n_annotators": 12, "overwrite": True, "k": 1, "depth": 2, "max_pairs": 8, "coverage": 0.5, "tops": (1, 2)}
 """What is passed in place of defaults wherever there is such a parameter."""
 
 

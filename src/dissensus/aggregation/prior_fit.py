@@ -517,20 +517,11 @@ class PriorLikelihood:
         -------
         (n_refits, n_coefficients)
         """
-        from dissensus.kernels.jit import plain
-        from dissensus.kernels.resamples import add_resampled
-
         slopes, excess = self.slopes(coefficients), weights - 1.0
         total = Exact.zeros(weights.shape[1], slopes.shape[1])
-        is_large = np.abs(slopes).max(axis=1) >= MOST_ROUNDED
-        small = np.where(is_large[:, None], 0.0, slopes)
         for first in range(0, len(slopes), AT_ONCE):
-            own, counts = small[first : first + AT_ONCE], excess[first : first + AT_ONCE]
-            sums = np.zeros((1, weights.shape[1], slopes.shape[1]))
-            add_resampled(plain(own), plain(counts), np.zeros(len(own), dtype=np.int64), sums)
-            total = total + Exact.of(sums[0])
-        for case in np.flatnonzero(is_large):
-            total = total + Exact.of(excess[case][:, None] * slopes[case])
+            own, counts = slopes[first : first + AT_ONCE], excess[first : first + AT_ONCE]
+            total = total + Exact.of(counts[:, :, None] * own[:, None, :]).summed(0)
         return total
 
     def refitted(

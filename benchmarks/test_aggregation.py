@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import Aggregation, Annotations, Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
-from dissensus.aggregation.base import CaseSampler
-from dissensus.aggregation.dirichlet import DirichletFill
-from dissensus.aggregation.plackett_luce import ChainedFill
+from dissensus import Study
+from dissensus.aggregations import Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
+from dissensus.aggregations.base import CaseSampler
+from dissensus.aggregations.dirichlet import DirichletFill
+from dissensus.aggregations.plackett_luce import ChainedFill
+from dissensus.plugins import Aggregation
 from measuring import in_turn, seconds
 from studies import published_or_simulated
 
@@ -19,11 +21,11 @@ DRAWS, WARMUP = 1000, 100
 
 
 @pytest.fixture(scope="module")
-def said() -> Annotations:
+def said() -> Study:
     return published_or_simulated()
 
 
-def sampling(aggregation: Aggregation, said: Annotations, *, threads: int = 1) -> Callable[[], None]:
+def sampling(aggregation: Aggregation, said: Study, *, threads: int = 1) -> Callable[[], None]:
     """Return a function that draws every case once and keeps nothing."""
     plausibilities = aggregation.sample(said, draws=DRAWS, threads=threads)
 
@@ -43,7 +45,7 @@ def record(benchmark: BenchmarkFixture, function: Callable[[], object], **measur
     benchmark.pedantic(function, rounds=1)
 
 
-def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callable[[], object]:
+def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[], object]:
     """Return a function that draws what the sampler says it draws, and does nothing with it.
 
     Gammas of shape one are drawn, and counted, as exponentials; the shapes of the others are those of the posterior.
@@ -75,7 +77,7 @@ def floor(aggregation: Aggregation, said: Annotations, *, tight: bool) -> Callab
 
 
 @pytest.mark.parametrize("tight", [False, True], ids=["calls", "tight"])
-def test_plackett_luce_against_its_random_numbers(said: Annotations, benchmark: BenchmarkFixture, tight: bool) -> None:
+def test_plackett_luce_against_its_random_numbers(said: Study, benchmark: BenchmarkFixture, tight: bool) -> None:
     draw = sampling(plackett_luce(3), said)
     pair = in_turn(draw, floor(plackett_luce(3), said, tight=tight))
     record_floor(benchmark, draw, "Plackett-Luce, reliability 3, 100 + 1000 sweeps", pair.ratio, 1.6, tight=tight)
@@ -91,7 +93,7 @@ def record_floor(
         record(benchmark, draw, what=f"{what} / its variates alone, one call each", ratio=ratio, limit=limit)
 
 
-def test_effective_draws_per_second(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_effective_draws_per_second(said: Study, benchmark: BenchmarkFixture) -> None:
     aggregation = plackett_luce(3)
     draw = sampling(aggregation, said)
     draw()
@@ -110,20 +112,20 @@ def test_effective_draws_per_second(said: Annotations, benchmark: BenchmarkFixtu
 @pytest.mark.parametrize("tight", [False, True], ids=["calls", "tight"])
 @pytest.mark.parametrize("aggregation", [Dirichlet(), ProbabilisticInverseRank(reliability=30)], ids=["D", "PrIRN"])
 def test_dirichlets_against_their_random_numbers(
-    said: Annotations, benchmark: BenchmarkFixture, aggregation: Aggregation, tight: bool
+    said: Study, benchmark: BenchmarkFixture, aggregation: Aggregation, tight: bool
 ) -> None:
     draw = sampling(aggregation, said)
     pair = in_turn(draw, floor(aggregation, said, tight=tight))
     record_floor(benchmark, draw, f"{type(aggregation).__name__}, 1000 draws", pair.ratio, 1.5, tight=tight)
 
 
-def test_cost_does_not_follow_reliability(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_reliability(said: Study, benchmark: BenchmarkFixture) -> None:
     ten, one = sampling(plackett_luce(10), said), sampling(plackett_luce(1), said)
     pair = in_turn(ten, one)
     record(benchmark, ten, what="reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
 
 
-def test_cost_does_not_follow_the_number_of_conditions(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_the_number_of_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100_000 - said.n_conditions))])
     many, few = sampling(plackett_luce(3), more), sampling(plackett_luce(3), said)
     pair = in_turn(many, few, rounds=12)
@@ -136,10 +138,10 @@ def test_cost_does_not_follow_the_number_of_conditions(said: Annotations, benchm
     )
 
 
-def tied(size: int) -> Annotations:
+def tied(size: int) -> Study:
     """Build cases in which one annotator ties many conditions and another one prefers some of them."""
     rankings = [[[list(range(size))], [[case % size], [(case + 1) % size]]] for case in range(20)]
-    return Annotations.from_rankings(rankings, 300)
+    return Study.from_rankings(rankings, 300)
 
 
 def test_cost_of_a_tie_is_linear(benchmark: BenchmarkFixture) -> None:
@@ -148,7 +150,7 @@ def test_cost_of_a_tie_is_linear(benchmark: BenchmarkFixture) -> None:
     record(benchmark, large, what="a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0)
 
 
-def test_two_threads(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_two_threads(said: Study, benchmark: BenchmarkFixture) -> None:
     two, one = sampling(plackett_luce(3), said, threads=2), sampling(plackett_luce(3), said)
     pair = in_turn(two, one)
     record(benchmark, two, what="two threads / one thread", ratio=pair.ratio, limit=0.6)

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import Annotations, PlackettLuce, evaluate, simulate_checklists
+from dissensus import Study, evaluate, simulate
+from dissensus.aggregations import PlackettLuce
 from measuring import in_turn, seconds
 from test_aggregation import DRAWS, record, sampling
 from test_evaluation import MEGABYTE
@@ -18,12 +19,12 @@ METRICS = ("auroc", "sensitivity", "f-beta:1")
 SPEC = PlackettLuce(1, prior="symmetric", alpha=0.5)
 
 
-def binary_study(n_cases: int) -> tuple[Annotations, dict[str, np.ndarray]]:
+def binary_study(n_cases: int) -> tuple[Study, dict[str, np.ndarray]]:
     """Simulate three answers to a yes-or-no question on every case, and two models."""
     rng = np.random.default_rng(0)
     chance = rng.beta(0.3, 0.9, n_cases)
     yes = rng.binomial(3, chance)
-    said = Annotations.from_counts(np.column_stack([3 - yes, yes]), ["no", "yes"], question="binary")
+    said = Study.from_counts(np.column_stack([3 - yes, yes]), ["no", "yes"], question="binary")
     scores = [np.clip(chance + rng.normal(0, noise, n_cases), 0.001, 0.999) for noise in (0.2, 0.4)]
     return said, {f"model {number}": np.column_stack([1 - one, one]) for number, one in enumerate(scores)}
 
@@ -53,7 +54,7 @@ def test_memory_of_metrics_of_a_whole_data_set(benchmark: BenchmarkFixture) -> N
 
 
 def test_fourteen_findings_of_ten_thousand_cases(benchmark: BenchmarkFixture) -> None:
-    study = simulate_checklists(n_cases=10_000, findings=14, seed=1)
+    study = simulate.checklists(n_cases=10_000, findings=14, seed=1)
     models = dict(list(study.predictions.items())[:2])
 
     def ours() -> object:

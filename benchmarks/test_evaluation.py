@@ -10,22 +10,13 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import (
-    Aggregation,
-    Annotations,
-    AverageOverlap,
-    PlackettLuce,
-    Predictions,
-    ProbabilisticInverseRank,
-    SetAccuracy,
-    TopKAccuracy,
-    calibrate,
-    evaluate,
-    simulate_study,
-)
-from dissensus.aggregation.case_prior import REFITS
+from dissensus import Predictions, Study, calibrate, evaluate, simulate
+from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
+from dissensus.aggregations.case_prior import REFITS
 from dissensus.evaluation.annotators import AnnotatorsAre
 from dissensus.evaluation.folds import MOST_GROUPS
+from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
+from dissensus.plugins import Aggregation
 from measuring import in_turn, peak_memory, seconds
 from studies import published_or_simulated
 from test_aggregation import DRAWS, record, sampling
@@ -39,11 +30,11 @@ MEGABYTE = 2**20
 
 
 @pytest.fixture(scope="module")
-def said() -> Annotations:
+def said() -> Study:
     return published_or_simulated()
 
 
-def noisy_models(said: Annotations, *, listed: int | None = None) -> dict[str, Predictions]:
+def noisy_models(said: Study, *, listed: int | None = None) -> dict[str, Predictions]:
     """Simulate four models that see the opinions through noise; with ``listed``, only their first conditions."""
     models = {}
     for seed, noise in enumerate((0.05, 0.1, 0.2, 0.4)):
@@ -69,14 +60,14 @@ def shortened(model: Predictions) -> Predictions:
 
 
 def evaluating(
-    said: Annotations, models: dict[str, Predictions], *sweep: Aggregation, annotators: AnnotatorsAre = "fixed"
+    said: Study, models: dict[str, Predictions], *sweep: Aggregation, annotators: AnnotatorsAre = "fixed"
 ) -> Callable[[], object]:
     return lambda: evaluate(
         said, models, aggregations=sweep, metrics=METRICS, draws=DRAWS, threads=1, annotators=annotators, panel=False
     )
 
 
-def test_main_figure_against_sampling(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_main_figure_against_sampling(said: Study, benchmark: BenchmarkFixture) -> None:
     draws = [sampling(aggregation, said) for aggregation in SWEEP]
     figure = evaluating(said, noisy_models(said), *SWEEP)
     pair = in_turn(figure, lambda: [draw() for draw in draws], rounds=3)
@@ -108,7 +99,7 @@ def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, be
 
 @pytest.mark.parametrize("annotators", ["fixed", "sample"])
 def test_informed_against_adjusted(annotators: AnnotatorsAre, benchmark: BenchmarkFixture) -> None:
-    study = simulate_study(n_cases=1947, n_conditions=419, seed=0)
+    study = simulate.study(n_cases=1947, n_conditions=419, seed=0)
     said, models = study.annotations, dict(study.predictions)
     informed = evaluating(said, models, PlackettLuce(prior="informed"), annotators=annotators)
     adjusted = evaluating(said, models, PlackettLuce(), annotators=annotators)
@@ -125,7 +116,7 @@ def test_informed_against_adjusted(annotators: AnnotatorsAre, benchmark: Benchma
 
 def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     sizes = (500, 2000, 8000)
-    study = simulate_study(n_cases=max(sizes), n_conditions=60, seed=0)
+    study = simulate.study(n_cases=max(sizes), n_conditions=60, seed=0)
     times = []
     for size in sizes:
         models = {name: model.select(slice(0, size)) for name, model in study.predictions.items()}
@@ -142,7 +133,7 @@ def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkF
     )
 
 
-def test_calibration_against_sampling(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_calibration_against_sampling(said: Study, benchmark: BenchmarkFixture) -> None:
     grid = len(calibrate(said, max_pairs=50, draws=10).scores)
     pair = in_turn(lambda: calibrate(said, threads=1), sampling(PlackettLuce(), said), rounds=1)
     record(
@@ -155,13 +146,13 @@ def test_calibration_against_sampling(said: Annotations, benchmark: BenchmarkFix
     )
 
 
-def crossed(n_annotators: int, pool: int) -> Annotations:
+def crossed(n_annotators: int, pool: int) -> Study:
     """Simulate rankings of three conditions by annotators who share many cases."""
     rng = np.random.default_rng(pool)
     plausible = rng.dirichlet(np.full(60, 0.1), size=400)[:, None]
     orders = (rng.exponential(size=(400, n_annotators, 60)) / plausible).argsort(axis=2)[..., :3]
     readers = rng.random((400, pool)).argsort(axis=1)[:, :n_annotators]
-    return Annotations.from_rankings(
+    return Study.from_rankings(
         [[[[code] for code in order] for order in case] for case in orders.tolist()],
         60,
         annotator_names=[[f"annotator {j}" for j in row] for row in readers.tolist()],
@@ -186,7 +177,7 @@ def test_memory_of_the_main_figure(benchmark: BenchmarkFixture) -> None:
 
 def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     sizes = (500, 2000, 8000, 20_000)
-    said = simulate_study(n_cases=max(sizes), n_conditions=60, seed=0).annotations
+    said = simulate.study(n_cases=max(sizes), n_conditions=60, seed=0).annotations
     models = noisy_models(said, listed=10)
     times = []
     for size in sizes:
@@ -206,7 +197,7 @@ def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     )
 
 
-def test_cost_does_not_follow_conditions(said: Annotations, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(20_000 - said.n_conditions))])
     few = noisy_models(said, listed=10)
     many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import Annotations, PlackettLuce
-from dissensus.aggregation.base import CaseSampler
-from dissensus.aggregation.plackett_luce import ChainedFill
+from dissensus import Study
+from dissensus.aggregations import PlackettLuce
+from dissensus.aggregations.base import CaseSampler
+from dissensus.aggregations.plackett_luce import ChainedFill
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
@@ -35,7 +36,7 @@ NEEDS_JAX = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="
 class Case:
     """One case, as our sampler takes it and as a peer does."""
 
-    said: Annotations
+    said: Study
     rankings: list[list[list[int]]]
 
     @cached_property

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dissensus import read_annotations
+from dissensus import read
 from measuring import in_turn
 
 N_CASES = 200_000
@@ -40,18 +40,18 @@ def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_time_of_reading_a_million_rows(long_csv: Path, benchmark: BenchmarkFixture) -> None:
     """At most 3 times what polars alone takes, in the median of five runs."""
-    said = read_annotations(long_csv)
+    said = read(long_csv)
     assert (said.n_cases, said.n_rankings, len(said.codes)) == (N_CASES, 2 * N_CASES, 5 * N_CASES)
-    pairs = [in_turn(lambda: read_annotations(long_csv), lambda: pl.read_csv(long_csv), rounds=3) for _ in range(5)]
+    pairs = [in_turn(lambda: read(long_csv), lambda: pl.read_csv(long_csv), rounds=3) for _ in range(5)]
     ratio = median(pair.ratio for pair in pairs)
     benchmark.extra_info.update(what="read 1 000 000 rows / polars alone, median of five", ratio=ratio, limit=3.0)
-    benchmark.pedantic(read_annotations, args=(long_csv,), rounds=3)
+    benchmark.pedantic(read, args=(long_csv,), rounds=3)
 
 
 MEMORY_SCRIPT = """
 import sys
 import polars as pl, numpy as np
-from dissensus import read_annotations
+from dissensus import read
 sys.path.insert(0, sys.argv[2])
 from measuring import peak_memory
 small = sys.argv[1] + ".small.csv"

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from four_numbers import numbers_of_demo, written
 
-from dissensus import Aggregation, Annotations, Metric, annotation_certainty, simulate_study
+from dissensus import Study, simulate
+from dissensus.certainty import annotation_certainty
 from dissensus.core.spec import one_spec
+from dissensus.plugins import Aggregation, Metric
 
 PAGES = Path(__file__).parent
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -50,17 +52,17 @@ def aggregations() -> str:
 
 def one_annotator() -> str:
     """Tell what each prior makes of one annotator who names one of 419 conditions, among 400 cases with several."""
-    others = simulate_study(n_cases=400, n_conditions=419, seed=1).annotations
+    others = simulate.study(n_cases=400, n_conditions=419, seed=1).annotations
     named = [others.conditions[60]]
     rankings = [*(case for case in others.to_rankings() if len(case) > 1), [[named]]]
-    said = Annotations.from_rankings(rankings, others.conditions)
+    said = Study.from_rankings(rankings, others.conditions)
     specs = ("plackett-luce:1:prior=observed:alpha=1", "plackett-luce:1:prior=symmetric", "plackett-luce:1",
              "dirichlet:1:alpha=1", "dirichlet:1:alpha=fitted", "dirichlet:1:prior=frequency:alpha=fitted",
              "probabilistic-inverse-rank:30")  # fmt: skip
     return table(("aggregation", "alpha", "mean plausibility of what was named", "certainty"), map(row_of(said), specs))
 
 
-def row_of(said: Annotations) -> Callable[[str], tuple[str, ...]]:
+def row_of(said: Study) -> Callable[[str], tuple[str, ...]]:
     """Draw the last case of a study, and summarise it."""
 
     def row(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import dissensus as ds
 
 DATA = Path(__file__).parent / "data"
 
-opinions = ds.read_annotations(DATA / "opinions.csv")
+opinions = ds.read(DATA / "opinions.csv")
 models = ds.read_models(
     [f"Aster={DATA / 'aster.csv'}", f"Birch={DATA / 'birch.csv'}"],
     conditions=opinions.conditions,

@@ -6,12 +6,14 @@ Run: python examples/label_again.py
 from pathlib import Path
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
+from dissensus.certainty import annotation_certainty
 
 DATA = Path(__file__).parent / "data"
 
-opinions = ds.read_annotations(DATA / "opinions.csv")
-draws = ds.PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
-certainty = ds.annotation_certainty(draws)
+opinions = ds.read(DATA / "opinions.csv")
+draws = PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
+certainty = annotation_certainty(draws)
 
 print(f"{opinions.n_cases} cases; {(certainty.values < 0.99).sum()} of them are not certain")
 for case in certainty.values.argsort()[:5]:

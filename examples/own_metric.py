@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
+from dissensus.metrics import UserMetric
 
 DATA = Path(__file__).parent / "data"
 Array = npt.NDArray[np.float64]
@@ -22,16 +24,14 @@ def missed(scores: Array, plausibilities: Array) -> Array:
     return 1.0 - found
 
 
-opinions = ds.read_annotations(DATA / "opinions.csv")
+opinions = ds.read(DATA / "opinions.csv")
 models = ds.read_models(
     [f"Aster={DATA / 'aster.csv'}", f"Birch={DATA / 'birch.csv'}"],
     conditions=opinions.conditions,
     cases=opinions.case_names,
 )
-metric = ds.UserMetric("missed plausibility", missed, higher_is_better=False)
-result = ds.evaluate(
-    opinions, models, aggregations=[ds.PlackettLuce(reliability=1)], metrics=[metric], draws=500, seed=1
-)
+metric = UserMetric("missed plausibility", missed, higher_is_better=False)
+result = ds.evaluate(opinions, models, aggregations=[PlackettLuce(reliability=1)], metrics=[metric], draws=500, seed=1)
 for row in result.to_frame().iter_rows(named=True):
     interval = f"[{row['low']:.3f}, {row['high']:.3f}]"
     print(f"{row['model']:<8}{row['estimand']:<10}{row['metric']:<22}{row['mean']:.3f}  {interval}")

@@ -8,15 +8,17 @@ from pathlib import Path
 import numpy as np
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote, PlackettLuce
+from dissensus.certainty import annotation_certainty
 
 DATA = Path(__file__).parent / "data"
 
-opinions = ds.read_annotations(DATA / "opinions.csv")
-draws = ds.PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
+opinions = ds.read(DATA / "opinions.csv")
+draws = PlackettLuce(reliability=1).sample(opinions, draws=1000, seed=1)
 
 targets = draws.mean()  # (cases, conditions): rows sum to one
-weights = ds.annotation_certainty(draws).values  # (cases,)
-majority = ds.MajorityVote().sample(opinions).mean()
+weights = annotation_certainty(draws).values  # (cases,)
+majority = MajorityVote().sample(opinions).mean()
 
 changed = (targets.argmax(axis=1) != majority.argmax(axis=1)).sum()
 print(f"targets {targets.shape}, rows sum to {targets.sum(axis=1).mean():.3f}")

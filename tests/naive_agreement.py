@@ -67,7 +67,7 @@ class Opinion:
         self.blocks = [set(block) for block in blocks]
 
 
-def opinions_by_case(said: ds.Annotations) -> list[list[Opinion]]:
+def opinions_by_case(said: ds.Study) -> list[list[Opinion]]:
     """Take the study apart into rankings that say something and weigh something."""
     codes = {name: code for code, name in enumerate(said.conditions)}
     cases, position = [], 0
@@ -115,7 +115,7 @@ def case_agreement(opinions: list[Opinion], ties: str, within: str) -> float:
     return float(top / bottom)
 
 
-def annotator_agreement(said: ds.Annotations, ties: str, within: str) -> list[float]:
+def annotator_agreement(said: ds.Study, ties: str, within: str) -> list[float]:
     """The agreement of every case."""
     return [case_agreement(opinions, ties, within) for opinions in opinions_by_case(said)]
 
@@ -123,7 +123,7 @@ def annotator_agreement(said: ds.Annotations, ties: str, within: str) -> list[fl
 # Each with each ------------------------------------------------------------------------------------------
 
 
-def pairwise_agreement(said: ds.Annotations, depth: int) -> list[tuple[str, str, int, float, float]]:
+def pairwise_agreement(said: ds.Study, depth: int) -> list[tuple[str, str, int, float, float]]:
     """Compare every two annotators, ranking by ranking."""
     rows = []
     cases = opinions_by_case(said)
@@ -197,7 +197,7 @@ def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
     return 1 - observed / expected if expected > 1e-12 else float("nan")
 
 
-def blocks_by_case(said: ds.Annotations) -> list[list[Blocks]]:
+def blocks_by_case(said: ds.Study) -> list[list[Blocks]]:
     """The rankings that count, case by case."""
     return [[opinion.blocks for opinion in opinions] for opinions in opinions_by_case(said)]
 

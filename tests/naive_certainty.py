@@ -12,23 +12,33 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dissensus as ds
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 from dissensus.core.aliases import FloatArray
+from dissensus.plugins import Aggregation
 from strategies import rankings
 
-AGGREGATIONS: list[ds.Aggregation] = [
-    ds.MajorityVote(),
-    ds.InverseRank(),
-    ds.InverseRank(ties="each"),
-    ds.PlackettLuceML(),
-    ds.AnnotatorBootstrap(),
-    ds.AnnotatorBootstrap(ds.MajorityVote()),
-    ds.AnnotatorBootstrap(ds.PlackettLuceML()),
-    ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
-    ds.PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
-    ds.ProbabilisticInverseRank(reliability=10),
-    ds.ProbabilisticInverseRank(reliability=0.01),
-    ds.ProbabilisticInverseRank(reliability=5, alpha=0.3),
-    ds.Dirichlet(reliability=1, alpha=1),
+AGGREGATIONS: list[Aggregation] = [
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+    PlackettLuceML(),
+    AnnotatorBootstrap(),
+    AnnotatorBootstrap(MajorityVote()),
+    AnnotatorBootstrap(PlackettLuceML()),
+    PlackettLuce(reliability=1, alpha=1.0, prior="observed"),
+    PlackettLuce(reliability=0.5, alpha=0.2, prior="symmetric"),
+    ProbabilisticInverseRank(reliability=10),
+    ProbabilisticInverseRank(reliability=0.01),
+    ProbabilisticInverseRank(reliability=5, alpha=0.3),
+    Dirichlet(reliability=1, alpha=1),
 ]
 """Aggregations that draw in different ways."""
 
@@ -157,9 +167,9 @@ def supports(plausibilities: ds.Plausibilities) -> list[set[int]]:
 
 
 @st.composite
-def small_studies(draw: st.DrawFn) -> ds.Annotations:
+def small_studies(draw: st.DrawFn) -> ds.Study:
     """Draw a few cases with rankings of a few conditions, none of them empty."""
     conditions = [f"k{i}" for i in range(draw(st.integers(2, 6)))]
     ranking = rankings(len(conditions)).filter(bool)
     nested = draw(st.lists(st.lists(ranking, min_size=1, max_size=4), min_size=1, max_size=3))
-    return ds.Annotations.from_rankings(nested, conditions)
+    return ds.Study.from_rankings(nested, conditions)

@@ -12,8 +12,8 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the published dat
 
 def dermatology() -> Any:
     """Read the published differential diagnoses, with all conditions in their order."""
-    from dissensus import read_annotations
+    from dissensus import read
 
     folder = SHARED / "dermatology_ddx"
     conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    return read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    return read(folder / "dermatology_selectors.json", conditions=conditions)

@@ -79,7 +79,7 @@ def rankings(draw: st.DrawFn, n_conditions: int) -> list[list[int]]:
 
 
 @st.composite
-def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> ds.Annotations:
+def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> ds.Study:
     """Draw a study."""
     conditions = draw(distinct(1, 5))
     case_names = draw(distinct(min_cases, max_cases))
@@ -89,7 +89,7 @@ def studies(draw: st.DrawFn, *, min_cases: int = 1, max_cases: int = 5) -> ds.An
     anybody: st.SearchStrategy[str | None] = st.none() | doctor if draw(st.booleans()) else doctor
     named, weighted, grouped, case_weighted = draw(st.tuples(*[st.booleans()] * 4))
     unranked: Unranked = draw(st.sampled_from(("below", "unobserved")))
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         nested,
         conditions,
         case_names=case_names,

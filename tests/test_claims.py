@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import sentences
 from dissensus.evaluation.words import MINUS
+from dissensus.metrics import TopKAccuracy, UserMetric
+from dissensus.plugins import Metric
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = {".md", ".py", ".jinja", ".js", ".svg", ".toml", ".cff"}
@@ -71,20 +74,20 @@ def misses(scores: FloatArray, draws: FloatArray) -> FloatArray:
     return np.asarray(scores.argmax(axis=1)[:, None] != draws.argmax(axis=2), dtype=float)
 
 
-LOSS = ds.UserMetric("misses", misses, higher_is_better=False)
-METRICS: list[ds.Metric | str] = [ds.TopKAccuracy(1), "set-accuracy:2", "brier-score", "log-score:0.001", LOSS]
+LOSS = UserMetric("misses", misses, higher_is_better=False)
+METRICS: list[Metric | str] = [TopKAccuracy(1), "set-accuracy:2", "brier-score", "log-score:0.001", LOSS]
 
 
-def divided(scores: list[float], metric: ds.Metric | str) -> ds.Evaluation:
+def divided(scores: list[float], metric: Metric | str) -> ds.Evaluation:
     """Evaluate a model that always says the same where three of five annotators say a and two say b."""
-    said = ds.Annotations.from_counts([[3, 2, 0]] * 40, ["a", "b", "c"])
-    runs = [ds.PlackettLuce(1), ds.PlackettLuce(5)]
+    said = ds.Study.from_counts([[3, 2, 0]] * 40, ["a", "b", "c"])
+    runs = [PlackettLuce(1), PlackettLuce(5)]
     return ds.evaluate(said, {"A": [scores] * 40}, aggregations=runs, metrics=[metric], draws=200)
 
 
-def simulated(metric: ds.Metric | str, *, seed: int, n_cases: int = 40) -> ds.Evaluation:
-    study = ds.simulate_study(n_cases=n_cases, n_conditions=12, seed=seed)
-    runs = [ds.PlackettLuce(1), ds.PlackettLuce(3)]
+def simulated(metric: Metric | str, *, seed: int, n_cases: int = 40) -> ds.Evaluation:
+    study = ds.simulate.study(n_cases=n_cases, n_conditions=12, seed=seed)
+    runs = [PlackettLuce(1), PlackettLuce(3)]
     return ds.evaluate(study.annotations, study.predictions, aggregations=runs, metrics=[metric], draws=60)
 
 
@@ -110,7 +113,7 @@ def number_of(text: str) -> float:
     [(study, metric) for study in STUDIES for metric in METRICS[: 1 if "panel" in study else None]],
     ids=str,
 )
-def test_every_difference_has_the_right_direction_and_no_size_is_negative(study: str, metric: ds.Metric | str) -> None:
+def test_every_difference_has_the_right_direction_and_no_size_is_negative(study: str, metric: Metric | str) -> None:
     result = STUDIES[study](metric)
     (found,) = sentences.practice(result, result.to_frame())
     text = " ".join(sentences.plain(one) for one in found.sentences).replace("\N{NO-BREAK SPACE}", " ")
@@ -134,7 +137,7 @@ def test_there_are_studies_in_both_directions() -> None:
 
 
 def test_ranges_go_from_the_least_to_the_greatest() -> None:
-    text = repr(simulated(ds.TopKAccuracy(1), seed=1)).replace("\N{NO-BREAK SPACE}", " ")
+    text = repr(simulated(TopKAccuracy(1), seed=1)).replace("\N{NO-BREAK SPACE}", " ")
     ranges = re.findall(rf"goes from ([+{MINUS}]?[\d.]+) points? to ([+{MINUS}]?[\d.]+) points?", text)
     assert len(ranges) == 2
     assert all(number_of(least) < number_of(most) for least, most in ranges)
@@ -144,7 +147,7 @@ def test_ranges_go_from_the_least_to_the_greatest() -> None:
 
 
 def test_the_headline_begins_with_both_estimands_their_intervals_and_what_adjusted_assumes() -> None:
-    agreement, adjusted, *_ = sentences.statements(simulated(ds.TopKAccuracy(1), seed=1))
+    agreement, adjusted, *_ = sentences.statements(simulated(TopKAccuracy(1), seed=1))
     texts = [" ".join(sentences.plain(one) for one in card.sentences) for card in (agreement, adjusted)]
     assert texts[0].startswith("The agreement of ")
     assert "No prior is part of it." in texts[0]
@@ -163,8 +166,8 @@ def told(named: int | None, **options: str) -> str:
         if named is None
         else [[f"Dr {(case + k) % named if named > 4 else k}" for k in range(4)] for case in range(40)]
     )
-    said = ds.Annotations.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
-    result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[ds.PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
+    said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
+    result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
     return repr(result)
 
 
@@ -177,7 +180,7 @@ def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
 
 def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
     row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan}
-    result = simulated(ds.TopKAccuracy(1), seed=1)
+    result = simulated(TopKAccuracy(1), seed=1)
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
         "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 
-import dissensus
+from public_names import PUBLIC
 
 WITHOUT_EXAMPLE = {
     "Categories.from_source": "takes a file that is open already; the example is at Categories.from_file",
@@ -15,7 +15,7 @@ WITHOUT_EXAMPLE = {
 
 def methods_of(name: str) -> Iterator[tuple[str, Callable[..., object]]]:
     """Give the methods that a public class is the first to define; abstract ones have nothing to show."""
-    kind = getattr(dissensus, name)
+    kind = PUBLIC[name]
     if not inspect.isclass(kind):
         return
     for own, found in vars(kind).items():
@@ -26,7 +26,7 @@ def methods_of(name: str) -> Iterator[tuple[str, Callable[..., object]]]:
             yield f"{name}.{own}", method
 
 
-METHODS = dict(pair for name in dissensus.__all__ for pair in methods_of(name))
+METHODS = dict(pair for name in PUBLIC for pair in methods_of(name))
 
 
 def lacks_sentence(text: str) -> bool:
@@ -34,7 +34,7 @@ def lacks_sentence(text: str) -> bool:
 
 
 def test_every_public_name_and_method_has_a_sentence_and_an_example() -> None:
-    names = {name: getattr(dissensus, name).__doc__ or "" for name in dissensus.__all__}
+    names = {name: thing.__doc__ or "" for name, thing in PUBLIC.items()}
     texts = names | {name: method.__doc__ or "" for name, method in METHODS.items()}
     assert [name for name, text in texts.items() if name not in WITHOUT_EXAMPLE and lacks_sentence(text)] == []
     assert {name for name, text in texts.items() if ">>> " not in text} == set(WITHOUT_EXAMPLE)

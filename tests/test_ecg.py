@@ -27,8 +27,8 @@ METRICS = ["auroc", "average-precision", "f-beta", "sensitivity", "specificity",
 
 
 @cache
-def said() -> ds.Checklists:
-    return ds.read_checklists(FOLDER / "opinions_ties.csv", FINDINGS, nothing="none of the six")
+def said() -> ds.Study:
+    return ds.read(FOLDER / "opinions_ties.csv", "checklist", FINDINGS, nothing="none of the six")
 
 
 @cache
@@ -126,4 +126,4 @@ def test_findings_and_strata_are_reported_by_group(tmp_path: Path) -> None:
     page = report_html(evaluation())
     assert all(finding in page for finding in FINDINGS)
     evaluation().save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == evaluation()
+    assert ds.load(tmp_path / "results") == evaluation()

@@ -53,6 +53,6 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_the_data_are_those_of_the_simulated_study() -> None:
-    from dissensus import read_annotations, simulate_study
+    from dissensus import read, simulate
 
-    assert read_annotations(EXAMPLES / "data" / "opinions.csv") == simulate_study(n_cases=40, seed=3).annotations
+    assert read(EXAMPLES / "data" / "opinions.csv") == simulate.study(n_cases=40, seed=3).annotations

@@ -311,7 +311,7 @@ def test_limits_are_given_as_numbers_and_sizes() -> None:
 def test_limits_reach_the_files_from_python_and_the_command_line(tmp_path: Path) -> None:
     path = put(tmp_path, "a.csv", "case,annotator,label\nc1,A,x\n")
     with pytest.raises(FormatError, match="too many columns"):
-        ds.read_annotations(path, limits={"columns": 2})
+        ds.read(path, limits={"columns": 2})
     with pytest.raises(FormatError, match="too many columns"):
         ds.read_predictions(put(tmp_path, "m.csv", "case,a,b\nc1,1,0\n"), limits={"columns": 2})
     assert CliRunner().invoke(app, ["validate", str(path), "--limit", "columns=3"]).exit_code == 0

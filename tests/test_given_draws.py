@@ -8,11 +8,14 @@ import pytest
 import xarray
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, GivenDraws, PlackettLuce, to_xarray
+from dissensus.certainty import annotation_certainty, expected_risk
 from dissensus.core.aliases import IntArray
+from dissensus.plugins import Batch
 
-STUDY = ds.simulate_study(n_cases=25, n_conditions=6, seed=9)
+STUDY = ds.simulate.study(n_cases=25, n_conditions=6, seed=9)
 SAID = STUDY.annotations
-DRAWN = ds.Dirichlet().sample(SAID, draws=60, seed=2)
+DRAWN = Dirichlet().sample(SAID, draws=60, seed=2)
 DENSE = DRAWN.dense()
 GIVEN = ds.Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_names=DRAWN.case_names)
 ANNOTATED = SAID.select(list(DRAWN.case_names))
@@ -26,12 +29,12 @@ def test_given_draws_are_what_was_given() -> None:
 
 def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> None:
     np.testing.assert_allclose(
-        ds.annotation_certainty(GIVEN, unranked="identify").values,
+        annotation_certainty(GIVEN, unranked="identify").values,
         (np.eye(6)[DENSE.argmax(axis=2)]).mean(axis=1).max(axis=1),
         atol=1e-12,
     )
     assert STUDY.categories is not None
-    risks = ds.expected_risk(GIVEN, STUDY.categories)
+    risks = expected_risk(GIVEN, STUDY.categories)
     levels = np.array(STUDY.categories.levels)[STUDY.categories.aligned(GIVEN.conditions).codes]
     np.testing.assert_allclose(risks["mean"], (DENSE @ levels).mean(axis=1), atol=1e-12)
 
@@ -40,7 +43,7 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     result = ds.evaluate(
         ANNOTATED,
         STUDY.predictions,
-        aggregations=[GIVEN, ds.PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=[GIVEN, PlackettLuce(3, alpha=1.0, prior="observed")],
         metrics=["top-k-accuracy:1"],
         draws=80,
     )
@@ -55,7 +58,7 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     assert len(result.compare().differences) == 3 * 10
     assert len(result.plausibilities().filter(result.plausibilities()["run"] == "given-draws")) == 7 * 25
     result.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == result
+    assert ds.load(tmp_path / "results") == result
     ds.write_report(result, tmp_path / "report.html")
     assert "given-draws" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -65,22 +68,22 @@ def test_several_are_told_apart_by_name() -> None:
     result = ds.evaluate(
         ANNOTATED,
         STUDY.predictions,
-        aggregations=[ds.GivenDraws(GIVEN, "network"), ds.GivenDraws(other, "mcmc")],
+        aggregations=[GivenDraws(GIVEN, "network"), GivenDraws(other, "mcmc")],
         metrics=["top-k-accuracy:1"],
     )
     assert [run.label for run in result.runs] == ["given-draws (name=network)", "given-draws (name=mcmc)"]
 
 
 def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
-    drawn = ds.PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
-    array = ds.to_xarray(drawn)["plausibility"]
+    drawn = PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
+    array = to_xarray(drawn)["plausibility"]
     for dims in (("chain", "draw", "case", "condition"), ("condition", "draw", "case", "chain")):
         again = ds.Plausibilities.from_draws(array.transpose(*dims))
         assert again.case_names == drawn.case_names
         assert again.conditions == drawn.conditions
         assert again.n_chains == 2
         np.testing.assert_allclose(again.dense(), drawn.dense(), atol=1e-12)
-    np.testing.assert_array_equal(ds.Plausibilities.from_draws(ds.to_xarray(drawn)).dense(), again.dense())
+    np.testing.assert_array_equal(ds.Plausibilities.from_draws(to_xarray(drawn)).dense(), again.dense())
     alone = ds.Plausibilities.from_draws(array.isel(chain=0))
     np.testing.assert_allclose(alone.dense(), drawn.dense()[:, :20], atol=1e-12)
     assert alone.n_chains == 1
@@ -109,8 +112,8 @@ def test_a_sampler_of_ones_own_is_enough() -> None:
     full = GIVEN.dense()
 
     class Own:
-        def __call__(self, cases: IntArray) -> ds.Batch:
-            return ds.Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
+        def __call__(self, cases: IntArray) -> Batch:
+            return Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
 
     n_cases, n_draws, n_conditions = DENSE.shape
     own = ds.Plausibilities(
@@ -155,10 +158,10 @@ def test_bad_draws_are_refused(draws: Any, options: dict[str, Any], problem: str
 
 
 def test_cases_without_draws_are_named() -> None:
-    more = ds.Annotations.from_rankings([[[["a"]]]], list("ab"), case_names=["unseen"])
+    more = ds.Study.from_rankings([[[["a"]]]], list("ab"), case_names=["unseen"])
     drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["seen"])
     with pytest.raises(ds.DissensusError, match="no draws") as caught:
         ds.evaluate(more, {}, aggregations=[drawn])
     assert "'unseen'" in caught.value.got
     with pytest.raises(ds.DissensusError, match="not draws"):
-        ds.GivenDraws(np.ones((1, 1, 1)))  # type: ignore[arg-type]
+        GivenDraws(np.ones((1, 1, 1)))  # type: ignore[arg-type]

@@ -14,7 +14,22 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    DawidSkene,
+    Dirichlet,
+    GivenDraws,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    OrderedProbit,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 from dissensus.core.files import open_source
+from dissensus.plugins import Aggregation
+from public_names import PUBLIC
 
 SOON = 20
 """Seconds that a call may take; nearly all take thousandths."""
@@ -27,12 +42,12 @@ WRONG: tuple[Any, ...] = (
 )
 
 EXEMPT = {
-    *("Aggregation", "Format", "Metric", "PointAggregation", "ReportSection", "Sampler", "Study", "Collection"),
-    *("DissensusError", "DissensusWarning", "Ratings", "Checklists"),
+    *("Aggregation", "Format", "Metric", "PointAggregation", "ReportSection", "Sampler", "Collection"),
+    *("DissensusError", "DissensusWarning"),
 }
 """What is there to be inherited from, or to be raised, and other names of one class."""
 
-METHODS = ("sample", "select", "align", "save")
+METHODS = ("sample", "select", "align", "save", "load")
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +59,8 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Callable[
 
 def _calls(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     known = _arguments(folder)
-    for name in sorted(set(ds.__all__) - EXEMPT):
-        thing = getattr(ds, name)
+    for name in sorted(set(PUBLIC) - EXEMPT):
+        thing = PUBLIC[name]
         if name not in RECORDS:
             yield name, thing, known.get(name, {})
         if inspect.isclass(thing):
@@ -82,22 +97,22 @@ def _filled(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
 
 def _arguments(folder: Path) -> dict[str, Any]:
     """Return arguments that work, by the name of the function; under ``an``, one object of every class."""
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         [[[["a"], ["b", "c"]], [["b"]]], [[["c"]], [["a"]]]], ["a", "b", "c"], annotator_names=["A", "B"]
     )
     graded = said.asked("grades")
-    listed = ds.Checklists.from_sets([[["a"], []], [["b"]]], ["a", "b"])
-    rated = ds.Ratings.from_scores([[1, 2], [3]])
+    listed = ds.Study.from_sets([[["a"], []], [["b"]]], ["a", "b"])
+    rated = ds.Study.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
-    drawn = ds.Dirichlet().sample(said, draws=8)
+    drawn = Dirichlet().sample(said, draws=8)
     categories = ds.Categories.from_labels(["low", "high", "low"], said.conditions)
     result = ds.evaluate(said, {"A": predicted}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=8)
     result.save(folder / "results")
     trust = ds.calibrate(said, ["dirichlet"], draws=8)
     trust.save(folder / "trust")
     opinions, model, ratings = folder / "opinions.csv", folder / "model.csv", folder / "ratings.csv"
-    ds.write_annotations(said, opinions)
-    ds.write_annotations(listed, folder / "checklists.csv")
+    ds.write(said, opinions)
+    ds.write(listed, folder / "checklists.csv")
     shared = pl.DataFrame({"case": ["0", "0", "1"], "annotator": ["A", "B", "A"], "condition": ["a", "b", "b"]})
     shared.write_parquet(folder / "study.parquet")
     pl.DataFrame({"case": ["0", "1"], "a": [0.2, 0.2], "b": [0.3, 0.3]}).write_parquet(folder / "model.parquet")
@@ -107,9 +122,9 @@ def _arguments(folder: Path) -> dict[str, Any]:
     risks.write_text("low\nhigh\nlow\n", encoding="utf-8")
     long = pl.DataFrame({"case": ["x", "x"], "condition": ["a", "b"], "rank": [1, 2], "score": [0.5, 0.25]})
     aggregations = {
-        name: getattr(ds, name)(**{"warmup": 10} if "warmup" in inspect.signature(getattr(ds, name)).parameters else {})
-        for name in ds.__all__
-        if name not in EXEMPT and isinstance(getattr(ds, name), type) and issubclass(getattr(ds, name), ds.Aggregation)
+        name: kind(**{"warmup": 10} if "warmup" in inspect.signature(kind).parameters else {})
+        for name, kind in PUBLIC.items()
+        if name not in EXEMPT and isinstance(kind, type) and issubclass(kind, Aggregation)
         if name != "GivenDraws"
     }
     names, both = {"case_names": ["x", "y"]}, {"conditions": ["a", "b"]}
@@ -121,7 +136,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
         "an": aggregations
-        | {"Annotations": said, "Predictions": predicted, "Plausibilities": drawn, "GivenDraws": ds.GivenDraws(drawn)}
+        | {"Study": said, "Predictions": predicted, "Plausibilities": drawn, "GivenDraws": GivenDraws(drawn)}
         | {"Evaluation": result, "Calibration": trust},
         "sample": {"annotations": said},
         "OrderedProbit.sample": {"annotations": graded},
@@ -132,20 +147,20 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "align": {"case_names": ["1", "0"], "conditions": ["b", "a", "c"]},
         "save": {"directory": folder / "again"},
         "Calibration.save": {"directory": folder / "trust again"},
-        "Annotations": _parts(said),
-        "Annotations.from_confidences": {"confidences": [[[2, 0, 1]], [[1, 1, 1]]], "conditions": ["a", "b", "c"]},
-        "Annotations.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]], **both},
-        "Annotations.from_counts": {"counts": [[1, 2]], **both, "case_names": ["x"], "groups": ["g"]},
-        "Annotations.from_long": {"frame": long},
-        "Annotations.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], **both, **names}
+        "Study": _parts(said),
+        "Study.from_confidences": {"confidences": [[[2, 0, 1]], [[1, 1, 1]]], "conditions": ["a", "b", "c"]},
+        "Study.from_ranking_arrays": {"rankings": [[[0, 1]], [[1, 0]]], "groups": [[[0, -1]], [[0, 0]]], **both},
+        "Study.from_counts": {"counts": [[1, 2]], **both, "case_names": ["x"], "groups": ["g"]},
+        "Study.from_long": {"frame": long},
+        "Study.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], **both, **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]},
-        "Annotations.from_roles": {"table": roles},
-        "Annotations.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
-        "Annotations.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
+        "Study.from_roles": {"table": roles},
+        "Study.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
+        "Study.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
-        "Annotations.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], **names}
+        "Study.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
-        "AnnotatorBootstrap": {"model": ds.InverseRank(), "size": 2},
+        "AnnotatorBootstrap": {"model": InverseRank(), "size": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
         "BlandAltman": {"limit": "upper"},
         "Categories": _parts(categories),
@@ -175,7 +190,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "agreement_measures": {**study, "measures": ["fleiss-kappa"]},
         "annotator_gradings": {"annotations": graded},
         "annotator_quality": {"annotations": said, "gold": {"1": "a"}},
-        "annotator_shifts": {"ratings": ds.read_ratings(ratings)},
+        "annotator_shifts": {"ratings": ds.read(ratings, "ratings")},
         "calibrate": {**study, "aggregations": ["dirichlet"], "predictions": models, "refine": False},
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]]},
         "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none"},
@@ -186,26 +201,24 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "evaluate_files": {"study": folder / "study.parquet", "predictions": {"A": folder / "model.parquet"}}
         | {"directory": folder / "run", "aggregations": ["dirichlet"], "metrics": ["top-k-accuracy:1"]}
         | {"annotators": "fixed", "shard_size": 9, "resume": False},
-        "examine_annotations": {"path": opinions, "format": "long", "limits": {"columns": 9}},
+        "examine": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories},
         "informed_prior": {**study, "predictions": models, "folds": 1},
-        "load_calibration": {"directory": folder / "trust"},
-        "load_evaluation": {"directory": folder / "results"},
+        "Calibration.load": {"directory": folder / "trust"},
+        "load": {"directory": folder / "results"},
         "mean_average_overlap": {"a": [[0], [1]], "b": [[1]], "n_conditions": 3},
         "plackett_luce_log_likelihood": {"annotations": said, "weights": np.ones((2, 3))},
         "plausibility_regions": {"plausibilities": drawn, "predictions": predicted},
         **{name: {"plausibilities": drawn, "rank": 2} for name in ("rank_certainty", "rank_shares")},
         "rating_prior": {"study": rated, "predictions": {"A": [1.0, 3.0]}},
-        "read_annotations": {"path": opinions, "format": "long", "limits": {"columns": 9}},
-        "read_checklists": {"path": folder / "checklists.csv"},
+        "read": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "read_models": {"paths": [f"A={model}"], **scored},
         "read_predictions": {"path": model, **scored},
-        "read_ratings": {"path": ratings},
-        "simulate_binary": {"opinions": (2, 3), "n_annotators": 3},
-        "simulate_checklists": {"opinions": (2, 3), "n_annotators": 3},
-        "simulate_ratings": {"opinions": 2, "n_annotators": 3},
-        "simulate_study": {"n_conditions": 6, "opinions": (2, 3)},
-        "write_annotations": {"annotations": said, "path": folder / "written.csv"},
+        "simulate.binary": {"opinions": (2, 3), "n_annotators": 3},
+        "simulate.checklists": {"opinions": (2, 3), "n_annotators": 3},
+        "simulate.ratings": {"opinions": 2, "n_annotators": 3},
+        "simulate.study": {"n_conditions": 6, "opinions": (2, 3)},
+        "write": {"annotations": said, "path": folder / "written.csv"},
         "write_report": {"evaluation": result, "path": folder / "report.html", "explorer_cases": 5},
     }
 
@@ -245,13 +258,13 @@ def outcome(function: Callable[..., Any], given: dict[str, Any]) -> str:
 
 NAMES = sorted(
     f"{name}.{method}" if method else name
-    for name in set(ds.__all__) - EXEMPT
+    for name in set(PUBLIC) - EXEMPT
     for method in [
         "",
         *(
             found
-            for found, _ in inspect.getmembers(getattr(ds, name), callable)
-            if inspect.isclass(getattr(ds, name)) and (found.startswith("from_") or found in METHODS)
+            for found, _ in inspect.getmembers(PUBLIC[name], callable)
+            if inspect.isclass(PUBLIC[name]) and (found.startswith("from_") or found in METHODS)
         ),
     ]
     if method or name not in RECORDS
@@ -294,15 +307,15 @@ EDGES = (1e-9, 1.0, 1e9)
 @pytest.mark.parametrize("weights", [(0.0, 1e-9, 1e9), (1e9, 1e9, 1e9), (1e-9, 1e-9, 1e-9)])
 @pytest.mark.parametrize("unranked", ["below", "unobserved"])
 def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: Any) -> None:
-    said = ds.Annotations.from_rankings(RANKINGS, list("abcde"), weights=list(weights), unranked=unranked)
-    kinds: list[Callable[..., ds.Aggregation]] = [ds.Dirichlet, ds.ProbabilisticInverseRank, ds.PlackettLuce]
+    said = ds.Study.from_rankings(RANKINGS, list("abcde"), weights=list(weights), unranked=unranked)
+    kinds: list[Callable[..., Aggregation]] = [Dirichlet, ProbabilisticInverseRank, PlackettLuce]
     chosen = [kind(reliability, alpha=alpha) for kind in kinds for reliability in EDGES for alpha in EDGES]
-    symmetric = [ds.PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
-    points = [ds.MajorityVote(), ds.InverseRank(), ds.PlackettLuceML(), ds.AnnotatorBootstrap()]
-    confused = [ds.DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
-    graded = [ds.OrderedProbit(reliability, warmup=20) for reliability in EDGES]
+    symmetric = [PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
+    points = [MajorityVote(), InverseRank(), PlackettLuceML(), AnnotatorBootstrap()]
+    confused = [DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
+    graded = [OrderedProbit(reliability, warmup=20) for reliability in EDGES]
     for aggregation in (*chosen, *symmetric, *points, *confused, *graded):
-        study = said.asked("grades") if isinstance(aggregation, ds.OrderedProbit) else said
+        study = said.asked("grades") if isinstance(aggregation, OrderedProbit) else said
         drawn = aggregation.sample(study, draws=20, threads=1).dense()
         assert np.isfinite(drawn).all(), aggregation
         assert (drawn >= 0).all(), aggregation
@@ -310,7 +323,7 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
 
 
 @pytest.mark.parametrize("value", [1e-10, 1e10, 1e300, 5e-324])
-@pytest.mark.parametrize("kind", [ds.Dirichlet, ds.ProbabilisticInverseRank, ds.PlackettLuce, ds.NormalInverseGamma])
+@pytest.mark.parametrize("kind", [Dirichlet, ProbabilisticInverseRank, PlackettLuce, NormalInverseGamma])
 def test_reliabilities_beyond_the_limits_are_refused_with_the_range(kind: Any, value: float) -> None:
     with pytest.raises(ds.DissensusError) as caught:
         kind(reliability=value)
@@ -321,20 +334,20 @@ def test_reliabilities_beyond_the_limits_are_refused_with_the_range(kind: Any, v
 @pytest.mark.parametrize("what", ["weights", "case_weights"])
 def test_weights_beyond_the_limits_are_refused_with_the_range(what: str, value: float) -> None:
     with pytest.raises(ds.DissensusError) as caught:
-        ds.Annotations.from_rankings([[[["a"]]]], ["a", "b"], **{what: [value]})  # type: ignore[arg-type]
+        ds.Study.from_rankings([[[["a"]]]], ["a", "b"], **{what: [value]})  # type: ignore[arg-type]
     assert caught.value.expected == "0, or 1e-09 to 1e+09"
 
 
 def test_draws_are_limited_by_the_case_with_the_most_conditions() -> None:
-    said = ds.Annotations.from_counts(np.ones((1, 200), dtype=int))
+    said = ds.Study.from_counts(np.ones((1, 200), dtype=int))
     with pytest.raises(ds.DissensusError, match="too many draws") as caught:
-        ds.Dirichlet().sample(said, draws=2_000_000)
+        Dirichlet().sample(said, draws=2_000_000)
     assert caught.value.expected == "at most 995,024 draws, as it has 200 mentioned conditions"
 
 
 @pytest.mark.parametrize(("name", "value"), [("draws", 10**7 + 1), ("threads", 1025), ("draws", 2**62)])
 def test_counts_beyond_the_limits_are_refused_with_the_limit(name: str, value: int) -> None:
-    said = ds.Annotations.from_counts([[1, 2]])
+    said = ds.Study.from_counts([[1, 2]])
     with pytest.raises(ds.DissensusError) as caught:
         ds.evaluate(said, {}, aggregations=["dirichlet"], **{name: value})  # type: ignore[arg-type]
     assert caught.value.expected.startswith("at most ")

@@ -86,8 +86,10 @@ SCORES = "case,a,b,c\nx,0.6,0.3,0.1\ny,0.2,0.2,0.6\n"
 def test_python_finds_what_the_package_adds(installed: Path) -> None:
     script = """
 import dissensus as ds
-said = ds.Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
-result = ds.evaluate(said, {"A": [[3, 2, 1], [1, 2, 3]]}, aggregations=["approval", ds.PlackettLuce(1)],
+from dissensus.aggregations import PlackettLuce
+from dissensus.plugins import Metric
+said = ds.Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
+result = ds.evaluate(said, {"A": [[3, 2, 1], [1, 2, 3]]}, aggregations=["approval", PlackettLuce(1)],
                      metrics=["miss-rate:1"], draws=50)
 assert ds.Approval().limit == ds.Approval()
 assert ds.MissRate(1).higher_is_better is False
@@ -123,7 +125,7 @@ def test_a_file_in_the_format_is_recognised_and_read(installed: Path, tmp_path: 
     (tmp_path / "opinions.arrows").write_text("x: A -> a, b\nx: B -> b\ny: A -> c\n")
     shown = run(installed, *MAIN, "validate", "opinions.arrows", cwd=tmp_path)
     assert "read as arrows" in shown
-    script = "import dissensus as ds; print(ds.read_annotations('opinions.arrows').to_rankings())"
+    script = "import dissensus as ds; print(ds.read('opinions.arrows').to_rankings())"
     read = run(installed, "-c", script, cwd=tmp_path)
     assert read.strip() == "[[[['a'], ['b']], [['b']]], [[['c']]]]"
 
@@ -134,7 +136,7 @@ def test_results_outlive_the_package_that_made_them(installed: Path, tmp_path: P
     words = ("opinions.csv", "--predictions", "A=a.csv", "--aggregation", "approval", "--metric", "miss-rate:1")
     run(installed, *MAIN, "evaluate", *words, "--draws", "20", "--out", "results", "--no-report", cwd=tmp_path)
     script = (
-        "import dissensus as ds; result = ds.load_evaluation('results'); "
+        "import dissensus as ds; result = ds.load('results'); "
         "ds.write_report(result, 'later.html'); print(result.runs[0].label, result.metrics[0].higher_is_better)"
     )
     without = run(Path("nowhere"), "-c", script, cwd=tmp_path)
@@ -152,7 +154,7 @@ import warnings
 import dissensus as ds
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    known = ds.Metric.family.known()
+    known = Metric.family.known()
 print(len(known) > 10, *(str(one.message) for one in caught))
 """
     said = run(tmp_path, "-c", script)

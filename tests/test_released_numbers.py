@@ -8,8 +8,18 @@ import pytest
 
 import dissensus as ds
 import naive_agreement
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    InverseRank,
+    ProbabilisticInverseRank,
+    plackett_luce_log_likelihood,
+)
+from dissensus.agreement import annotator_agreement, mean_average_overlap
+from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import ExpectedAccuracy, ExpectedCoverage, SetSize
+from dissensus.plugins import Batch, Drawn, Metric, Predicted
 
 Blocks = list[list[int]]
 
@@ -44,17 +54,17 @@ TEN = [
 def test_shares_of_a_place(rank: int, expected: list[list[float]]) -> None:
     drawn = ds.Plausibilities.from_draws(normalised([TEN, [[1, 4, 2, 3]] * 10]))
     found = np.zeros((2, 4))
-    for case, condition, share in ds.rank_shares(drawn, rank=rank).rows():
+    for case, condition, share in rank_shares(drawn, rank=rank).rows():
         found[int(case), int(condition)] = share
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    np.testing.assert_allclose(ds.rank_certainty(drawn, rank=rank).values, np.max(expected, axis=1), atol=1e-12)
+    np.testing.assert_allclose(rank_certainty(drawn, rank=rank).values, np.max(expected, axis=1), atol=1e-12)
 
 
 def test_the_condition_that_most_draws_have_in_a_place() -> None:
     cases = [[[0, 2, 1], [0, 0.5, 1], [0, 1, 0.5]], [[0, 2, 3], [0, 0.5, 1], [0, 1, 0.5]]]
     drawn = ds.Plausibilities.from_draws(normalised(cases))
-    assert ds.rank_certainty(drawn, rank=1).winners == (("1",), ("2",))
-    assert ds.rank_certainty(drawn, rank=2).winners == (("2",), ("1",))
+    assert rank_certainty(drawn, rank=1).winners == (("1",), ("2",))
+    assert rank_certainty(drawn, rank=2).winners == (("2",), ("1",))
 
 
 def test_a_draw_without_any_mass_is_no_distribution() -> None:
@@ -68,9 +78,9 @@ def test_a_draw_without_any_mass_is_no_distribution() -> None:
 def test_bootstrapped_panels_give_as_many_draws_as_trials() -> None:
     orders = [[[3, 2, 1, 0], [0, 1, 2, 3]]] * 2
     groups = [[[0, 1, -1, -1], [0, 0, 1, 1]], [[0, 1, 2, 3], [-1, -1, -1, -1]]]
-    said = ds.Annotations.from_ranking_arrays(orders, groups)
+    said = ds.Study.from_ranking_arrays(orders, groups)
     np.testing.assert_array_equal(said.panel.votes_per_case, [2, 1])
-    assert ds.AnnotatorBootstrap(ds.InverseRank(), size=3).sample(said, draws=3).dense().shape == (2, 3, 4)
+    assert AnnotatorBootstrap(InverseRank(), size=3).sample(said, draws=3).dense().shape == (2, 3, 4)
 
 
 # ranking_metrics_test -------------------------------------------------------------------------------------
@@ -88,7 +98,7 @@ def test_bootstrapped_panels_give_as_many_draws_as_trials() -> None:
 )
 def test_average_overlap_of_full_rankings(a: list[int], b: list[int], depth: int, expected: float) -> None:
     one, other = [[code] for code in a], [[code] for code in b]
-    assert ds.mean_average_overlap(one, other, depth=depth, n_conditions=5) == pytest.approx(expected)
+    assert mean_average_overlap(one, other, depth=depth, n_conditions=5) == pytest.approx(expected)
 
 
 PARTIAL = [
@@ -114,7 +124,7 @@ def test_average_overlap_of_partial_rankings(
     expected: float,
 ) -> None:
     one, other = ranking(a, a_groups), ranking(b, b_groups)
-    assert ds.mean_average_overlap(one, other, depth=depth, n_conditions=4) == pytest.approx(expected, abs=1e-7)
+    assert mean_average_overlap(one, other, depth=depth, n_conditions=4) == pytest.approx(expected, abs=1e-7)
     if one and other:  # what is divided, by the naive twin, as this package has only the quotient
         found = naive_agreement.unnormalised_overlap(one, other, depth, 4)
         assert found == pytest.approx(unnormalised, abs=1e-7)
@@ -123,7 +133,7 @@ def test_average_overlap_of_partial_rankings(
 def test_an_overlap_over_no_places_is_refused() -> None:
     """Theirs is 0, as if two rankings that were not compared had nothing in common."""
     with pytest.raises(ds.DissensusError, match="depth must be a whole number, one or more"):
-        ds.mean_average_overlap([[2], [0, 1], [3]], [[0], [1]], depth=0, n_conditions=4)
+        mean_average_overlap([[2], [0, 1], [3]], [[0], [1]], depth=0, n_conditions=4)
 
 
 def test_the_matrix_of_a_partial_ranking() -> None:
@@ -158,15 +168,15 @@ TIES = (0.1 * 0.3 / 0.9 + 0.3 * 0.1 / 0.7) * (0.15 / 0.6 * 0.4 / 0.45 + 0.4 / 0.
     ],
 )
 def test_likelihoods_of_partial_rankings(blocks: Blocks, weights: list[float], expected: float) -> None:
-    said = ds.Annotations.from_rankings([[blocks]], len(weights))
+    said = ds.Study.from_rankings([[blocks]], len(weights))
     for scale in (1.0, np.e):  # theirs are logarithms, shifted by one
-        found = ds.plackett_luce_log_likelihood(said, np.array(weights) * scale)
+        found = plackett_luce_log_likelihood(said, np.array(weights) * scale)
         assert found[0] == pytest.approx(np.log(expected), abs=1e-12)
 
 
 def test_likelihoods_of_several_annotators_multiply() -> None:
     cases = [[[[3, 0], [1, 2]], [[2], [1], [4]], [[3, 0], [1, 2], [4]]], [[[1, 4], [3]]]]
-    found = ds.plackett_luce_log_likelihood(ds.Annotations.from_rankings(cases, 5), np.array([FIRST, SECOND]))
+    found = plackett_luce_log_likelihood(ds.Study.from_rankings(cases, 5), np.array([FIRST, SECOND]))
     one = TIES**2 * 0.4 * (0.15 / 0.6) * (0.05 / 0.45)
     other = (0.3 * 0.35 / 0.7 + 0.35 * 0.3 / 0.65) * (0.15 / 0.35)
     np.testing.assert_allclose(found, np.log([one, other]), atol=1e-12)
@@ -174,7 +184,7 @@ def test_likelihoods_of_several_annotators_multiply() -> None:
 
 def test_a_last_group_that_is_written_out_changes_nothing() -> None:
     weights = [0.15, 0.4, 0.05, 0.05, 0.35]
-    written = [ds.plackett_luce_log_likelihood(ds.Annotations.from_rankings([[blocks]], 5), weights)[0] for blocks in
+    written = [plackett_luce_log_likelihood(ds.Study.from_rankings([[blocks]], 5), weights)[0] for blocks in
                ([[4, 2], [3]], [[4, 2], [3], [0, 1]])]  # fmt: skip
     assert written[0] == pytest.approx(written[1], abs=1e-12)
 
@@ -183,8 +193,8 @@ def test_a_last_group_that_is_written_out_changes_nothing() -> None:
 
 
 def test_probabilistic_inverse_ranks_concentrate() -> None:
-    said = ds.Annotations.from_counts([[4, 3, 2, 1], [16, 2, 1, 1]])
-    draws = ds.ProbabilisticInverseRank(reliability=1e6).sample(said, draws=10).dense()
+    said = ds.Study.from_counts([[4, 3, 2, 1], [16, 2, 1, 1]])
+    draws = ProbabilisticInverseRank(reliability=1e6).sample(said, draws=10).dense()
     expected = np.array([[0.4, 0.3, 0.2, 0.1], [0.8, 0.1, 0.05, 0.05]])
     assert draws.shape == (2, 10, 4)
     assert np.abs(draws - expected[:, None]).max() < 0.015
@@ -195,22 +205,22 @@ def test_probabilistic_inverse_ranks_concentrate() -> None:
 
 def test_rankings_become_orders_and_groups() -> None:
     """Theirs keeps the order in which a tie was written, 0, 4, 1, 2; here a tie has none and is written ascending."""
-    said = ds.Annotations.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]]]], 5)
+    said = ds.Study.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]]]], 5)
     orders, groups = said.to_ranking_arrays()
     assert orders.tolist() == [[[3, 1, 2, 0, 4], [0, 1, 2, 4, 3]]]
     assert groups.tolist() == [[[0, 1, 2, -1, -1], [0, 1, 1, 1, -1]]]
-    as_theirs = ds.Annotations.from_ranking_arrays([[[3, 1, 2, 0, 4], [0, 4, 1, 2, 3]]], groups)
+    as_theirs = ds.Study.from_ranking_arrays([[[3, 1, 2, 0, 4], [0, 4, 1, 2, 3]]], groups)
     assert as_theirs == said
 
 
 def test_cases_with_fewer_annotators_end_with_rows_that_rank_nothing() -> None:
     orders = [[[0, 1, 2, 3], [3, 0, 2, 1]], [[1, 3, 0, 2]]]
     groups = [[[0, -1, -1, -1], [0, 1, -1, -1]], [[0, 0, -1, -1]]]
-    said = ds.Annotations.from_ranking_arrays(orders, groups)
+    said = ds.Study.from_ranking_arrays(orders, groups)
     padded = said.to_ranking_arrays()
     assert [array.shape for array in padded] == [(2, 2, 4)] * 2
     assert (padded[0][1, 1].tolist(), padded[1][1, 1].tolist()) == ([0, 1, 2, 3], [-1, -1, -1, -1])
-    assert ds.Annotations.from_ranking_arrays(*padded) == said
+    assert ds.Study.from_ranking_arrays(*padded) == said
 
 
 @pytest.mark.parametrize(
@@ -223,12 +233,12 @@ def test_cases_with_fewer_annotators_end_with_rows_that_rank_nothing() -> None:
 )
 def test_rankings_that_make_no_sense_are_refused(blocks: list[list[float]], problem: str) -> None:
     with pytest.raises(ds.DissensusError, match=problem):
-        ds.Annotations.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], blocks]], 288)  # type: ignore[list-item]
+        ds.Study.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], blocks]], 288)  # type: ignore[list-item]
 
 
 def test_an_annotator_who_says_nothing_abstains() -> None:
     """Theirs refuses an empty reader; here it is an abstention, which is kept and does not count."""
-    said = ds.Annotations.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], []]], 288)
+    said = ds.Study.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], []]], 288)
     assert said.is_abstention.tolist() == [False, False, True]
     assert [len(case) for case in said.to_rankings()] == [3]
 
@@ -244,24 +254,24 @@ DISTRIBUTION = np.array([0.1, 0.2, 0.05, 0.4, 0.3])
 """Theirs sums to 1.05; what it gives is divided by that here."""
 
 
-def against_distribution(metric: ds.Metric, model: ds.Predictions) -> FloatArray:
+def against_distribution(metric: Metric, model: ds.Predictions) -> FloatArray:
     """Return the metric of every case, each of which has this distribution."""
-    batch = ds.Batch.from_dense(np.tile(normalised(DISTRIBUTION), (model.n_cases, 1, 1)), model.case_names)
-    return metric.values(ds.Drawn(batch, 0), ds.Predicted(model, batch))[:, 0]
+    batch = Batch.from_dense(np.tile(normalised(DISTRIBUTION), (model.n_cases, 1, 1)), model.case_names)
+    return metric.values(Drawn(batch, 0), Predicted(model, batch))[:, 0]
 
 
 def test_coverage_of_a_distribution_and_sizes_of_sets() -> None:
     """Theirs also takes sets with parts and negative parts of conditions, which are no sets."""
     sets = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 1, 0]])
-    covered = against_distribution(ds.ExpectedCoverage(), ds.Predictions.from_sets(sets, 5))
+    covered = against_distribution(ExpectedCoverage(), ds.Predictions.from_sets(sets, 5))
     np.testing.assert_allclose(covered * 1.05, [0.35, 0.6, 0.4])
     sized = np.array([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 1, 1]])
-    assert against_distribution(ds.SetSize(), ds.Predictions.from_sets(sized, 5)).tolist() == [0, 1, 5, 2]
+    assert against_distribution(SetSize(), ds.Predictions.from_sets(sized, 5)).tolist() == [0, 1, 5, 2]
 
 
 def test_accuracy_of_the_first_four_against_a_distribution() -> None:
     logits = np.array([[5, 4, 3, 2, 1], [0, 0.5, 0.1, 0.3, 0.2], [1, -2, -0.1, -1, -3], [0.5, 0.9, -0.1, -1, 0]])
-    found = against_distribution(ds.ExpectedAccuracy(4), ds.Predictions.from_scores(logits))
+    found = against_distribution(ExpectedAccuracy(4), ds.Predictions.from_scores(logits))
     np.testing.assert_allclose(found * 1.05, [0.75, 0.95, 0.75, 0.65])
 
 
@@ -279,7 +289,7 @@ def test_accuracy_of_the_first_four_against_a_distribution() -> None:
 def test_the_first_conditions_of_a_model(logits: list[float], k: int, expected: list[float]) -> None:
     """Theirs breaks a tie across the last place by the lower index; here each has it in half of all tie-breaks."""
     [batch] = ds.Plausibilities.from_draws(np.full((1, 1, 5), 0.2))
-    shares, _ = ds.Predicted(ds.Predictions.from_scores([logits]), batch).top_shares(k)
+    shares, _ = Predicted(ds.Predictions.from_scores([logits]), batch).top_shares(k)
     assert shares.tolist() == expected
 
 
@@ -295,7 +305,7 @@ def test_the_first_conditions_of_a_model(logits: list[float], k: int, expected: 
 def test_the_condition_in_a_place(values: list[float], rank: int, expected: dict[str, float]) -> None:
     """Of tied conditions theirs has the lower index in the earlier place; here either has either half the time."""
     drawn = ds.Plausibilities.from_draws(normalised([[values]]))
-    assert dict(ds.rank_shares(drawn, rank=rank).select("condition", "share").iter_rows()) == expected
+    assert dict(rank_shares(drawn, rank=rank).select("condition", "share").iter_rows()) == expected
 
 
 # plausibility_regions_test --------------------------------------------------------------------------------
@@ -359,9 +369,9 @@ def test_regions_become_sets_of_first_conditions(top: int, expected: list[list[s
 def test_agreement_is_a_share_for_every_case() -> None:
     """Theirs has a number per annotator; here they are averaged, and annotators who are not there do not count."""
     orders = [[[0, 1, 2]] * 3] * 2
-    same = ds.annotator_agreement(ds.Annotations.from_ranking_arrays(orders, [[[0, 1, -1]] * 3] * 2))
+    same = annotator_agreement(ds.Study.from_ranking_arrays(orders, [[[0, 1, -1]] * 3] * 2))
     assert same.values.tolist() == [1.0, 1.0]
     groups = [[[0, -1, -1], [0, 1, -1], [0, 0, -1]], [[0, -1, -1], [0, 1, -1], [-1, -1, -1]]]
-    found = ds.annotator_agreement(ds.Annotations.from_ranking_arrays(orders, groups))
+    found = annotator_agreement(ds.Study.from_ranking_arrays(orders, groups))
     assert found.n_annotators.tolist() == [3, 2]
     assert ((found.values >= 0) & (found.values <= 1)).all()

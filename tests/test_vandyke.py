@@ -12,6 +12,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote
+from dissensus.metrics import AUROC
 from shared_data import SHARED, needs_shared
 
 pytestmark = [needs_shared, pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")]
@@ -38,8 +40,8 @@ def readers() -> dict[str, np.ndarray]:
 @cache
 def areas() -> dict[str, float]:
     known = truth()["truth"].to_numpy()
-    said = ds.Annotations.from_counts(np.stack([1 - known, known], axis=1), ["healthy", "ill"], question="binary")
-    result = ds.evaluate(said, readers(), aggregations=[ds.MajorityVote()], metrics=[ds.AUROC()], panel=False)
+    said = ds.Study.from_counts(np.stack([1 - known, known], axis=1), ["healthy", "ill"], question="binary")
+    result = ds.evaluate(said, readers(), aggregations=[MajorityVote()], metrics=[AUROC()], panel=False)
     table = result.to_frame().filter(run="majority-vote")
     return dict(zip(table["model"], table["mean"], strict=True))
 

@@ -11,7 +11,7 @@ from dissensus.study.panel import Panel
 CONDITIONS = ("a", "b", "c", "d", "e")
 
 
-def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bool = True) -> ds.Annotations:
+def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bool = True) -> ds.Study:
     """Make a study of ties, abstentions, weights of halves and doubles, and up to six annotators per anonymous ranking.
 
     The first case has no ranking, and a case may have one only.
@@ -19,7 +19,7 @@ def voted_study(seed: int, *, n_cases: int = 8, weighted: bool = True, named: bo
     rng = np.random.default_rng(seed)
     sizes = [0, *rng.integers(1, 5, n_cases - 1)]
     names = [rng.permutation(np.array(["Ann", "Bo", None, None], dtype=object))[:size].tolist() for size in sizes]
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         [[_ranking(rng) for _ in range(size)] for size in sizes],
         CONDITIONS,
         annotator_names=names if named else None,
@@ -37,13 +37,13 @@ def _ranking(rng: np.random.Generator) -> list[list[str]]:
     return [block for block in (order[:cut], order[cut : cut + 1], order[cut + 1 :]) if block]
 
 
-def written_out(said: ds.Annotations) -> ds.Annotations:
+def written_out(said: ds.Study) -> ds.Study:
     """Give every vote a row of its own."""
     opinions = np.repeat(np.arange(said.n_opinions), said.votes)
     return said._with_opinions(written_out_panel(said.panel), opinions)
 
 
-def written_out_ratings(said: ds.Ratings) -> ds.Ratings:
+def written_out_ratings(said: ds.Study) -> ds.Study:
     """Give every vote a row of its own."""
     return replace(said, panel=written_out_panel(said.panel), scores=np.repeat(said.scores, said.votes))
 

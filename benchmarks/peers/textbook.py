@@ -1,6 +1,6 @@
 """The textbook sampler: all K conditions, every annotator on their own, every order within a tie enumerated.
 
-It draws from the same posterior as ``dissensus.PlackettLuce`` with prior="symmetric" and whole reliability,
+It draws from the same posterior as ``PlackettLuce`` with prior="symmetric" and whole reliability,
 along the lines of Caron and Doucet (2012) extended to ties: choose a complete order compatible with each
 ranking, then arrival times given the order, then weights given the times. Cost: annotators x reliability x K
 per sweep, and the factorial of the largest tie.

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dissensus import Annotations, Predictions, simulate_study
+from dissensus import Predictions, Study, simulate
 from dissensus.simulate.differential_study import MODELS
 
 PIECE = 10_000
@@ -40,7 +40,7 @@ class Piece:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Simulate the cases: what the annotators said, and what each model did."""
-        study = simulate_study(
+        study = simulate.study(
             n_cases=self.n_cases,
             n_conditions=CONDITIONS,
             n_annotators=ANNOTATORS,
@@ -70,7 +70,7 @@ def pieces_of(n_cases: int, seed: int = 0) -> Iterator[Piece]:
         yield Piece(number, min(PIECE, n_cases - first), seed)
 
 
-def opinions_of(said: Annotations, cases: pl.Series) -> pl.DataFrame:
+def opinions_of(said: Study, cases: pl.Series) -> pl.DataFrame:
     """Write a row for every condition that an annotator mentions, ranks from 1."""
     ranking = said.ranking_of_mention
     block = np.repeat(np.arange(len(said.block_sizes)), said.block_sizes)

@@ -60,7 +60,7 @@ class Dermatology:
 
     Examples
     --------
-    >>> from dissensus import Study, Categories, Predictions
+    >>> from dissensus import Categories, Predictions, Study
     >>> said = Study.from_counts([[1, 0]], ["a", "b"])
     >>> risks = Categories.from_mapping({"a": "low", "b": "high"}, said.conditions)
     >>> Dermatology(said, risks, {"A": Predictions.from_scores([[0.5, 0.5]], ["a", "b"])}).unlike[0]

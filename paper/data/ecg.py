@@ -14,7 +14,7 @@ from dissensus.core.files import open_source
 from dissensus.core.notes import Note
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.reading import read_checklists
+from dissensus.study.reading import read
 from dissensus.study.study import Study
 from dissensus.study.tables import labels_of_cases
 from paper.data.publication import Publication, PublishedFile
@@ -75,7 +75,7 @@ class Ecg:
 def load_ecg(path: Path) -> Ecg:
     """Load the ECG data from a directory with its six tables."""
     folder = ECG.located(path)
-    said = read_checklists(folder / "opinions_ties.csv", FINDINGS, nothing=NOTHING)
+    said = read(folder / "opinions_ties.csv", "checklist", FINDINGS, nothing=NOTHING)
     models = {name: _network(folder / f"pred_{name}.csv", name, said.case_names) for name in MODELS}
     gold = _table(folder / "gold.csv", ("case", *FINDINGS))
     gold = gold.with_columns(gold[name].cast(int) for name in FINDINGS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregations.dirichlet import Dirichlet
 from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_of
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN
@@ -126,7 +126,7 @@ def _poor_rows(certainty: Certainty, correct: Certainty, told: str) -> list[Row]
 
 def _plain_accuracy(data: Cifar10h) -> float:
     """Return how often the original label is the most frequent vote; ties count by their share."""
-    from dissensus.aggregation.point_estimates import MajorityVote
+    from dissensus.aggregations.point_estimates import MajorityVote
 
     return certainty_of(MajorityVote().sample(data.annotations), data.labels).mean
 
@@ -179,7 +179,7 @@ def _examples(data: Cifar10h, drawn: Plausibilities, certainty: Certainty) -> pl
 
 def _shares(data: Cifar10h, name: str) -> FloatArray:
     """Return the share of votes of every class for one image."""
-    from dissensus.aggregation.point_estimates import InverseRank
+    from dissensus.aggregations.point_estimates import InverseRank
 
     # a single label weighs one: inverse ranks of single labels are their shares
     return np.asarray(InverseRank().sample(data.annotations.select([name])).mean()[0])

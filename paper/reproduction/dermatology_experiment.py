@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.categories import expected_risk
 from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_profile

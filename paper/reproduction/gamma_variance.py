@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from dissensus.aggregation.normal_inverse_gamma import NormalInverseGammaPrior, posterior_parameters
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGammaPrior, posterior_parameters
 from dissensus.core.aliases import FloatArray
 from dissensus.study.opinions import Moments
 

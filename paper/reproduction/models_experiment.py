@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED

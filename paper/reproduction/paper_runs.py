@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import PlackettLuceML
-from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import PlackettLuceML
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 from paper.reproduction.rows import AtLeast
 

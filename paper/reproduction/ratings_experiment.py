@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtr
 
-from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma, estimated_prior, posterior_parameters
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma, estimated_prior, posterior_parameters
 from dissensus.certainty.top_sets import Certainty, annotation_certainty
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.ragged import row_of_each, weighted_counts

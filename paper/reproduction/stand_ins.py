@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import InverseRank
-from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import InverseRank
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.study.study import Study
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.certainty.top_sets import Certainty, certainty_profile
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each

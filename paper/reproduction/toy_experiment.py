@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.dirichlet import Dirichlet
+from dissensus.aggregations.dirichlet import Dirichlet
 from dissensus.certainty.top_sets import annotation_certainty
 from dissensus.core.aliases import FloatArray
 from paper.data.toy import ToyProblem, toy_problem

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import MajorityVote
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import MajorityVote
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import Evaluation
 from dissensus.metrics.accuracy import TopKAccuracy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.plackett_luce import PlackettLuce
+from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusWarning
 from dissensus.evaluation.evaluator import evaluate

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from dissensus.aggregation.prior_fit import FIRMNESS
+from dissensus.aggregations.prior_fit import FIRMNESS
 from dissensus.core.files import read_text
 from dissensus.core.output import written_whole
 from dissensus.evaluation.words import MINUS

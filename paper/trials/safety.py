@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.case_prior import informed_prior
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import MajorityVote
+from dissensus.aggregations.case_prior import informed_prior
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import MajorityVote
 from dissensus.core.errors import DissensusWarning
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.results import ADJUSTED, PANEL

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import dissensus as ds
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.core.errors import DissensusError
 from dissensus.core.spec import as_specs
 from dissensus.kernels import jit
@@ -62,13 +62,13 @@ def split_rests() -> None:
 
 def estimate() -> None:
     """Ask for the likelihood and for what maximises it."""
-    ds.plackett_luce_log_likelihood(ds.Study.from_rankings(RANKINGS, CONDITIONS), np.arange(1.0, 7.0))
+    ds.aggregations.plackett_luce_log_likelihood(ds.Study.from_rankings(RANKINGS, CONDITIONS), np.arange(1.0, 7.0))
     draw("plackett-luce-ml")
 
 
 def rate() -> None:
     """Draw from what ratings say, and diagnose the draws."""
-    drawn = ds.NormalInverseGamma().sample(ds.Study.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]]), draws=40)
+    drawn = ds.aggregations.NormalInverseGamma().sample(ds.Study.from_scores([[-2.0, -1.0], [1.0, 2.0, 0.5]]), draws=40)
     drawn.summary()
     drawn.dense()
 
@@ -77,17 +77,17 @@ def ask_for_certainty() -> None:
     """Ask how certain draws without ties are, summarise and diagnose them."""
     drawn = draws_of("dirichlet:prior=frequency:alpha=5")
     drawn.summary()
-    ds.annotation_certainty(drawn, top=2)
-    ds.sampling_diagnostics(drawn)
+    ds.certainty.annotation_certainty(drawn, top=2)
+    ds.aggregations.sampling_diagnostics(drawn)
 
 
 def ask_for_ties() -> None:
     """Ask how certain draws with ties are, also by category and of one condition."""
     drawn = draws_of("inverse-rank")
-    ds.annotation_certainty(drawn, top=2)
+    ds.certainty.annotation_certainty(drawn, top=2)
     categories = ds.Categories.from_labels(["rare", "rare", "common"] * 2, CONDITIONS)
-    ds.annotation_certainty(drawn, categories=categories)
-    ds.certainty_of(drawn, "a", unranked="pool")
+    ds.certainty.annotation_certainty(drawn, categories=categories)
+    ds.certainty.certainty_of(drawn, "a", unranked="pool")
 
 
 def judge(*metrics: str, models: Any = SCORES) -> None:

@@ -77,7 +77,8 @@ class Batch:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> batch.n_cases, batch.n_draws, batch.of_case(0)
     (1, 1, array([[0.75, 0.25, 0.  ]]))
@@ -151,7 +152,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.of_case(0)
         array([[0.75, 0.25, 0.  ]])
@@ -164,7 +166,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.support_of(0)
         array([0, 1])
@@ -176,7 +179,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.outline().case_names, batch.outline().values
         (('0',), array([], dtype=float64))
@@ -188,7 +192,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.dense().shape
         (1, 1, 3)
@@ -233,7 +238,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0, 0]], ["a", "b", "c", "d"]))
         >>> batch.rest_average(2.0, np.array([0.5, 0.5]))
         array([0.5])
@@ -249,7 +255,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.member_weights()
         array([1., 1.])
@@ -274,7 +281,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.plausibility_of(0, 1, np.array([0]))
         array([0.25])
@@ -294,7 +302,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.identified(1) is batch
         True
@@ -342,7 +351,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
@@ -367,7 +377,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.deviations()
         array([0., 0., 0.])
@@ -381,7 +392,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.top_shares()
         array([1., 0., 0.])
@@ -395,7 +407,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.first_orders().counts
         array([1])
@@ -409,7 +422,8 @@ class Batch:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> batch.layout().n_conditions
         3
@@ -504,7 +518,7 @@ class Plausibilities:
     --------
     >>> import dissensus as ds
     >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-    >>> drawn = ds.Dirichlet().sample(said, draws=1000)
+    >>> drawn = ds.aggregations.Dirichlet().sample(said, draws=1000)
     >>> drawn
     Plausibilities: 2 cases, 1000 draws, 2 conditions
     >>> drawn.mean().round(1)
@@ -611,7 +625,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> drawn = ds.Dirichlet().sample(said, draws=1000)
+        >>> drawn = ds.aggregations.Dirichlet().sample(said, draws=1000)
         >>> [names for names in drawn.map(lambda batch: batch.case_names, batch_cases=1)]
         [('x',), ('y',)]
         """
@@ -639,7 +653,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> ds.MajorityVote().sample(said).select(["y"]).mean()
+        >>> ds.aggregations.MajorityVote().sample(said).select(["y"]).mean()
         array([[0., 1.]])
         """
         known = {name: position for position, name in enumerate(self.case_names)}
@@ -668,7 +682,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> drawn = ds.Dirichlet().sample(said, draws=100)
+        >>> drawn = ds.aggregations.Dirichlet().sample(said, draws=100)
         >>> drawn.dense().shape
         (2, 100, 2)
         """
@@ -682,7 +696,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> ds.MajorityVote().sample(said).mean()
+        >>> ds.aggregations.MajorityVote().sample(said).mean()
         array([[0.75, 0.25],
                [0.  , 1.  ]])
         """
@@ -708,7 +722,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> ds.MajorityVote().sample(said).summary().head(3).rows()
+        >>> ds.aggregations.MajorityVote().sample(said).summary().head(3).rows()
         [('x', 'a', 0.75, 0.0, 1.0), ('x', 'b', 0.25, 0.0, 0.0), ('x', None, 0.0, 0.0, 0.0)]
         """
         import polars as pl
@@ -742,7 +756,7 @@ class Plausibilities:
         --------
         >>> import dissensus as ds
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
-        >>> ds.MajorityVote().sample(said.select(["x"])).to_frame().rows()
+        >>> ds.aggregations.MajorityVote().sample(said.select(["x"])).to_frame().rows()
         [('x', 0, 'a', 0.75), ('x', 0, 'b', 0.25), ('x', 0, None, 0.0)]
         """
         import polars as pl

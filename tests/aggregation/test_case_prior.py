@@ -8,9 +8,10 @@ import pytest
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation.case_prior import pair_agreement, widened
-from dissensus.aggregation.point_estimates import votes
-from dissensus.aggregation.prior_fit import (
+from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior, plackett_luce_log_likelihood
+from dissensus.aggregations.case_prior import pair_agreement, widened
+from dissensus.aggregations.point_estimates import votes
+from dissensus.aggregations.prior_fit import (
     Evidence,
     PriorLikelihood,
     broken_votes,
@@ -19,14 +20,14 @@ from dissensus.aggregation.prior_fit import (
     fitted_likelihood,
     score_shares,
 )
-from dissensus.aggregation.priors import FLOOR, ScoreRange
+from dissensus.aggregations.priors import FLOOR, ScoreRange
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError, DissensusWarning
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 
 
-def small_study(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[str, ds.Predictions]]:
+def small_study(n_cases: int = 60, seed: int = 3) -> tuple[ds.Study, dict[str, ds.Predictions]]:
     """Rankings with ties by two to four annotators, and two models that know a little."""
     rng = np.random.default_rng(seed)
     cases = [f"x{i}" for i in range(n_cases)]
@@ -45,7 +46,7 @@ def small_study(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[
         for noise, scores in zip((0.5, 2.0), models.values(), strict=True):
             logits = np.log(truth + 1e-3) + noise * rng.normal(size=len(NAMES))
             scores.append(np.exp(logits) / np.exp(logits).sum())
-    study = ds.Annotations.from_rankings(rankings, NAMES, case_names=cases)
+    study = ds.Study.from_rankings(rankings, NAMES, case_names=cases)
     return study, {
         name: ds.Predictions.from_scores(np.array(rows), NAMES, case_names=cases, name=name)
         for name, rows in models.items()
@@ -96,7 +97,7 @@ def test_every_kind_of_prediction_becomes_shares(model: ds.Predictions, expected
 
 def test_a_model_that_lists_nothing_for_a_case_says_nothing_there() -> None:
     model = ds.Predictions.from_rankings([["a"], []], ["a", "b"], case_names=["x", "y"])
-    study = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    study = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
     evidence = Evidence.of(study.opinions, {"A": model})
     own = evidence.features[evidence.offsets[1] :]
     assert not own.any()
@@ -110,7 +111,7 @@ def test_first_places_are_shared_by_ties() -> None:
 def test_scores_below_the_floor_are_no_entries() -> None:
     scores = np.full((1, 2000), 1e-5)
     scores[0, 7] = 0.9
-    study = ds.Annotations.from_rankings([[[[3]], [[5]]]], 2000, case_names=["x"])
+    study = ds.Study.from_rankings([[[[3]], [[5]]]], 2000, case_names=["x"])
     model = ds.Predictions.from_scores(scores, 2000, case_names=["x"])
     assert Evidence.of(study.opinions, {"A": model}).codes.tolist() == [3, 5, 7]
 
@@ -140,7 +141,7 @@ def test_broken_votes_depend_on_the_case_alone() -> None:
 
 def test_shared_votes_would_look_like_agreement() -> None:
     """Half of all first places are tied: halves fitted as they are give a far larger concentration."""
-    study = ds.simulate_study(n_cases=300, seed=4)
+    study = ds.simulate.study(n_cases=300, seed=4)
     evidence = Evidence.of(study.annotations.opinions, dict(study.predictions))
     likelihood, coefficients = fitted_likelihood(evidence)
     halves = replace(evidence, votes=votes(study.annotations.opinions)[None])
@@ -223,23 +224,23 @@ def test_refits_are_near_what_a_whole_fit_would_give() -> None:
 def test_single_labels_have_the_posterior_of_their_shapes() -> None:
     rng = np.random.default_rng(0)
     counts = rng.multinomial(3, [0.5, 0.3, 0.2], size=150)
-    study = ds.Annotations.from_counts(counts, ["a", "b", "c"])
-    prior = ds.informed_prior(study, {"A": rng.dirichlet([1, 1, 1], size=150)})
+    study = ds.Study.from_counts(counts, ["a", "b", "c"])
+    prior = informed_prior(study, {"A": rng.dirichlet([1, 1, 1], size=150)})
     shapes = prior.concentrations[:, None] * prior.means() + counts
     exact = shapes / shapes.sum(axis=1, keepdims=True)
-    for spec in (ds.PlackettLuce(prior=prior), ds.Dirichlet(prior=prior)):
+    for spec in (PlackettLuce(prior=prior), Dirichlet(prior=prior)):
         assert spec.sample(study, draws=4000).mean() == pytest.approx(exact, abs=0.04)  # 5 standard errors
 
 
 def test_rankings_have_the_posterior_that_weighted_draws_of_the_prior_give() -> None:
     study, models = small_study(40)
-    prior = ds.informed_prior(study, models)
-    found = ds.PlackettLuce(prior=prior).sample(study, draws=4000).mean()
+    prior = informed_prior(study, models)
+    found = PlackettLuce(prior=prior).sample(study, draws=4000).mean()
     rng = np.random.default_rng(1)
     for case in (0, 9, 21):
         theta = rng.dirichlet(prior.concentrations[case] * prior.means()[case] + 1e-9, size=60_000) + 1e-300
         one = study.select([study.case_names[case]])
-        repeated = [ds.plackett_luce_log_likelihood(one, row)[0] for row in theta[:6000]]
+        repeated = [plackett_luce_log_likelihood(one, row)[0] for row in theta[:6000]]
         weights = np.exp(np.array(repeated) - max(repeated))
         expected = weights @ theta[:6000] / weights.sum()
         assert found[case] == pytest.approx(expected, abs=0.05)
@@ -247,11 +248,11 @@ def test_rankings_have_the_posterior_that_weighted_draws_of_the_prior_give() -> 
 
 def test_conditions_that_only_models_name_enter_the_support() -> None:
     said = [[[["a"]], [["b"]]], [[["b"]], [["b"]]], [[["a"]], [["a"]]]]
-    study = ds.Annotations.from_rankings(said * 40, ["a", "b", "c", "d"])
+    study = ds.Study.from_rankings(said * 40, ["a", "b", "c", "d"])
     scores = np.tile([0.1, 0.1, 0.7, 0.1], (120, 1))
     scores[::2] = [0.3, 0.5, 0.1, 0.1]
-    prior = ds.informed_prior(study, {"A": scores})
-    drawn = ds.PlackettLuce(prior=prior).sample(study, draws=20)
+    prior = informed_prior(study, {"A": scores})
+    drawn = PlackettLuce(prior=prior).sample(study, draws=20)
     assert set(drawn.support.tolist()) > {0, 1} or (prior.means()[:, 2:] < 0.005).all()
     wide, places = widened(study.opinions, np.arange(121), np.full(120, 2), np.arange(120))
     assert wide.support[:3].tolist() == [0, 1, 2]
@@ -260,22 +261,22 @@ def test_conditions_that_only_models_name_enter_the_support() -> None:
 
 
 def test_many_conditions_have_means_that_sum_to_one() -> None:
-    study = ds.simulate_study(n_cases=150, n_conditions=419)
-    prior = ds.informed_prior(study.annotations, study.predictions)
+    study = ds.simulate.study(n_cases=150, n_conditions=419)
+    prior = informed_prior(study.annotations, study.predictions)
     assert prior.means().sum(axis=1) == pytest.approx(1.0)
-    drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=50)
+    drawn = PlackettLuce(prior=prior).sample(study.annotations, draws=50)
     assert drawn.mean().sum(axis=1) == pytest.approx(1.0)
 
 
 def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
     study, models = small_study(120)
     counts = np.random.default_rng(0).multinomial(3, np.full(6, 1 / 6), size=120)
-    one = ds.Annotations.from_counts(counts, NAMES, case_names=study.case_names)
+    one = ds.Study.from_counts(counts, NAMES, case_names=study.case_names)
     changed = counts.copy()
     changed[0] = np.roll(counts[0], 1)
-    other = ds.Annotations.from_counts(changed, NAMES, case_names=study.case_names)
-    priors = [ds.informed_prior(said, models, folds=4) for said in (one, other)]
-    whole = [ds.informed_prior(said, models) for said in (one, other)]
+    other = ds.Study.from_counts(changed, NAMES, case_names=study.case_names)
+    priors = [informed_prior(said, models, folds=4) for said in (one, other)]
+    whole = [informed_prior(said, models) for said in (one, other)]
     apart, together = (
         np.abs(np.subtract(*(prior.coefficients[prior.fold[0]] for prior in pair))).max() for pair in (priors, whole)
     )
@@ -284,29 +285,29 @@ def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
 
 def test_a_prior_goes_by_the_names_of_cases() -> None:
     study, models = small_study()
-    prior = ds.informed_prior(study, models)
+    prior = informed_prior(study, models)
     chosen = ["x7", "x3"]
-    whole = ds.PlackettLuce(prior=prior).sample(study, draws=50).select(chosen).dense()
-    assert np.array_equal(ds.PlackettLuce(prior=prior).sample(study.select(chosen), draws=50).dense(), whole)
+    whole = PlackettLuce(prior=prior).sample(study, draws=50).select(chosen).dense()
+    assert np.array_equal(PlackettLuce(prior=prior).sample(study.select(chosen), draws=50).dense(), whole)
     again = prior.repeated(["x7", "x3", "x7"], ["one", "two", "three"])
     assert again.means() == pytest.approx(prior.means()[[7, 3, 7]])
     with pytest.raises(DissensusError, match="does not know these cases"):
-        ds.PlackettLuce(prior=again).sample(study)
+        PlackettLuce(prior=again).sample(study)
 
 
 def test_informed_without_a_prior_says_what_is_missing() -> None:
     study, _ = small_study()
-    for spec in (ds.PlackettLuce(prior="informed"), ds.Dirichlet(prior="informed")):
+    for spec in (PlackettLuce(prior="informed"), Dirichlet(prior="informed")):
         with pytest.raises(DissensusError, match="needs to know what the models say"):
             spec.sample(study)
     with pytest.raises(DissensusError, match="alpha cannot be given"):
-        ds.PlackettLuce(prior="informed", alpha=2.0)
+        PlackettLuce(prior="informed", alpha=2.0)
 
 
 def test_a_spec_with_a_prior_is_written_like_one_by_name() -> None:
     study, models = small_study()
-    spec = ds.PlackettLuce(prior=ds.informed_prior(study, models))
-    assert spec == ds.PlackettLuce(prior="informed")
+    spec = PlackettLuce(prior=informed_prior(study, models))
+    assert spec == PlackettLuce(prior="informed")
     assert spec.parameters()["prior"] == "informed"
     assert spec.learns
 
@@ -315,7 +316,7 @@ def test_a_model_that_repeats_an_annotator_is_left_out() -> None:
     study, models = small_study(80)
     rng = np.random.default_rng(0)
     labels = rng.choice(6, size=(80, 3))
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         [[[[NAMES[k]]] for k in row] for row in labels],
         NAMES,
         case_names=study.case_names,
@@ -325,7 +326,7 @@ def test_a_model_that_repeats_an_annotator_is_left_out() -> None:
     with pytest.warns(
         DissensusWarning, match="model 'copy' does not inform the prior: it says what annotator 'Bob' said"
     ):
-        prior = ds.informed_prior(said, {**models, "copy": copy})
+        prior = informed_prior(said, {**models, "copy": copy})
     assert prior.models == ("A", "B")
     assert "Bob" in prior.table().filter(model="copy")["left_out"].item()
 
@@ -334,10 +335,10 @@ def test_a_model_that_was_fitted_to_the_answers_is_left_out() -> None:
     rng = np.random.default_rng(0)
     theta = rng.dirichlet([1.5, 1.0, 0.5, 0.5], size=300)
     counts = np.array([rng.multinomial(3, row) for row in theta])
-    study = ds.Annotations.from_counts(counts, ["a", "b", "c", "d"])
+    study = ds.Study.from_counts(counts, ["a", "b", "c", "d"])
     seen, knowing = (counts + 0.1) / (counts + 0.1).sum(axis=1, keepdims=True), theta
     with pytest.warns(DissensusWarning, match="model 'seen' does not inform the prior: it agrees with"):
-        prior = ds.informed_prior(study, {"seen": seen, "knowing": knowing})
+        prior = informed_prior(study, {"seen": seen, "knowing": knowing})
     assert prior.models == ("knowing",)
 
 
@@ -356,17 +357,17 @@ def test_pairs_of_annotators_are_counted_like_one_by_one() -> None:
 
 def test_single_opinions_cannot_tell_the_strength_of_the_prior() -> None:
     study, models = small_study(80)
-    single = ds.Annotations.from_rankings([[[["a"]]]] * 80, NAMES, case_names=study.case_names)
+    single = ds.Study.from_rankings([[[["a"]]]] * 80, NAMES, case_names=study.case_names)
     with pytest.warns(DissensusWarning, match="no case has two opinions"):
-        ds.informed_prior(single, models)
+        informed_prior(single, models)
 
 
 def test_a_model_whose_cases_are_shuffled_informs_nothing() -> None:
-    study = ds.simulate_study(n_cases=400, seed=2)
+    study = ds.simulate.study(n_cases=400, seed=2)
     scores = study.predictions["Birch"].to_scores()
     rng = np.random.default_rng(0)
     shuffled = scores[rng.permutation(400)]
-    table = ds.informed_prior(study.annotations, {"right": scores, "shuffled": shuffled}).table()
+    table = informed_prior(study.annotations, {"right": scores, "shuffled": shuffled}).table()
     right, wrong = table.rows(named=True)
     assert right["alone"] > 0.5
     assert wrong["beyond"] < 0.02
@@ -387,8 +388,8 @@ def test_a_condition_is_as_frequent_as_other_cases_mention_it() -> None:
 
 
 def test_the_shapes_of_a_case_add_up_to_its_concentration() -> None:
-    study = ds.simulate_study(n_cases=120, n_conditions=90, seed=3)
-    prior = ds.informed_prior(study.annotations, study.predictions)
+    study = ds.simulate.study(n_cases=120, n_conditions=90, seed=3)
+    prior = informed_prior(study.annotations, study.predictions)
     wider, shapes = prior.applied(study.annotations.opinions)
     own = np.add.reduceat(shapes.mentioned, wider.support_offsets[:-1])
     assert own + shapes.rest == pytest.approx(prior.concentrations)

@@ -8,9 +8,11 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregation import dawid_skene
-from dissensus.aggregation.base import restored_aggregation
-from dissensus.aggregation.dawid_skene import pooled_priors
+from dissensus.aggregations import DawidSkene, Dirichlet, MajorityVote, dawid_skene
+from dissensus.aggregations.base import restored_aggregation
+from dissensus.aggregations.dawid_skene import pooled_priors
+from dissensus.agreement import annotator_confusion, annotator_quality
+from dissensus.plugins import Aggregation
 from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
 from shared_data import SHARED, needs_shared
 
@@ -25,9 +27,9 @@ THREE: list[Vote] = [
 THREE += [(case, 3, (case + (case % 3 == 1)) % 3, 1.0) for case in range(0, 9, 2)]
 
 
-def study_of(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> ds.Annotations:
+def study_of(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> ds.Study:
     of_case = [[vote for vote in votes if vote[0] == case] for case in range(n_cases)]
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         [[[[label]] for _, _, label, _ in case] for case in of_case],
         n_conditions,
         annotator_names=[[None if who is None else f"A{who}" for _, who, _, _ in case] for case in of_case],
@@ -37,7 +39,7 @@ def study_of(votes: Sequence[Vote], n_cases: int, n_conditions: int) -> ds.Annot
 
 def simulated(
     accuracies: Sequence[float], n_cases: int, n_conditions: int, seed: int, *, share: float = 1.0
-) -> tuple[ds.Annotations, np.ndarray]:
+) -> tuple[ds.Study, np.ndarray]:
     """Annotators name the truth as often as they are accurate, otherwise any other condition."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(n_conditions, size=n_cases)
@@ -48,7 +50,7 @@ def simulated(
         wrong = (true + rng.integers(1, n_conditions, size=len(reads))) % n_conditions
         rankings.append([[[int(label)]] for label in np.where(right, true, wrong)])
         names.append([f"A{who}" for who in reads])
-    return ds.Annotations.from_rankings(rankings, n_conditions, annotator_names=names), truth
+    return ds.Study.from_rankings(rankings, n_conditions, annotator_names=names), truth
 
 
 # Against other routes -----------------------------------------------------------------------------------------
@@ -60,7 +62,7 @@ def test_plausibilities_of_the_truth_are_those_of_sums_over_all_truths(
     votes: list[Vote], known: dict[int, int]
 ) -> None:
     gold = {str(case): str(true) for case, true in known.items()}
-    drawn = ds.DawidSkene(gold=gold).sample(study_of(votes, 3, 2), draws=60_000, seed=3)
+    drawn = DawidSkene(gold=gold).sample(study_of(votes, 3, 2), draws=60_000, seed=3)
     # sd of a draw up to 0.4, about 10 draws per independent one: errors of 0.005, so this is 3 or 4 of them
     np.testing.assert_allclose(drawn.mean(), exact_truths(votes, 3, known), atol=0.018)
 
@@ -74,7 +76,7 @@ def slow() -> dict[str, np.ndarray]:
 def test_a_slow_sampler_by_another_route_finds_the_same_means(
     slow: dict[str, np.ndarray], target: str, power: float
 ) -> None:
-    drawn = ds.DawidSkene(power, target).sample(study_of(THREE, 9, 3), draws=20_000, seed=5)  # type: ignore[arg-type]
+    drawn = DawidSkene(power, target).sample(study_of(THREE, 9, 3), draws=20_000, seed=5)  # type: ignore[arg-type]
     name = "votes" if target == "votes" else "truths" if power == 1.0 else "tempered"
     # 3000 sweeps of the slow one are worth some 300 draws of sd 0.2: errors of 0.012 in 27 numbers
     np.testing.assert_allclose(drawn.mean(), slow[name], atol=0.045)
@@ -83,7 +85,7 @@ def test_a_slow_sampler_by_another_route_finds_the_same_means(
 def test_accuracies_are_those_of_who_was_right_where_the_truth_is_known() -> None:
     said, truth = simulated([0.9, 0.5, 0.7], 60, 3, 8)
     gold = {name: str(t) for name, t in zip(said.case_names, truth, strict=True)}
-    table = ds.annotator_quality(said, gold=gold, draws=8000)
+    table = annotator_quality(said, gold=gold, draws=8000)
     labels = said.codes.reshape(60, 3)
     right = (labels == truth[:, None]).sum(axis=0)
     for row, hits in zip(table.rows(named=True), right, strict=True):
@@ -94,9 +96,9 @@ def test_accuracies_are_those_of_who_was_right_where_the_truth_is_known() -> Non
 
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     said = study_of(THREE, 9, 5)
-    apart = ds.DawidSkene().sample(said, draws=20_000)
+    apart = DawidSkene().sample(said, draws=20_000)
     monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 2)
-    together = ds.DawidSkene().sample(said, draws=20_000, seed=1)
+    together = DawidSkene().sample(said, draws=20_000, seed=1)
     assert together.support_offsets[-1] < apart.support_offsets[-1] == 45
     rest = np.array([draws[:, -1].mean() for batch in together for draws in map(batch.of_case, range(batch.n_cases))])
     for case in range(9):
@@ -124,8 +126,8 @@ def test_accuracies_are_found_and_their_intervals_hold() -> None:
         rows = rng.dirichlet([4.0, 1.0, 1.0], size=(6, 3))  # of annotators and truths: what is right comes first
         truth = rng.integers(3, size=120)
         rankings = [[[[int((t + rng.choice(3, p=rows[who, t])) % 3)]] for who in range(6)] for t in truth]
-        said = ds.Annotations.from_rankings(rankings, 3, annotator_names=[f"A{who}" for who in range(6)])
-        table = ds.annotator_quality(said, draws=400, seed=seed)
+        said = ds.Study.from_rankings(rankings, 3, annotator_names=[f"A{who}" for who in range(6)])
+        table = annotator_quality(said, draws=400, seed=seed)
         true = rows[:, :, 0].mean(axis=1)
         held += int(((table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())).sum())
         errors.append(table["accuracy"].to_numpy() - true)
@@ -139,15 +141,15 @@ def test_intervals_hold_for_annotators_who_are_good_or_bad_throughout() -> None:
     skills, held = [0.9, 0.8, 0.7, 0.6, 0.5], 0
     for seed in range(12):
         said, _ = simulated(skills, 150, 3, seed)
-        table = ds.annotator_quality(said, draws=400, seed=seed)
+        table = annotator_quality(said, draws=400, seed=seed)
         held += int(((table["low"].to_numpy() <= skills) & (skills <= table["high"].to_numpy())).sum())
     assert held >= 47  # of 60; fewer have a chance of 1 in 500 if they were independent
 
 
 def test_labels_are_better_than_those_of_the_majority_where_annotators_differ() -> None:
     said, truth = simulated([0.95, 0.9, 0.4, 0.4, 0.4], 200, 3, 4)
-    learned = ds.DawidSkene().sample(said, draws=400).mean().argmax(axis=1)
-    voted = ds.MajorityVote().sample(said).mean().argmax(axis=1)
+    learned = DawidSkene().sample(said, draws=400).mean().argmax(axis=1)
+    voted = MajorityVote().sample(said).mean().argmax(axis=1)
     assert (learned == truth).mean() > (voted == truth).mean() + 0.05
 
 
@@ -156,8 +158,8 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
     truth = rng.integers(3, size=120)
     swap = np.array([0, 2, 1])
     rankings = [[[[t]], [[t]], [[t]], [[swap[t]]]] for t in truth.tolist()]
-    said = ds.Annotations.from_rankings(rankings, ["a", "b", "c"], annotator_names=["A", "B", "C", "swaps"])
-    table = ds.annotator_confusion(said, draws=300)
+    said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=["A", "B", "C", "swaps"])
+    table = annotator_confusion(said, draws=300)
     sums = table.group_by("annotator", "truth").agg(pl.col("probability").sum())["probability"]
     np.testing.assert_allclose(sums, 1.0, atol=1e-6)
     own = {(row["truth"], row["said"]): row["probability"] for row in table.filter(annotator="swaps").to_dicts()}
@@ -168,10 +170,10 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
 
 def test_who_is_not_named_follows_the_pool_and_has_no_row() -> None:
     said = study_of(PARTS, 3, 2)
-    assert ds.annotator_quality(said, draws=50)["annotator"].to_list() == ["A0", "A1"]
-    for function in (ds.annotator_quality, ds.annotator_confusion):
+    assert annotator_quality(said, draws=50)["annotator"].to_list() == ["A0", "A1"]
+    for function in (annotator_quality, annotator_confusion):
         with pytest.raises(ds.DissensusError, match="no names"):
-            function(ds.Annotations.from_counts([[2, 1]], ["a", "b"]))
+            function(ds.Study.from_counts([[2, 1]], ["a", "b"]))
 
 
 # Gold labels, ties, weights -----------------------------------------------------------------------------------
@@ -180,56 +182,56 @@ def test_who_is_not_named_follows_the_pool_and_has_no_row() -> None:
 def test_gold_labels_are_certain_even_where_nobody_mentions_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 0)
     said = study_of(THREE, 9, 4)
-    drawn = ds.DawidSkene(gold={"0": "3", "2": "1"}).sample(said, draws=100).dense()
+    drawn = DawidSkene(gold={"0": "3", "2": "1"}).sample(said, draws=100).dense()
     assert (drawn[0, :, 3] == 1).all()
     assert (drawn[2, :, 1] == 1).all()
 
 
 def test_gold_labels_teach_who_is_right() -> None:
-    said = ds.Annotations.from_rankings([[[[0]], [[1]]] for _ in range(30)], 2, annotator_names=["A", "B"])
+    said = ds.Study.from_rankings([[[[0]], [[1]]] for _ in range(30)], 2, annotator_names=["A", "B"])
     gold = {str(case): "1" for case in range(15)}
-    taught = ds.DawidSkene(gold=gold).sample(said, draws=500).mean()
+    taught = DawidSkene(gold=gold).sample(said, draws=500).mean()
     assert (taught[15:, 1] > 0.9).all()
-    table = ds.annotator_quality(said, gold=gold, draws=500)
+    table = annotator_quality(said, gold=gold, draws=500)
     assert table["accuracy"][1] > table["accuracy"][0] + 0.4
 
 
 def test_gold_is_frozen_hashable_and_survives_its_record() -> None:
-    aggregation = ds.DawidSkene(gold={"y": "b", "x": "a"})
-    assert aggregation == ds.DawidSkene(gold=(("x", "a"), ("y", "b")))
-    assert hash(aggregation) == hash(ds.DawidSkene(gold={"x": "a", "y": "b"}))
+    aggregation = DawidSkene(gold={"y": "b", "x": "a"})
+    assert aggregation == DawidSkene(gold=(("x", "a"), ("y", "b")))
+    assert hash(aggregation) == hash(DawidSkene(gold={"x": "a", "y": "b"}))
     assert restored_aggregation(aggregation.record()) == aggregation
-    assert "gold" not in ds.DawidSkene.usage()
+    assert "gold" not in DawidSkene.usage()
     assert "2 cases" in aggregation.methods
 
 
 @pytest.mark.parametrize("gold", ["x", [("x",)], [("x", "a"), ("x", "b")], {"x": 1}, {1: "a"}, None, [1]])
 def test_gold_that_is_no_mapping_of_names_is_refused(gold: object) -> None:
     with pytest.raises(ds.DissensusError, match="gold"):
-        ds.DawidSkene(gold=gold)  # type: ignore[arg-type]
+        DawidSkene(gold=gold)  # type: ignore[arg-type]
 
 
 def test_gold_names_conditions_of_the_study_and_some_of_its_cases() -> None:
     said = study_of(WHOLE, 3, 2)
     with pytest.raises(ds.DissensusError, match="does not have: 'eczema'"):
-        ds.DawidSkene(gold={"0": "eczema"}).sample(said)
+        DawidSkene(gold={"0": "eczema"}).sample(said)
     with pytest.warns(ds.DissensusWarning, match="none of the cases"):
-        ds.DawidSkene(gold={"elsewhere": "0"}).sample(said, draws=4)
+        DawidSkene(gold={"elsewhere": "0"}).sample(said, draws=4)
 
 
 def test_a_tied_first_block_is_half_a_vote_for_each_and_later_blocks_are_none() -> None:
     names, conditions = ["A", "B"], ["a", "b"]
-    tied = ds.Annotations.from_rankings([[[["a", "b"]], [["a"], ["b"]]]], conditions, annotator_names=names)
-    halves = ds.Annotations.from_rankings(
+    tied = ds.Study.from_rankings([[[["a", "b"]], [["a"], ["b"]]]], conditions, annotator_names=names)
+    halves = ds.Study.from_rankings(
         [[[["a"]], [["b"]], [["a"]]]], conditions, annotator_names=["A", "A", "B"], weights=[0.5, 0.5, 1.0]
     )
-    one, other = (ds.DawidSkene().sample(said, draws=50).dense() for said in (tied, halves))
+    one, other = (DawidSkene().sample(said, draws=50).dense() for said in (tied, halves))
     np.testing.assert_array_equal(one, other)
 
 
 def test_reliability_is_the_power_of_what_was_said_about_a_case() -> None:
     said = study_of(THREE, 9, 3)
-    drawn = np.array([ds.DawidSkene(power).sample(said, draws=40).dense() for power in (1, 2, 3)])
+    drawn = np.array([DawidSkene(power).sample(said, draws=40).dense() for power in (1, 2, 3)])
     logs = np.log(np.maximum(drawn, 1e-300))[..., :2][:, (drawn > 1e-200).all(axis=(0, 3))]
     odds = logs[..., 0] - logs[..., 1]
     np.testing.assert_allclose(odds[2] - odds[1], odds[1] - odds[0], atol=1e-6)
@@ -237,8 +239,8 @@ def test_reliability_is_the_power_of_what_was_said_about_a_case() -> None:
 
 
 def test_votes_tend_to_the_shares_of_the_case_where_there_are_many() -> None:
-    said = ds.Annotations.from_counts([[700, 200, 100], [5, 5, 990]], ["a", "b", "c"])
-    drawn = ds.DawidSkene(target="votes").sample(said, draws=400).mean()
+    said = ds.Study.from_counts([[700, 200, 100], [5, 5, 990]], ["a", "b", "c"])
+    drawn = DawidSkene(target="votes").sample(said, draws=400).mean()
     np.testing.assert_allclose(drawn, [[0.7, 0.2, 0.1], [0.005, 0.005, 0.99]], atol=0.02)
 
 
@@ -249,17 +251,17 @@ def test_names_and_order_of_annotators_do_not_matter() -> None:
     said, _ = simulated([0.95, 0.8, 0.8, 0.9, 0.9], 40, 3, 6)
     names = np.array(said.annotator_names)[said.annotators]
     nested = np.split(names, said.ranking_offsets[1:-1])
-    backwards = ds.Annotations.from_rankings(
+    backwards = ds.Study.from_rankings(
         [case[::-1] for case in said.to_rankings()],
         said.conditions,
         annotator_names=[
             [{"A0": "z", "A1": "m", "A2": "b", "A3": "q", "A4": "a"}[n] for n in case[::-1]] for case in nested
         ],
     )
-    one = ds.DawidSkene().sample(said, draws=12_000).mean()
-    other = ds.DawidSkene().sample(backwards, draws=12_000).mean()
+    one = DawidSkene().sample(said, draws=12_000).mean()
+    other = DawidSkene().sample(backwards, draws=12_000).mean()
     np.testing.assert_allclose(one, other, atol=0.03)
-    qualities = [ds.annotator_quality(s, draws=4000).sort("accuracy")["accuracy"] for s in (said, backwards)]
+    qualities = [annotator_quality(s, draws=4000).sort("accuracy")["accuracy"] for s in (said, backwards)]
     np.testing.assert_allclose(qualities[0], qualities[1], atol=0.02)
 
 
@@ -270,45 +272,45 @@ def test_hundreds_of_conditions_are_drawn() -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(300, size=150)
     rankings = [[[[int(t)]], [[int(t)]], [[int(rng.integers(300))]]] for t in truth]
-    said = ds.Annotations.from_rankings(rankings, 300, annotator_names=["A", "B", "guesser"])
-    drawn = ds.DawidSkene(warmup=20, chains=2).sample(said, draws=20)
+    said = ds.Study.from_rankings(rankings, 300, annotator_names=["A", "B", "guesser"])
+    drawn = DawidSkene(warmup=20, chains=2).sample(said, draws=20)
     assert (drawn.mean().argmax(axis=1) == truth).mean() > 0.95
 
 
 def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    heavy = ds.Annotations.from_rankings([[[[0]]]], 2, annotator_names=["A"], weights=[1e9])
+    heavy = ds.Study.from_rankings([[[[0]]]], 2, annotator_names=["A"], weights=[1e9])
     with pytest.raises(ds.DissensusError, match="count too often"):
-        ds.DawidSkene().sample(heavy)
+        DawidSkene().sample(heavy)
     said = study_of(THREE, 9, 3)
     with monkeypatch.context() as patch:
         patch.setattr(dawid_skene, "MOST_CELLS", 20)
         with pytest.raises(ds.DissensusError, match="do not fit into memory") as caught:
-            ds.DawidSkene().sample(said)
+            DawidSkene().sample(said)
         assert "45 for 4 named annotators and 3 conditions" in caught.value.got
     monkeypatch.setattr(dawid_skene, "MOST_VALUES", 1000)
     with pytest.raises(ds.DissensusError, match="kept in memory") as caught:
-        ds.DawidSkene().sample(said, draws=100)
+        DawidSkene().sample(said, draws=100)
     assert caught.value.expected.startswith("at most 27 draws")
 
 
 # Published labels ---------------------------------------------------------------------------------------------
 
 
-def crowd(name: str) -> tuple[ds.Annotations, dict[str, str]]:
+def crowd(name: str) -> tuple[ds.Study, dict[str, str]]:
     folder = SHARED / "crowd" / name
     table, truth = (pl.read_csv(folder / f"{part}.csv", infer_schema=False) for part in ("answer", "truth"))
-    said = ds.Annotations.from_long(table, list("0123"), case="question", annotator="worker", condition="answer")
+    said = ds.Study.from_long(table, list("0123"), case="question", annotator="worker", condition="answer")
     return said, dict(truth.iter_rows())
 
 
-def anesthesia() -> ds.Annotations:
+def anesthesia() -> ds.Study:
     table = pl.read_csv(SHARED / "anesthesia" / "anesthesia.csv", infer_schema=False).with_row_index("reading")
-    return ds.Annotations.from_long(
+    return ds.Study.from_long(
         table, list("1234"), case="item", annotator="rater", condition="rating", annotation="reading"
     )
 
 
-def held_out(said: ds.Annotations, aggregation: ds.Aggregation, folds: int) -> float:
+def held_out(said: ds.Study, aggregation: Aggregation, folds: int) -> float:
     """Leave one opinion of every case out, several times; average the log of its mean plausibility."""
     rng = np.random.default_rng(0)
     number = np.concatenate([rng.permutation(n) for n in said.rankings_per_case])
@@ -326,9 +328,9 @@ def held_out(said: ds.Annotations, aggregation: ds.Aggregation, folds: int) -> f
 @pytest.mark.parametrize(("name", "least"), [("dog", 0.825), ("face", 0.645)])
 def test_labels_of_crowds_are_better_than_those_of_the_majority(name: str, least: float) -> None:
     said, truth = crowd(name)
-    drawn = ds.DawidSkene().sample(said, draws=400)
+    drawn = DawidSkene().sample(said, draws=400)
     codes = np.array([int(truth[case]) if case in truth else -1 for case in drawn.case_names])
-    voted = ds.MajorityVote().sample(said).mean()
+    voted = MajorityVote().sample(said).mean()
     best = (voted == voted.max(axis=1, keepdims=True)) / (voted == voted.max(axis=1, keepdims=True)).sum(1)[:, None]
     majority = best[np.arange(len(codes)), codes][codes >= 0].mean()
     learned = (drawn.mean().argmax(axis=1) == codes)[codes >= 0].mean()
@@ -341,7 +343,7 @@ def test_anesthetists_are_graded_as_published() -> None:
     readings = zip(said.panel.case_of_opinion.tolist(), said.annotators.tolist(), said.codes.tolist(), strict=True)
     truths, frequencies = maximised([(*reading, 1.0) for reading in readings], 45, 4)
     np.testing.assert_allclose(frequencies, [0.40, 0.42, 0.11, 0.07], atol=0.006)  # as published
-    drawn = ds.DawidSkene().sample(said, draws=1000)
+    drawn = DawidSkene().sample(said, draws=1000)
     same = drawn.mean().argmax(axis=1) == truths.argmax(axis=1)
     assert same.sum() >= 42  # of 45; maximum likelihood calls three patients grade 4, of whom all say so on one
 
@@ -350,8 +352,8 @@ def test_anesthetists_are_graded_as_published() -> None:
 @pytest.mark.parametrize(("name", "folds"), [("dog", 1), ("face", 1), ("anesthesia", 3)])
 def test_held_out_opinions_are_foretold_no_worse_than_by_shares(name: str, folds: int) -> None:
     said = anesthesia() if name == "anesthesia" else crowd(name)[0]
-    shares = max(held_out(said, ds.Dirichlet(alpha="fitted", prior=p), folds) for p in ("symmetric", "frequency"))
-    assert held_out(said, ds.DawidSkene(target="votes"), folds) > shares
-    truth = held_out(said, ds.DawidSkene(), folds)
+    shares = max(held_out(said, Dirichlet(alpha="fitted", prior=p), folds) for p in ("symmetric", "frequency"))
+    assert held_out(said, DawidSkene(target="votes"), folds) > shares
+    truth = held_out(said, DawidSkene(), folds)
     assert truth < shares  # better labels are not better log scores
-    assert held_out(said, ds.DawidSkene(0.15), folds) > truth
+    assert held_out(said, DawidSkene(0.15), folds) > truth

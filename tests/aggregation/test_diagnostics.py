@@ -7,16 +7,17 @@ import pytest
 from arviz_stats.base.array import array_stats
 
 import dissensus as ds
-from dissensus.aggregation.diagnostics import Diagnostics, chained
+from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce, sampling_diagnostics, to_xarray
+from dissensus.aggregations.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
-from dissensus.study.study import Annotations
+from dissensus.study.study import Study
 
-STUDY = ds.simulate_study(n_cases=6, n_conditions=8, seed=4).annotations
+STUDY = ds.simulate.study(n_cases=6, n_conditions=8, seed=4).annotations
 
 
 def test_diagnostics_agree_with_arviz() -> None:
-    drawn = ds.PlackettLuce(chains=4).sample(STUDY, draws=800)
-    found = ds.sampling_diagnostics(drawn)
+    drawn = PlackettLuce(chains=4).sample(STUDY, draws=800)
+    found = sampling_diagnostics(drawn)
     batch = next(iter(drawn))
     for case in range(batch.n_cases):
         chains = chained(batch.of_case(case), 4)
@@ -27,20 +28,20 @@ def test_diagnostics_agree_with_arviz() -> None:
 
 
 def test_independent_draws_are_worth_their_number() -> None:
-    found = ds.sampling_diagnostics(ds.Dirichlet().sample(STUDY, draws=2000))
+    found = sampling_diagnostics(Dirichlet().sample(STUDY, draws=2000))
     assert (found.ess > 1500).all()
     p = found.certainty
     np.testing.assert_allclose(found.certainty_mcse, np.sqrt(p * (1 - p) / 2000), rtol=0.2, atol=1e-3)
 
 
 def test_deterministic_results_have_no_error() -> None:
-    found = ds.sampling_diagnostics(ds.MajorityVote().sample(STUDY))
+    found = sampling_diagnostics(MajorityVote().sample(STUDY))
     assert (found.mcse == 0).all()
     assert (found.certainty_mcse == 0).all()
 
 
 def test_too_few_draws_are_reported_by_case_name() -> None:
-    found = ds.sampling_diagnostics(ds.PlackettLuce(chains=2).sample(STUDY, draws=30))
+    found = sampling_diagnostics(PlackettLuce(chains=2).sample(STUDY, draws=30))
     assert found.has_few_draws.all()
     sentence = next(text for text in found.warnings() if "effective sample size below 100" in text)
     assert "6 of 6 cases" in sentence
@@ -63,32 +64,32 @@ def test_draws_are_cut_into_chains_of_equal_length() -> None:
 
 @pytest.mark.parametrize("draws", [1, 3, 5, 7, 10, 11])
 def test_any_number_of_draws_comes_out_whatever_the_chains(draws: int) -> None:
-    drawn = ds.PlackettLuce(chains=4).sample(STUDY, draws=draws)
+    drawn = PlackettLuce(chains=4).sample(STUDY, draws=draws)
     assert drawn.dense().shape == (6, draws, 8)
-    ds.sampling_diagnostics(drawn)
+    sampling_diagnostics(drawn)
 
 
 def test_every_chain_gives_its_first_draws_whatever_their_number() -> None:
     """Asking for 10 draws in 4 chains gives 3, 3, 2 and 2 of the draws that 12 would give."""
-    twelve, ten = (next(iter(ds.PlackettLuce(chains=4).sample(STUDY, draws=draws, threads=1))) for draws in (12, 10))
+    twelve, ten = (next(iter(PlackettLuce(chains=4).sample(STUDY, draws=draws, threads=1))) for draws in (12, 10))
     for case in range(ten.n_cases):
         np.testing.assert_array_equal(ten.of_case(case), twelve.of_case(case)[[0, 1, 2, 3, 4, 5, 6, 7, 9, 10]])
 
 
 def test_precision_raises_the_number_of_draws() -> None:
-    disputed = Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["c", "a"]]]], ["a", "b", "c"])
-    rough = ds.PlackettLuce().sample(disputed, draws=50)
-    assert ds.sampling_diagnostics(rough).certainty_mcse.max() > 0.02
-    fine = ds.PlackettLuce().sample(disputed, draws=50, precision=0.02)
+    disputed = Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["c", "a"]]]], ["a", "b", "c"])
+    rough = PlackettLuce().sample(disputed, draws=50)
+    assert sampling_diagnostics(rough).certainty_mcse.max() > 0.02
+    fine = PlackettLuce().sample(disputed, draws=50, precision=0.02)
     assert fine.n_draws > 50
-    assert ds.sampling_diagnostics(fine).certainty_mcse.max() <= 0.02
-    assert ds.MajorityVote().sample(disputed, precision=0.001).n_draws == 1
+    assert sampling_diagnostics(fine).certainty_mcse.max() <= 0.02
+    assert MajorityVote().sample(disputed, precision=0.001).n_draws == 1
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(MissingExtraError, match=r"dissensus\[arviz\]"):
-        ds.to_xarray(ds.PlackettLuce().sample(STUDY, draws=10))
+        to_xarray(PlackettLuce().sample(STUDY, draws=10))
 
 
 def test_convergence_is_judged_by_plausibilities_above_one_percent() -> None:
@@ -97,7 +98,7 @@ def test_convergence_is_judged_by_plausibilities_above_one_percent() -> None:
     noticeable = rng.uniform(0.4, 0.6, size=400)
     values = np.stack([noticeable, tiny, 1 - noticeable - tiny], axis=1)[None]
     drawn = ds.Plausibilities.from_draws(values, conditions=["a", "b", "c"], case_names=["x"], n_chains=4)
-    found = ds.sampling_diagnostics(drawn)
+    found = sampling_diagnostics(drawn)
     assert not found.has_not_converged.any()
     swapped = ds.Plausibilities.from_draws(
         np.stack([noticeable * tiny * 100, 1 - noticeable * tiny * 100], axis=1)[None],
@@ -105,4 +106,4 @@ def test_convergence_is_judged_by_plausibilities_above_one_percent() -> None:
         case_names=["x"],
         n_chains=4,
     )
-    assert ds.sampling_diagnostics(swapped).has_not_converged.all()
+    assert sampling_diagnostics(swapped).has_not_converged.all()

@@ -6,7 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.aggregation.priors import (
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    GivenDraws,
+    MajorityVote,
+    NormalInverseGamma,
+    NormalInverseGammaPrior,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+)
+from dissensus.aggregations.priors import (
     ChoiceCounts,
     LearnedPrior,
     Lessons,
@@ -18,19 +28,19 @@ from dissensus.core.names import case_keys, sampled_cases
 from dissensus.core.ragged import row_of_each
 
 SPECS = (
-    ds.PlackettLuce(2.5),
-    ds.PlackettLuce(prior="symmetric"),
-    ds.PlackettLuce(prior="frequency", alpha=2.0),
-    ds.PlackettLuce(prior="observed"),
-    ds.Dirichlet(alpha="fitted"),
-    ds.Dirichlet(0.5, prior="frequency", alpha="fitted"),
-    ds.ProbabilisticInverseRank(alpha=0.1),
-    ds.AnnotatorBootstrap(),
-    ds.MajorityVote(),
+    PlackettLuce(2.5),
+    PlackettLuce(prior="symmetric"),
+    PlackettLuce(prior="frequency", alpha=2.0),
+    PlackettLuce(prior="observed"),
+    Dirichlet(alpha="fitted"),
+    Dirichlet(0.5, prior="frequency", alpha="fitted"),
+    ProbabilisticInverseRank(alpha=0.1),
+    AnnotatorBootstrap(),
+    MajorityVote(),
 )
 
 
-def random_study(seed: int, n_cases: int) -> ds.Annotations:
+def random_study(seed: int, n_cases: int) -> ds.Study:
     """Rankings with ties, weights, votes and abstentions over up to 60 conditions."""
     rng = np.random.default_rng(seed)
     n_conditions = int(rng.integers(3, 61))
@@ -48,10 +58,10 @@ def random_study(seed: int, n_cases: int) -> ds.Annotations:
         cases.append(said)
         weights.append(rng.choice([1.0, 0.3, 2.0], size=len(said)).tolist())
     cases[0], weights[0] = [[[names[0]]], [[names[0]]], [[names[1]]]], [1.0, 1.0, 1.0]
-    return ds.Annotations.from_rankings(cases, names, weights=weights, case_names=[f"x{i}" for i in range(n_cases)])
+    return ds.Study.from_rankings(cases, names, weights=weights, case_names=[f"x{i}" for i in range(n_cases)])
 
 
-def random_parts(study: ds.Annotations, seed: int) -> list[ds.Annotations]:
+def random_parts(study: ds.Study, seed: int) -> list[ds.Study]:
     rng = np.random.default_rng(seed)
     part = rng.integers(0, rng.integers(1, 9), size=study.n_cases)
     return [study.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
@@ -77,11 +87,9 @@ def test_parts_of_random_studies_have_the_draws_of_the_whole(seed: int, n_cases:
 
 
 def test_conditions_that_parts_do_not_know_are_joined_by_name() -> None:
-    study = ds.Annotations.from_rankings(
-        [[[["b"]], [["a"]]], [[["c"], ["b"]], [["c"]]], [[["b"]], [["b"]]]], ["a", "b", "c"]
-    )
+    study = ds.Study.from_rankings([[[["b"]], [["a"]]], [[["c"], ["b"]], [["c"]]], [[["b"]], [["b"]]]], ["a", "b", "c"])
     narrow = [
-        ds.Annotations.from_rankings(part.to_rankings(), case_names=part.case_names)
+        ds.Study.from_rankings(part.to_rankings(), case_names=part.case_names)
         for part in (study.select([place]) for place in (2, 0, 1))
     ]
     assert [part.conditions for part in narrow] == [("b",), ("a", "b"), ("b", "c")]
@@ -93,7 +101,7 @@ def test_conditions_that_parts_do_not_know_are_joined_by_name() -> None:
 
 
 def test_parts_without_opinions_teach_nothing() -> None:
-    said = ds.Annotations.from_rankings([[], [[["a"]], [["b"]]]], ["a", "b", "c"], case_names=["x", "y"])
+    said = ds.Study.from_rankings([[], [[["a"]], [["b"]]]], ["a", "b", "c"], case_names=["x", "y"])
     nothing = Lessons.of(said.select(["x"]))
     assert nothing.n_cases == 0
     assert nothing + Lessons.of(said.select(["y"])) == Lessons.of(said)
@@ -103,7 +111,7 @@ def test_kinds_of_choices_are_those_counted_case_by_case() -> None:
     opinions = random_study(4, 40).opinions
     found = ChoiceCounts.of(opinions)
     case = row_of_each(opinions.support_offsets)
-    from dissensus.aggregation.point_estimates import votes
+    from dissensus.aggregations.point_estimates import votes
 
     counts = votes(opinions)
     expected: dict[tuple[int, int, float], int] = {}
@@ -119,13 +127,13 @@ def test_kinds_of_choices_are_those_counted_case_by_case() -> None:
 
 
 def test_lessons_survive_as_bytes() -> None:
-    study = ds.simulate_study(n_cases=30)
+    study = ds.simulate.study(n_cases=30)
     lessons = Lessons.of(study.annotations, study.predictions)
     assert restored(bundled(lessons), [Lessons, ChoiceCounts, ScoreRange]) == lessons
 
 
 def test_the_order_of_conditions_moves_a_fitted_alpha_by_rounding_only() -> None:
-    study = ds.simulate_study(n_cases=60).annotations
+    study = ds.simulate.study(n_cases=60).annotations
     other = study.with_conditions(study.conditions[::-1])
     assert ChoiceCounts.of(other.opinions).fitted_alpha("frequency") == pytest.approx(
         ChoiceCounts.of(study.opinions).fitted_alpha("frequency")
@@ -133,25 +141,25 @@ def test_the_order_of_conditions_moves_a_fitted_alpha_by_rounding_only() -> None
 
 
 def test_draws_from_elsewhere_and_unknown_learners_are_not_split() -> None:
-    class Learner(ds.MajorityVote):
+    class Learner(MajorityVote):
         @property
         def learns(self) -> bool:
             return True
 
     drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"], case_names=["x"])
-    assert "made elsewhere" in ds.GivenDraws(drawn).needs_whole
+    assert "made elsewhere" in GivenDraws(drawn).needs_whole
     assert "depend on other cases" in Learner().needs_whole
-    assert "estimated" in ds.NormalInverseGamma().needs_whole
-    assert not ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)).needs_whole
+    assert "estimated" in NormalInverseGamma().needs_whole
+    assert not NormalInverseGamma((0.0,), prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)).needs_whole
 
 
 def test_what_was_learned_about_other_conditions_is_refused() -> None:
-    study = ds.simulate_study(n_cases=30).annotations
-    spec = ds.PlackettLuce().with_learned(LearnedPrior(("a", "b"), np.ones(2), 1.0))
+    study = ds.simulate.study(n_cases=30).annotations
+    spec = PlackettLuce().with_learned(LearnedPrior(("a", "b"), np.ones(2), 1.0))
     with pytest.raises(ds.DissensusError, match="about other conditions"):
         spec.sample(study)
     with pytest.raises(ds.DissensusError, match="learned is not of the right kind"):
-        ds.Dirichlet(learned=3)  # type: ignore[arg-type]
+        Dirichlet(learned=3)  # type: ignore[arg-type]
 
 
 def test_sampled_cases_are_those_of_the_smallest_keys_whatever_the_order_and_the_parts() -> None:

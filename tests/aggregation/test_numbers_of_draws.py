@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus import MeanRating, MedianRating, NormalInverseGamma, NormalInverseGammaPrior, Ratings
+from dissensus import Study
+from dissensus.aggregations import MeanRating, MedianRating, NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import weighted_medians
 
-SAID = Ratings.from_scores([[1, 2, 6], [4, 4.5], [0.5], []], case_names=["x", "y", "z", "nobody"])
+SAID = Study.from_scores([[1, 2, 6], [4, 4.5], [0.5], []], case_names=["x", "y", "z", "nobody"])
 PRIOR = NormalInverseGammaPrior(mu=2.0, kappa=1.0, a=3.0, b=2.0)
 
 

@@ -7,7 +7,9 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregation.ordered_probit import Gradings
+from dissensus.aggregations import OrderedProbit, sampling_diagnostics
+from dissensus.aggregations.ordered_probit import Gradings
+from dissensus.agreement import annotator_gradings
 from dissensus.kernels.ordered_probit import log_chance
 from naive_ordered_probit import Opinion, chances, drawn_prior, perceived_chain, weighted_means
 
@@ -15,9 +17,9 @@ TINY: list[Opinion] = [(0, 0, 0, 1.0), (0, 1, 1, 1.0), (1, 0, 1, 1.0), (1, 1, 2,
 PARTS: list[Opinion] = [(0, 0, 0, 1.0), (0, None, 1, 2.5), (1, 0, 2, 0.5), (1, None, 2, 1.0), (1, 1, 1, 1.0)]
 
 
-def study_of(opinions: list[Opinion], n_cases: int, n_grades: int) -> ds.Annotations:
+def study_of(opinions: list[Opinion], n_cases: int, n_grades: int) -> ds.Study:
     of_case = [[one for one in opinions if one[0] == case] for case in range(n_cases)]
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         [[[[grade]] for _, _, grade, _ in case] for case in of_case],
         n_grades,
         annotator_names=[[None if who is None else f"A{who}" for _, who, _, _ in case] for case in of_case],
@@ -45,9 +47,9 @@ def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opin
     expected, shifts, worth = weighted_means(opinions, 2, 2, 3, n=2_000_000, seed=1)
     assert worth > 20_000
     said = study_of(opinions, 2, 3)
-    drawn = ds.OrderedProbit().sample(said, draws=20_000, seed=2)
+    drawn = OrderedProbit().sample(said, draws=20_000, seed=2)
     np.testing.assert_allclose(drawn.mean(), expected, atol=0.015)
-    found = ds.annotator_gradings(said, draws=20_000, seed=3)["shift"].to_numpy()
+    found = annotator_gradings(said, draws=20_000, seed=3)["shift"].to_numpy()
     np.testing.assert_allclose(found, shifts, atol=0.04)
 
 
@@ -135,7 +137,7 @@ def test_shifts_and_spreads_of_annotators_are_recovered() -> None:
     shifts, spreads = np.array([-0.7, -0.2, 0.0, 0.2, 0.7]), np.array([0.3, 0.4, 0.5, 0.7, 1.0])
     opinions, severities = simulated(shifts, spreads, np.array([-1.0, -0.2, 0.6, 1.4]), 250, seed=8)
     said = study_of(opinions, 250, 5)
-    table = ds.annotator_gradings(said, level=0.99)
+    table = annotator_gradings(said, level=0.99)
     assert table["annotator"].to_list() == [f"A{j}" for j in range(5)]
     for name, truth in (("shift", shifts - shifts.mean()), ("spread", spreads)):
         # shifts have the unit of severities of these cases, whose deviation is not quite 1
@@ -146,10 +148,10 @@ def test_shifts_and_spreads_of_annotators_are_recovered() -> None:
 
 
 def test_grades_next_to_one_that_was_given_are_more_plausible_than_grades_far_away() -> None:
-    said = ds.Annotations.from_counts(
+    said = ds.Study.from_counts(
         [[3, 2, 0, 0, 0], [0, 2, 2, 1, 0], [0, 0, 1, 2, 2], [5, 0, 0, 0, 0]] * 4, question="grades"
     )
-    means = ds.OrderedProbit().sample(said, draws=1000).mean()
+    means = OrderedProbit().sample(said, draws=1000).mean()
     assert (np.diff(means[3]) < 0).all()
     assert means[1].argmax() in (1, 2)
 
@@ -159,19 +161,19 @@ def test_a_strict_annotator_counts_for_less_than_their_grade_says() -> None:
     shifts = np.array([0.0, 0.0, 0.0, 1.5])
     opinions, _ = simulated(shifts, np.full(4, 0.3), np.array([-1.0, 0.0, 1.0]), 60, seed=9)
     alone: list[Opinion] = [(60, 3, 3, 1.0), (61, 0, 3, 1.0)]
-    means = ds.OrderedProbit().sample(study_of([*opinions, *alone], 62, 4), draws=1000).mean()
+    means = OrderedProbit().sample(study_of([*opinions, *alone], 62, 4), draws=1000).mean()
     assert means[60, 3] < means[61, 3] - 0.2
 
 
 def test_more_reliable_opinions_leave_less_doubt_about_the_severity_of_a_case() -> None:
-    said = ds.Annotations.from_counts([[0, 1, 2, 0], [2, 1, 0, 0], [0, 0, 1, 2]] * 5, question="grades")
-    spread = [ds.OrderedProbit(trust).sample(said, draws=2000).dense().std(axis=1).mean() for trust in (1, 10)]
+    said = ds.Study.from_counts([[0, 1, 2, 0], [2, 1, 0, 0], [0, 0, 1, 2]] * 5, question="grades")
+    spread = [OrderedProbit(trust).sample(said, draws=2000).dense().std(axis=1).mean() for trust in (1, 10)]
     assert spread[0] > spread[1]
 
 
 def test_chains_mix() -> None:
     opinions, _ = simulated(np.array([-0.5, 0.0, 0.5]), np.array([0.4, 0.5, 0.6]), np.array([-0.5, 0.5]), 80, seed=2)
-    found = ds.sampling_diagnostics(ds.OrderedProbit().sample(study_of(opinions, 80, 3), draws=1000))
+    found = sampling_diagnostics(OrderedProbit().sample(study_of(opinions, 80, 3), draws=1000))
     assert found.rhat.max() < 1.05
     assert found.ess.min() > 200
 
@@ -181,13 +183,13 @@ def test_chains_mix() -> None:
 
 @pytest.mark.parametrize("question", ["conditions", "binary"])
 def test_a_study_that_did_not_ask_for_grades_is_refused_with_advice(question: str) -> None:
-    said = ds.Annotations.from_counts([[1, 2]], question=question)  # type: ignore[arg-type]
+    said = ds.Study.from_counts([[1, 2]], question=question)  # type: ignore[arg-type]
     with pytest.raises(ds.DissensusError, match="--question grades"):
-        ds.OrderedProbit().sample(said)
+        OrderedProbit().sample(said)
     with pytest.raises(ds.DissensusError, match="--question grades"):
-        ds.annotator_gradings(said)
+        annotator_gradings(said)
 
 
 def test_shifts_of_annotators_without_names_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="no names"):
-        ds.annotator_gradings(ds.Annotations.from_counts([[1, 2]], question="grades"))
+        annotator_gradings(ds.Study.from_counts([[1, 2]], question="grades"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.aggregation import case_prior
-from dissensus.aggregation.case_prior import (
+from dissensus.aggregations import case_prior, informed_prior
+from dissensus.aggregations.case_prior import (
     REFITS,
     CasePrior,
     PriorRecipe,
@@ -19,8 +19,8 @@ from dissensus.aggregation.case_prior import (
     secant,
     with_refits,
 )
-from dissensus.aggregation.prior_fit import Evidence, fitted_likelihood, raw_covariates, standardised
-from dissensus.aggregation.priors import Lessons, ScoreRange
+from dissensus.aggregations.prior_fit import Evidence, fitted_likelihood, raw_covariates, standardised
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
 from dissensus.core.names import in_order_of_keys
@@ -30,17 +30,17 @@ from dissensus.study.opinions import kept_opinions
 
 CLASSES = (PriorRecipe, Request, ScoreRange)
 N_CASES = 300
-STUDY = ds.simulate_study(n_cases=N_CASES, n_conditions=30, seed=3)
+STUDY = ds.simulate.study(n_cases=N_CASES, n_conditions=30, seed=3)
 SAID, MODELS = STUDY.annotations, {name: STUDY.predictions[name] for name in ("Aster", "Birch", "Clover")}
 
 
-def random_parts(seed: int, n_parts: int) -> list[ds.Annotations]:
+def random_parts(seed: int, n_parts: int) -> list[ds.Study]:
     rng = np.random.default_rng(seed)
     part = rng.integers(0, n_parts, size=N_CASES)
     return [SAID.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
 
 
-def totals(parts: Sequence[ds.Annotations]) -> Callable[[Request], Exact]:
+def totals(parts: Sequence[ds.Study]) -> Callable[[Request], Exact]:
     """Sum over parts, each of which knows no other case; requests go there as bytes."""
 
     def total(request: Request) -> Exact:
@@ -51,7 +51,7 @@ def totals(parts: Sequence[ds.Annotations]) -> Callable[[Request], Exact]:
     return total
 
 
-def of_part(request: Request, part: ds.Annotations) -> Exact:
+def of_part(request: Request, part: ds.Study) -> Exact:
     opinions = kept_opinions(part.counted)
     models = {name: model.select(list(part.case_names)) for name, model in MODELS.items()}
     weights = CaseWeights.of(part.panel, 7).bootstrap(np.arange(part.n_cases), REFITS)
@@ -61,13 +61,13 @@ def of_part(request: Request, part: ds.Annotations) -> Exact:
 def recipe_of(seed: int, n_parts: int) -> PriorRecipe:
     parts = random_parts(seed, n_parts)
     lessons = [Lessons.of(part, MODELS) for part in parts]
-    sample = learning_sample(ds.Annotations.concatenate([learning_sample(part) for part in parts]))
+    sample = learning_sample(ds.Study.concatenate([learning_sample(part) for part in parts]))
     whole = sum(lessons[1:], start=lessons[0])
     recipe = fitted_recipe(sample, MODELS, whole, total=totals(parts))
     return with_refits(recipe, totals(parts[::-1]))
 
 
-def plain_fit(said: ds.Annotations) -> CasePrior:
+def plain_fit(said: ds.Study) -> CasePrior:
     """Fit to all cases at once."""
     likelihood, found = fitted_likelihood(Evidence.of(said.opinions, MODELS))
     nothing = np.zeros(said.n_cases, dtype=np.int64)
@@ -136,11 +136,11 @@ def test_many_cases_in_memory_have_the_prior_of_the_recipe(
     recipe: PriorRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
-    prior = ds.informed_prior(SAID, MODELS)
+    prior = informed_prior(SAID, MODELS)
     assert prior.recipe == replace(recipe, refits=np.empty((0, 0)))
     assert np.array_equal(prior.coefficients[0], recipe.coefficients)
     assert prior.table().columns == ["model", "log_score", "score", "first", "alone", "beyond", "left_out"]
-    again = ds.informed_prior(SAID.select(slice(None, None, -1)), MODELS, start=prior)
+    again = informed_prior(SAID.select(slice(None, None, -1)), MODELS, start=prior)
     assert np.array_equal(again.coefficients, prior.coefficients)
 
 
@@ -149,7 +149,7 @@ def test_few_cases_in_the_order_of_their_keys_have_the_plain_fit() -> None:
     found = fitted_recipe(SAID, MODELS, Lessons.of(SAID, MODELS), total=totals([SAID]))
     plain = plain_fit(said)
     assert np.array_equal(found.coefficients, plain.coefficients[0])
-    assert ds.informed_prior(SAID, MODELS).recipe == found
+    assert informed_prior(SAID, MODELS).recipe == found
     assert found.concentrations == plain.quartiles
     assert [dict(row) for row in found.rows] == [
         {name: value for name, value in row.items() if name != "left_out"} for row in plain.table().to_dicts()
@@ -161,7 +161,7 @@ def test_a_recipe_survives_as_bytes(recipe: PriorRecipe) -> None:
 
 
 def test_parts_without_opinions_add_nothing(recipe: PriorRecipe) -> None:
-    empty = ds.Annotations.from_rankings([[]], SAID.conditions, case_names=["nobody"])
+    empty = ds.Study.from_rankings([[]], SAID.conditions, case_names=["nobody"])
     nothing = kept_opinions(empty.counted)
     blank = replace(recipe, means=np.empty(0))
     requests = [
@@ -189,7 +189,7 @@ def test_the_numbers_of_a_model_mean_the_same_in_every_part() -> None:
     scores = [[0.5, 0.3, 0.1], [6.0, 3.0, 1.0], [0.2, 0.2, 0.2]] * 40
     model = ds.Predictions.from_scores(np.array(scores), ["a", "b", "c"])
     rng = np.random.default_rng(0)
-    said = ds.Annotations.from_counts(rng.multinomial(3, [0.5, 0.3, 0.2], size=120), ["a", "b", "c"])
+    said = ds.Study.from_counts(rng.multinomial(3, [0.5, 0.3, 0.2], size=120), ["a", "b", "c"])
     lessons = Lessons.of(said.select(slice(0, 1)), {"A": model}) + Lessons.of(said.select(slice(1, 120)), {"A": model})
     assert lessons.ranges["A"].reading == "scores"
     found = fitted_recipe(
@@ -203,7 +203,7 @@ def test_a_fit_that_does_not_settle_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
     monkeypatch.setattr(case_prior, "MOST_PASSES", 1)
     with pytest.warns(ds.DissensusWarning, match="did not settle"):
-        ds.informed_prior(SAID, MODELS)
+        informed_prior(SAID, MODELS)
 
 
 def test_a_curvature_learns_from_a_step() -> None:

@@ -8,24 +8,38 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregation.priors import ChoiceCounts, prior_shapes
+from dissensus.aggregations import Dirichlet, PlackettLuce, ProbabilisticInverseRank
+from dissensus.aggregations.priors import ChoiceCounts, prior_shapes
+from dissensus.certainty import annotation_certainty, certainty_of
+from dissensus.metrics import (
+    BrierScore,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    KendallTau,
+    LogScore,
+    Overlap,
+    SetAccuracy,
+    TopKAccuracy,
+)
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
+from dissensus.plugins import Aggregation, Batch
 
 CONDITIONS = [f"c{k}" for k in range(25)]
-STUDY = ds.simulate_study(n_cases=40, n_conditions=25, seed=4)
+STUDY = ds.simulate.study(n_cases=40, n_conditions=25, seed=4)
 SAID = STUDY.annotations
-FREQUENT = [ds.PlackettLuce(prior="frequency", alpha=3.0), ds.Dirichlet(prior="frequency", alpha=5.0)]
+FREQUENT = [PlackettLuce(prior="frequency", alpha=3.0), Dirichlet(prior="frequency", alpha=5.0)]
 
 
-def votes(n_cases: int, n_votes: int, alpha: float, n_conditions: int = 10, seed: int = 0) -> ds.Annotations:
+def votes(n_cases: int, n_votes: int, alpha: float, n_conditions: int = 10, seed: int = 0) -> ds.Study:
     """Simulate first choices of annotators who draw from plausibilities that are Dirichlet(alpha)."""
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.full(n_conditions, alpha), size=n_cases)
-    return ds.Annotations.from_counts([rng.multinomial(n_votes, row) for row in theta], CONDITIONS[:n_conditions])
+    return ds.Study.from_counts([rng.multinomial(n_votes, row) for row in theta], CONDITIONS[:n_conditions])
 
 
 def test_shapes_follow_the_number_of_other_cases_that_mention_a_condition() -> None:
-    said = ds.Annotations.from_rankings([[[["a"], ["b"]]], [[["a"]], [["c"]]], [[["a"]]]], ["a", "b", "c", "d"])
+    said = ds.Study.from_rankings([[[["a"], ["b"]]], [[["a"]], [["c"]]], [[["a"]]]], ["a", "b", "c", "d"])
     shapes = prior_shapes(said.opinions, "frequency", 2.0)
     # other cases mention a 2, 2 and 2 times, b 0, 1 and 1, c 1, 0 and 1, d never; half a mention is added to each
     first = 2.0 * np.array([2.5, 0.5, 1.5, 0.5]) / 5.0
@@ -36,16 +50,16 @@ def test_shapes_follow_the_number_of_other_cases_that_mention_a_condition() -> N
 
 
 def test_a_case_does_not_inform_its_own_prior() -> None:
-    alone = ds.Annotations.from_rankings([[[["a"]], [["a"]]]], ["a", "b", "c"])
+    alone = ds.Study.from_rankings([[[["a"]], [["a"]]]], ["a", "b", "c"])
     shapes = prior_shapes(alone.opinions, "frequency", 3.0)
     np.testing.assert_allclose(np.append(shapes.mentioned, shapes.rest), [1.0, 2.0])
 
 
 def test_the_posterior_of_single_labels_is_the_dirichlet_distribution_of_votes_and_shapes() -> None:
-    said = ds.Annotations.from_counts([[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 2, 0]], ["a", "b", "c", "d"])
+    said = ds.Study.from_counts([[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 2, 0]], ["a", "b", "c", "d"])
     weights = np.array([[1.5, 0.5, 1.5, 0.5], [1.5, 1.5, 1.5, 0.5], [2.5, 1.5, 0.5, 0.5]])
     shapes = 4.0 * weights / weights.sum(axis=1, keepdims=True) + [[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 2, 0]]
-    for spec in (ds.Dirichlet(prior="frequency", alpha=4.0), ds.PlackettLuce(prior="frequency", alpha=4.0)):
+    for spec in (Dirichlet(prior="frequency", alpha=4.0), PlackettLuce(prior="frequency", alpha=4.0)):
         dense = spec.sample(said, draws=4000, seed=3).dense()
         for case in range(3):
             for k in range(4):
@@ -55,18 +69,18 @@ def test_the_posterior_of_single_labels_is_the_dirichlet_distribution_of_votes_a
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_the_mean_shares_the_rest_by_frequency(spec: ds.Aggregation) -> None:
+def test_the_mean_shares_the_rest_by_frequency(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=1)
     assert np.abs(drawn.mean() - drawn.dense().mean(axis=1)).max() < 0.02  # over 5 standard errors of 0.25 / sqrt(4000)
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_metrics_of_orders_are_those_of_all_conditions_written_out(spec: ds.Aggregation) -> None:
+def test_metrics_of_orders_are_those_of_all_conditions_written_out(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=50, seed=2)  # of 50 draws, one is 2 %: all that lead are told apart
     for batch in drawn:
-        wide, full = batch.identified(3), ds.Batch.from_dense(batch.dense(), batch.case_names)
+        wide, full = batch.identified(3), Batch.from_dense(batch.dense(), batch.case_names)
         np.testing.assert_array_equal(wide.dense(), batch.dense())
-        for metric in (ds.TopKAccuracy(1), ds.TopKAccuracy(3, j=2), ds.SetAccuracy(2), ds.Overlap(3), ds.KendallTau(3)):
+        for metric in (TopKAccuracy(1), TopKAccuracy(3, j=2), SetAccuracy(2), Overlap(3), KendallTau(3)):
             assert isinstance(metric, OrderMetric)
             for model in STUDY.predictions.values():
                 compact = metric.values(Drawn(wide, 3), Predicted(model, wide.outline()))
@@ -75,13 +89,13 @@ def test_metrics_of_orders_are_those_of_all_conditions_written_out(spec: ds.Aggr
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_conditions_that_rarely_lead_are_exchangeable_below_the_first_place_only(spec: ds.Aggregation) -> None:
+def test_conditions_that_rarely_lead_are_exchangeable_below_the_first_place_only(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=1000, seed=2)
     for batch in drawn:
-        wide, full = batch.identified(3), ds.Batch.from_dense(batch.dense(), batch.case_names)
+        wide, full = batch.identified(3), Batch.from_dense(batch.dense(), batch.case_names)
         assert len(wide.support) < full.n_conditions * full.n_cases
         for model in STUDY.predictions.values():
-            for metric in (ds.TopKAccuracy(3), ds.Overlap(3)):
+            for metric in (TopKAccuracy(3), Overlap(3)):
                 compact, written = (
                     metric.values(Drawn(some, 3), Predicted(model, some.outline())) for some in (wide, full)
                 )
@@ -91,11 +105,11 @@ def test_conditions_that_rarely_lead_are_exchangeable_below_the_first_place_only
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_metrics_of_masses_are_their_expectation_over_the_split(spec: ds.Aggregation) -> None:
+def test_metrics_of_masses_are_their_expectation_over_the_split(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=2)
     for batch in drawn:
-        full = ds.Batch.from_dense(batch.dense(), batch.case_names)
-        for metric in (ds.ExpectedAccuracy(2), ds.BrierScore(), ds.LogScore(0.01)):
+        full = Batch.from_dense(batch.dense(), batch.case_names)
+        for metric in (ExpectedAccuracy(2), BrierScore(), LogScore(0.01)):
             for model in STUDY.predictions.values():
                 said = ds.Predictions.from_scores(
                     model.to_scores() + 1e-3, model.conditions, case_names=model.case_names
@@ -111,16 +125,16 @@ def test_metrics_of_masses_are_their_expectation_over_the_split(spec: ds.Aggrega
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_certainty_names_conditions_that_nobody_mentioned(spec: ds.Aggregation) -> None:
+def test_certainty_names_conditions_that_nobody_mentioned(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=200, seed=2)
     dense = drawn.dense()
-    certainty = ds.annotation_certainty(drawn)
+    certainty = annotation_certainty(drawn)
     for case, first in enumerate(dense.argmax(axis=2)):
         counts = np.bincount(first, minlength=25)
         assert certainty.values[case] == pytest.approx(counts.max() / 200)
         assert counts[drawn.conditions.index(certainty.winners[case][0])] == counts.max()
     shares = [(first == 4).mean() for first in dense.argmax(axis=2)]
-    np.testing.assert_allclose(ds.certainty_of(drawn, drawn.conditions[4]).values, shares)
+    np.testing.assert_allclose(certainty_of(drawn, drawn.conditions[4]).values, shares)
 
 
 def test_findings_add_up_however_many_conditions_are_told_apart() -> None:
@@ -138,14 +152,14 @@ def test_findings_add_up_however_many_conditions_are_told_apart() -> None:
 
 @pytest.mark.parametrize("alpha", [0.01, 0.1, 1.0])
 def test_alpha_is_recovered_from_votes(alpha: float) -> None:
-    drawn = ds.Dirichlet(alpha="fitted").sample(votes(3000, 3, alpha), draws=10)
+    drawn = Dirichlet(alpha="fitted").sample(votes(3000, 3, alpha), draws=10)
     assert drawn.fitted["alpha"] == pytest.approx(alpha, rel=0.2)
     assert f"alpha fitted: {drawn.fitted['alpha']:.3g}" in repr(drawn)
 
 
 def test_the_fit_maximises_the_likelihood_written_out() -> None:
     counts = np.array([[3, 1, 0], [0, 2, 2], [4, 0, 0], [1, 1, 2]])
-    said = ds.Annotations.from_counts(counts, ["a", "b", "c"])
+    said = ds.Study.from_counts(counts, ["a", "b", "c"])
 
     def posterior(alpha: float) -> float:
         members = (gammaln(alpha + counts) - gammaln(alpha)).sum()
@@ -158,21 +172,21 @@ def test_the_fit_maximises_the_likelihood_written_out() -> None:
 
 
 def test_weights_count_as_votes_in_the_fit() -> None:
-    twice = ds.Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["c"]], [["c"]]]], ["a", "b", "c"])
-    heavy = ds.Annotations.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c"], weights=[[2, 1], [2]])
+    twice = ds.Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["c"]], [["c"]]]], ["a", "b", "c"])
+    heavy = ds.Study.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c"], weights=[[2, 1], [2]])
     assert ChoiceCounts.of(heavy.opinions).fitted_alpha("frequency") == pytest.approx(
         ChoiceCounts.of(twice.opinions).fitted_alpha("frequency")
     )
 
 
 def test_one_opinion_per_case_teaches_nothing_and_says_so() -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]], [[["a", "b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"]]], [[["a", "b"]]]], ["a", "b", "c"])
     with pytest.warns(ds.DissensusWarning, match="no case has two opinions"):
-        assert ds.PlackettLuce(prior="frequency", alpha="fitted").sample(said).fitted == {"alpha": pytest.approx(1.0)}
+        assert PlackettLuce(prior="frequency", alpha="fitted").sample(said).fitted == {"alpha": pytest.approx(1.0)}
 
 
 def test_unanimous_studies_stop_at_the_limit_and_say_so() -> None:
-    said = ds.Annotations.from_counts([[50, 0]] * 2000 + [[0, 50]] * 2000, ["a", "b"])
+    said = ds.Study.from_counts([[50, 0]] * 2000 + [[0, 50]] * 2000, ["a", "b"])
     with pytest.warns(ds.DissensusWarning, match="at its limit"):
         assert 2 * ChoiceCounts.of(said.opinions).fitted_alpha("symmetric") == pytest.approx(1e-3, rel=0.01)
 
@@ -183,7 +197,7 @@ def test_what_was_fitted_is_part_of_results_and_words(tmp_path) -> None:  # type
     fitted = ChoiceCounts.of(said.opinions).fitted_alpha("symmetric")
     assert result.runs[0].fitted == {"alpha": fitted}
     result.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results").runs[0].fitted == {"alpha": fitted}
+    assert ds.load(tmp_path / "results").runs[0].fitted == {"alpha": fitted}
     from dissensus.report.sections.methods import aggregation_sentence
 
     assert f"fitted: alpha = {fitted:.3g}" in aggregation_sentence(result.runs)
@@ -191,51 +205,49 @@ def test_what_was_fitted_is_part_of_results_and_words(tmp_path) -> None:  # type
 
 def test_alpha_cannot_be_fitted_under_a_prior_that_depends_on_what_was_mentioned() -> None:
     with pytest.raises(ds.DissensusError, match="cannot be fitted under the prior 'observed'"):
-        ds.PlackettLuce(alpha="fitted", prior="observed")
+        PlackettLuce(alpha="fitted", prior="observed")
     with pytest.raises(ds.DissensusError, match="alpha is not understood"):
-        ds.Dirichlet(alpha="guessed")  # type: ignore[arg-type]
+        Dirichlet(alpha="guessed")  # type: ignore[arg-type]
 
 
 def test_inverse_ranks_per_annotator_add_up_and_their_spread_follows_the_number_of_annotators() -> None:
-    said = ds.Annotations.from_rankings(
-        [[[["a"], ["b"]]], [[["a"], ["b"]]] * 4], ["a", "b", "c"], weights=[[2.0], [1.0] * 4]
-    )
-    drawn = ds.ProbabilisticInverseRank(3, scale="annotator").sample(said, draws=4000)
+    said = ds.Study.from_rankings([[[["a"], ["b"]]], [[["a"], ["b"]]] * 4], ["a", "b", "c"], weights=[[2.0], [1.0] * 4])
+    drawn = ProbabilisticInverseRank(3, scale="annotator").sample(said, draws=4000)
     for case, n in enumerate((2, 4)):
         beta = stats.beta(3 * n * 2 / 3, 3 * n / 3)
         assert stats.kstest(drawn.dense()[case, :, 0], beta.cdf).pvalue > 1e-5
-    case_scale = ds.ProbabilisticInverseRank(3).sample(said, draws=4000).dense()
+    case_scale = ProbabilisticInverseRank(3).sample(said, draws=4000).dense()
     assert stats.kstest(case_scale[1, :, 0], stats.beta(2, 1).cdf).pvalue > 1e-5
 
 
 def test_no_warning_where_there_is_enough_to_learn_from() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ds.PlackettLuce(prior="frequency", alpha="fitted").sample(SAID)
+        PlackettLuce(prior="frequency", alpha="fitted").sample(SAID)
 
 
 def test_one_annotator_who_names_one_of_many_conditions_does_not_make_a_case_certain() -> None:
-    others = ds.simulate_study(n_cases=100, n_conditions=419, seed=1).annotations
+    others = ds.simulate.study(n_cases=100, n_conditions=419, seed=1).annotations
     rankings = [*others.to_rankings(), [[[others.conditions[60]]]]]
-    said = ds.Annotations.from_rankings(rankings, others.conditions)
-    drawn = ds.PlackettLuce().sample(said, draws=2000)
-    certainty = ds.annotation_certainty(drawn.select([drawn.n_cases - 1]))
+    said = ds.Study.from_rankings(rankings, others.conditions)
+    drawn = PlackettLuce().sample(said, draws=2000)
+    certainty = annotation_certainty(drawn.select([drawn.n_cases - 1]))
     assert certainty.winners == ((others.conditions[60],),)
     assert 0.3 < certainty.values[0] < 0.7
-    paper = ds.PlackettLuce(prior="observed").sample(said, draws=2000)
-    assert ds.annotation_certainty(paper.select([paper.n_cases - 1])).values[0] > 0.98
+    paper = PlackettLuce(prior="observed").sample(said, draws=2000)
+    assert annotation_certainty(paper.select([paper.n_cases - 1])).values[0] > 0.98
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
-def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: ds.Aggregation) -> None:
+def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=2)
     sets = ds.Predictions.from_sets([list(SAID.conditions[:4])] * 40, SAID.conditions, case_names=SAID.case_names)
     for batch in drawn:
         wide, dense = batch.identified(1), batch.dense()
-        inside = ds.Coverage().values(Drawn(wide, 1), Predicted(sets, wide.outline()))
+        inside = Coverage().values(Drawn(wide, 1), Predicted(sets, wide.outline()))
         np.testing.assert_allclose(inside, dense.argmax(axis=2) < 4, atol=1e-9)
         mass, written = (
-            ds.ExpectedCoverage().values(Drawn(wide, 1), Predicted(sets, wide.outline())),
+            ExpectedCoverage().values(Drawn(wide, 1), Predicted(sets, wide.outline())),
             dense[:, :, :4].sum(2),
         )
         # 8 errors: correlated draws have at most 4 times the variance

@@ -7,14 +7,15 @@ import polars as pl
 import pytest
 from scipy import optimize
 
-from dissensus import DissensusError, NormalInverseGamma, Ratings, annotator_shifts
-from dissensus.aggregation.rating_prior import estimated_shifts
+from dissensus import DissensusError, Study
+from dissensus.aggregations import NormalInverseGamma, annotator_shifts
+from dissensus.aggregations.rating_prior import estimated_shifts
 from dissensus.core.aliases import FloatArray
 
 SHIFTS = np.array([0.9, -0.4, 0.1, -0.8, 0.5])
 
 
-def rated(n_cases: int = 40, noise: float = 0.5, seed: int = 1, shifts: FloatArray = SHIFTS) -> Ratings:
+def rated(n_cases: int = 40, noise: float = 0.5, seed: int = 1, shifts: FloatArray = SHIFTS) -> Study:
     """Let three of the annotators rate every case."""
     rng = np.random.default_rng(seed)
     rows = [
@@ -22,10 +23,10 @@ def rated(n_cases: int = 40, noise: float = 0.5, seed: int = 1, shifts: FloatArr
         for case, truth in enumerate(rng.normal(3, 1, n_cases))
         for who in rng.choice(len(shifts), 3, replace=False)
     ]
-    return Ratings.from_long(pl.DataFrame(rows, schema=["case", "annotator", "score"], orient="row"))
+    return Study.from_long(pl.DataFrame(rows, schema=["case", "annotator", "score"], orient="row"))
 
 
-def dense_fit(said: Ratings) -> tuple[FloatArray, FloatArray, float, float]:
+def dense_fit(said: Study) -> tuple[FloatArray, FloatArray, float, float]:
     """Fit the mixed model with cases as fixed effects by its dense restricted likelihood."""
     n, cases = said.n_ratings, np.eye(said.n_cases)[said.panel.case_of_opinion]
     who = np.eye(len(said.annotator_names))[said.annotators]
@@ -81,7 +82,7 @@ def test_shifts_are_taken_away_before_the_number_of_a_case_is_drawn() -> None:
 
 def test_ratings_without_names_have_no_shifts() -> None:
     with pytest.raises(DissensusError, match="need their names"):
-        NormalInverseGamma(shifts=True).sample(Ratings.from_scores([[1, 2], [2, 4]]))
+        NormalInverseGamma(shifts=True).sample(Study.from_scores([[1, 2], [2, 4]]))
 
 
 def test_nameless_ratings_among_named_ones_stay_as_they_are() -> None:
@@ -94,7 +95,7 @@ def test_nameless_ratings_among_named_ones_stay_as_they_are() -> None:
             "score": named.scores,
         }
     )
-    both = Ratings.from_long(pl.concat([table, pl.DataFrame(rows, schema=table.schema)]))
+    both = Study.from_long(pl.concat([table, pl.DataFrame(rows, schema=table.schema)]))
     np.testing.assert_allclose(
         np.sort(estimated_shifts(both.opinions).values), np.sort(estimated_shifts(named.opinions).values)
     )
@@ -107,7 +108,7 @@ def test_draws_with_shifts_say_how_far_annotators_are_apart() -> None:
 
 
 def test_what_is_learned_from_all_cases_keeps_parts_from_being_drawn_alone() -> None:
-    from dissensus import NormalInverseGammaPrior
+    from dissensus.aggregations import NormalInverseGammaPrior
 
     prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
     assert "shifts" in NormalInverseGamma((0.0,), prior, shifts=True).needs_whole

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError, PlackettLuce, Ratings
+from dissensus import DissensusError, Study
+from dissensus.aggregations import PlackettLuce
 from dissensus.agreement.peers import WITHIN, Agreement, annotator_agreement, pairwise_agreement
 from shared_data import dermatology, needs_shared
 from strategies import rankings
@@ -20,12 +21,12 @@ WEIGHTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.0])
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Annotations:
+def studies(draw: st.DrawFn) -> Study:
     """Draw a study of named and nameless annotators, with weights whose sums are exact."""
     n_conditions = draw(st.integers(2, 6))
     nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=5), min_size=1, max_size=4))
     people = st.sampled_from([None, "Ada", "Bo", "Cy"])
-    return Annotations.from_rankings(
+    return Study.from_rankings(
         nested,
         n_conditions,
         annotator_names=[[draw(people) for _ in case] for case in nested],
@@ -35,7 +36,7 @@ def studies(draw: st.DrawFn) -> Annotations:
 
 
 @given(studies(), st.sampled_from(["shared", "each"]), st.sampled_from(["ranking", "first-block"]))
-def test_it_equals_dictionaries_of_fractions(said: Annotations, ties: Any, within: Any) -> None:
+def test_it_equals_dictionaries_of_fractions(said: Study, ties: Any, within: Any) -> None:
     expected = naive.annotator_agreement(said, ties, within)
     agreement = annotator_agreement(said, ties=ties, within=within)
     np.testing.assert_allclose(agreement.values, expected, atol=1e-12, rtol=0)
@@ -45,12 +46,12 @@ def test_it_equals_dictionaries_of_fractions(said: Annotations, ties: Any, withi
 
 
 @given(studies(), st.randoms(use_true_random=False))
-def test_the_order_of_rankings_makes_no_difference(said: Annotations, random: Any) -> None:
+def test_the_order_of_rankings_makes_no_difference(said: Study, random: Any) -> None:
     cases = [list(range(*said.ranking_offsets[i : i + 2])) for i in range(said.n_cases)]
     order = [random.sample(case, len(case)) for case in cases]
     flat = [ranking for case in said.to_rankings() for ranking in case]
     names = [*said.annotator_names, None]
-    shuffled = Annotations.from_rankings(
+    shuffled = Study.from_rankings(
         [[flat[r] for r in case] for case in order],
         said.conditions,
         annotator_names=[[names[said.annotators[r]] for r in case] for case in order],
@@ -60,28 +61,28 @@ def test_the_order_of_rankings_makes_no_difference(said: Annotations, random: An
 
 
 def test_unanimous_annotators_agree_strangers_do_not_and_a_shared_top_counts_by_expectation() -> None:
-    said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]], [["b"]], [["c"]]], [[["a"]], [["b"]], [["b"]]]])
+    said = Study.from_rankings([[[["a"]]] * 3, [[["a"]], [["b"]], [["c"]]], [[["a"]], [["b"]], [["b"]]]])
     # without a: b, not mentioned; without either b: a and b share the top, one of them named
     np.testing.assert_allclose(annotator_agreement(said).values, [1, 0, (0 + 1 / 2 + 1 / 2) / 3])
 
 
 def test_ties_up_to_rounding_are_ties() -> None:
     thirds = [[["b"], ["c"], ["a"]]] * 3
-    said = Annotations.from_rankings([[*thirds, [["a"]], [["x"], ["a"]]]])
+    said = Study.from_rankings([[*thirds, [["a"]], [["x"], ["a"]]]])
     assert annotator_agreement(said).values[0] == pytest.approx(naive.annotator_agreement(said, "shared", "ranking")[0])
 
 
 def test_all_opinions_of_an_annotator_are_left_out_together() -> None:
-    said = Annotations.from_rankings([[[["a"]], [["a"]], [["b"]]]], annotator_names=["Ada", "Ada", "Bo"])
+    said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]]], annotator_names=["Ada", "Ada", "Bo"])
     agreement = annotator_agreement(said)
     assert agreement.values[0] == 0
     assert agreement.n_annotators[0] == 2
-    alone = Annotations.from_rankings([[[["a"]], [["a"]]]], annotator_names=["Ada", "Ada"], conditions=["a", "b"])
+    alone = Study.from_rankings([[[["a"]], [["a"]]]], annotator_names=["Ada", "Ada"], conditions=["a", "b"])
     assert np.isnan(annotator_agreement(alone).values[0])
 
 
 def test_cases_without_two_annotators_are_counted_and_left_out_of_the_mean() -> None:
-    said = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b"]]], [], [[["a"]], []]], case_weights=[1, 5, 5, 5])
+    said = Study.from_rankings([[[["a"]], [["a"]]], [[["b"]]], [], [[["a"]], []]], case_weights=[1, 5, 5, 5])
     agreement = annotator_agreement(said)
     np.testing.assert_array_equal(agreement.n_annotators, [2, 1, 0, 1])
     assert agreement.n_undefined == 3
@@ -91,7 +92,7 @@ def test_cases_without_two_annotators_are_counted_and_left_out_of_the_mean() -> 
 
 def test_the_mean_is_by_case_weight_and_the_frame_has_a_row_per_case() -> None:
     nested = [[[["a"]], [["a"]]], [[["a"]], [["b"]]], [[["b"]]]]
-    agreement = annotator_agreement(Annotations.from_rankings(nested, case_names=list("xyz"), case_weights=[3, 1, 1]))
+    agreement = annotator_agreement(Study.from_rankings(nested, case_names=list("xyz"), case_weights=[3, 1, 1]))
     assert agreement.mean == pytest.approx(0.75)
     frame = agreement.to_frame()
     assert frame.columns == ["case", "agreement", "n_annotators"]
@@ -101,7 +102,7 @@ def test_the_mean_is_by_case_weight_and_the_frame_has_a_row_per_case() -> None:
 
 @pytest.mark.parametrize("nested", [[], [[]], [[[], []]]])
 def test_a_study_without_opinions_has_no_agreement(nested: Any) -> None:
-    agreement = annotator_agreement(Annotations.from_rankings(nested, 3))
+    agreement = annotator_agreement(Study.from_rankings(nested, 3))
     assert np.isnan([*agreement.values, agreement.mean]).all()
 
 
@@ -121,7 +122,7 @@ def test_the_correlation_is_by_name_and_leaves_missing_numbers_out() -> None:
         assert np.isnan(agreement_of([0.0, 0.5]).correlation(flat))
 
 
-SAID = Annotations.from_rankings([[[["a"]], [["b"]]]])
+SAID = Study.from_rankings([[[["a"]], [["b"]]]])
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ SAID = Annotations.from_rankings([[[["a"]], [["b"]]]])
         ("values must have case names", lambda: agreement_of([0.0, 0.5]).correlation([0.1, 0.2])),  # type: ignore[arg-type]
         ("ties is not understood", lambda: annotator_agreement(SAID, ties="broken")),  # type: ignore[arg-type]
         ("within is not understood", lambda: annotator_agreement(SAID, within="anything")),  # type: ignore[arg-type]
-        ("agreement needs rankings", lambda: annotator_agreement(Ratings.from_scores([[1.0]]))),
+        ("agreement needs rankings", lambda: annotator_agreement(Study.from_scores([[1.0]]))),
         (r"the annotators have no names(.*\n)+.*annotator_names", lambda: pairwise_agreement(SAID, depth=1)),
         ("depth is larger than the number of conditions", lambda: pairwise_agreement(SAID, depth=3)),
     ],
@@ -145,7 +146,7 @@ def test_what_makes_no_sense_is_refused(message: str, ask: Any) -> None:
 
 
 @given(studies(), st.integers(1, 2))
-def test_pairs_equal_the_comparison_ranking_by_ranking(said: Annotations, depth: int) -> None:
+def test_pairs_equal_the_comparison_ranking_by_ranking(said: Study, depth: int) -> None:
     if not said.annotator_names:
         return
     found = pairwise_agreement(said, depth=depth).rows()
@@ -156,14 +157,14 @@ def test_pairs_equal_the_comparison_ranking_by_ranking(said: Annotations, depth:
 
 
 def test_pairs_without_a_common_case_have_no_row() -> None:
-    said = Annotations.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=[["Ada"], ["Bo"]])
+    said = Study.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=[["Ada"], ["Bo"]])
     frame = pairwise_agreement(said, depth=1)
     assert frame.shape == (0, 5)
     assert frame.columns == ["annotator_a", "annotator_b", "n_cases", "overlap", "same_first"]
 
 
 def test_pairs_are_the_same_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [[[["a"], ["b"]], [["b"]], [["c", "a"]]], [[["a"]], [["b"]], [["a"]]]], annotator_names=["Ada", "Bo", "Cy"]
     )
     whole = pairwise_agreement(said)

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import dissensus as ds
 import naive_agreement as naive
-from dissensus.agreement import coefficients
+from dissensus.agreement import agreement_measures, coefficients, cohen_kappa, krippendorff_alpha
 from dissensus.agreement import measures as module
 from dissensus.agreement.coefficients import Table
 
@@ -30,24 +30,24 @@ TARGETS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10,
 TABLES = st.lists(st.dictionaries(st.sampled_from(PEOPLE), st.integers(0, 3), max_size=4), min_size=1, max_size=8)
 
 
-def study_of(table: naive.Table, n_conditions: int = 4, **more: Any) -> ds.Annotations:
+def study_of(table: naive.Table, n_conditions: int = 4, **more: Any) -> ds.Study:
     names = [list(case) for case in table]
     nested = [[[[code]] for code in case.values()] for case in table]
-    return ds.Annotations.from_rankings(nested, n_conditions, annotator_names=names, **more)
+    return ds.Study.from_rankings(nested, n_conditions, annotator_names=names, **more)
 
 
-def ratings_of(scores: np.ndarray, keep: np.ndarray | None = None, **columns: Any) -> ds.Ratings:
+def ratings_of(scores: np.ndarray, keep: np.ndarray | None = None, **columns: Any) -> ds.Study:
     case, who = (axis.ravel() for axis in np.indices(scores.shape))
     kept = np.ones(len(case), dtype=bool) if keep is None else keep.ravel()
     frame = pl.DataFrame({"case": case, "annotator": who, "score": scores.ravel(), **columns}).filter(pl.Series(kept))
-    return ds.Ratings.from_long(frame)
+    return ds.Study.from_long(frame)
 
 
 def value(study: Any, measure: str) -> float:
-    return float(ds.agreement_measures(study, [measure])["value"][0])
+    return float(agreement_measures(study, [measure])["value"][0])
 
 
-def disputed(n_cases: int, seed: int, n_conditions: int = 4) -> ds.Annotations:
+def disputed(n_cases: int, seed: int, n_conditions: int = 4) -> ds.Study:
     """Simulate three named annotators who give the true grade 60 % of the time, or guess."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(n_conditions, size=(n_cases, 1))
@@ -55,7 +55,7 @@ def disputed(n_cases: int, seed: int, n_conditions: int = 4) -> ds.Annotations:
     return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], n_conditions)
 
 
-def rated(n_cases: int, seed: int) -> ds.Ratings:
+def rated(n_cases: int, seed: int) -> ds.Study:
     """Simulate ratings of which half the variance lies between cases; the annotators are always the same five."""
     rng = np.random.default_rng(seed)
     shifts = np.array([-0.6, -0.2, 0.0, 0.3, 0.5])
@@ -65,7 +65,7 @@ def rated(n_cases: int, seed: int) -> ds.Ratings:
 # Published -----------------------------------------------------------------------------------------------
 
 
-def pair_of(counts: dict[tuple[int, int], int]) -> ds.Annotations:
+def pair_of(counts: dict[tuple[int, int], int]) -> ds.Study:
     return study_of([{"Ada": a, "Bo": b} for (a, b), n in counts.items() for _ in range(n)], 3)
 
 
@@ -97,8 +97,8 @@ ABSTRACTORS = pair_of({(0, 0): 13, (1, 1): 20, (1, 2): 7, (2, 1): 4, (2, 2): 56}
 @pytest.mark.parametrize(
     ("study", "measure", "published", "digits"),
     [
-        (ds.Annotations.from_counts(FOURTEEN, list("abcde")), "fleiss-kappa", 0.210, 3),
-        (ds.Annotations.from_counts(SIX, list("abcde")), "fleiss-kappa", 0.430, 3),
+        (ds.Study.from_counts(FOURTEEN, list("abcde")), "fleiss-kappa", 0.210, 3),
+        (ds.Study.from_counts(SIX, list("abcde")), "fleiss-kappa", 0.430, 3),
         (FREQ, "cohen-kappa", 0.4842, 4),
         (FREQ, "cohen-kappa-linear", 0.4701, 4),
         (GWET, "gwet-ac1", 0.77544, 5),
@@ -114,7 +114,7 @@ def test_published_examples_have_the_published_values(study: Any, measure: str, 
     assert value(study, measure) == pytest.approx(published, abs=0.5 * 10**-digits)
     if measure.startswith("cohen-kappa"):
         credit: Any = measure.removeprefix("cohen-kappa").removeprefix("-") or "none"
-        alone = ds.cohen_kappa(study, ("Bo", "Ada"), credit=credit)
+        alone = cohen_kappa(study, ("Bo", "Ada"), credit=credit)
         assert alone.measure == measure
         assert alone.value == pytest.approx(published, abs=0.5 * 10**-digits)
 
@@ -187,7 +187,7 @@ def test_the_average_of_incomplete_panels_is_over_the_harmonic_mean_of_ratings()
     of_cases, of_people, rest, _ = coefficients.variance_components(Table.of(said))[0](np.ones((1, 6)))
     k = 6 / (1 / 3 + 1 / 2 + 4 / 4)
     assert value(said, "icc-2-k") == pytest.approx((of_cases / (of_cases + (of_people + rest) / k))[0])
-    assert ds.agreement_measures(said, ["icc-2-k"])["note"][0] == "k = 3.27 ratings per case"
+    assert agreement_measures(said, ["icc-2-k"])["note"][0] == "k = 3.27 ratings per case"
 
 
 # Laws ----------------------------------------------------------------------------------------------------
@@ -197,8 +197,8 @@ def test_what_a_measure_does_not_know_changes_nothing_and_perfect_agreement_is_o
     said, people = disputed(40, 0), [list(PEOPLE[:3])] * 40
     nested = said.to_rankings()
     swapped = [[[["cadb"[int(name)] for name in block] for block in one] for one in case] for case in nested]
-    renamed = ds.Annotations.from_rankings(swapped, list("abcd"), annotator_names=people)
-    flipped = ds.Annotations.from_rankings(nested, said.conditions[::-1], annotator_names=people)
+    renamed = ds.Study.from_rankings(swapped, list("abcd"), annotator_names=people)
+    flipped = ds.Study.from_rankings(nested, said.conditions[::-1], annotator_names=people)
     agreed = study_of([{"Ada": i % 3, "Bo": i % 3} for i in range(12)])
     for measure in (*NOMINAL, *GRADED):
         other = value(renamed if measure in NOMINAL else flipped, measure)
@@ -219,29 +219,29 @@ def test_the_zero_and_the_unit_of_ratings_change_nothing_and_perfect_agreement_i
 
 def test_alpha_is_that_of_its_own_function_and_one_seed_gives_one_answer() -> None:
     said = disputed(30, 3)
-    table = ds.agreement_measures(said)
-    assert table.equals(ds.agreement_measures(said))
-    assert not table.equals(ds.agreement_measures(said, seed=1))
-    alpha = ds.krippendorff_alpha(said)
+    table = agreement_measures(said)
+    assert table.equals(agreement_measures(said))
+    assert not table.equals(agreement_measures(said, seed=1))
+    alpha = krippendorff_alpha(said)
     assert table.row(0)[:5] == ("alpha-nominal", alpha.value, alpha.low, alpha.high, 30)
 
 
 def test_choices_that_are_shared_agree_as_random_ones_of_each_would() -> None:
-    said = ds.Annotations.from_rankings([[[["a", "b"]], [["a"]]], [[["b"]], [["b"]]]], ["a", "b"])
+    said = ds.Study.from_rankings([[[["a", "b"]], [["a"]]], [[["b"]], [["b"]]]], ["a", "b"])
     chance = (3 / 8) ** 2 + (5 / 8) ** 2
     assert value(said, "fleiss-kappa") == pytest.approx((0.75 - chance) / (1 - chance))
 
 
 def test_votes_count_for_each_who_gave_them_and_opinions_of_weight_zero_are_missing() -> None:
     counts = [[3, 1, 0], [0, 2, 2], [1, 0, 4]]
-    shared = ds.Annotations.from_counts(counts, ["a", "b", "c"])
-    listed = ds.Annotations.from_rankings(shared.to_rankings(), ["a", "b", "c"])
+    shared = ds.Study.from_counts(counts, ["a", "b", "c"])
+    listed = ds.Study.from_rankings(shared.to_rankings(), ["a", "b", "c"])
     for measure in ("fleiss-kappa", "gwet-ac1", "gwet-ac2-linear"):
         assert value(shared, measure) == pytest.approx(value(listed, measure), abs=1e-12)
-    silent = ds.Annotations.from_rankings(
+    silent = ds.Study.from_rankings(
         [[[["a"]], [["b"]], [["c"]]], [[["b"]], [["b"]]]], ["a", "b", "c"], weights=[[1, 1, 0], [1, 2]]
     )
-    spoken = ds.Annotations.from_rankings([[[["a"]], [["b"]]], [[["b"]], [["b"]]]], ["a", "b", "c"])
+    spoken = ds.Study.from_rankings([[[["a"]], [["b"]]], [[["b"]], [["b"]]]], ["a", "b", "c"])
     assert value(silent, "fleiss-kappa") == value(spoken, "fleiss-kappa")
 
 
@@ -257,15 +257,15 @@ def test_weights_of_cases_are_how_often_cases_count() -> None:
 def test_groups_are_resampled_whole() -> None:
     table = [{"Ada": i % 4, "Bo": (i * i) % 4} for i in range(20)]
     alone, grouped = (study_of([*table, *table], groups=g) for g in (None, [str(i) for i in range(20)] * 2))
-    widths = [(t["high"] - t["low"]).to_numpy() for t in map(ds.agreement_measures, (alone, grouped))]
+    widths = [(t["high"] - t["low"]).to_numpy() for t in map(agreement_measures, (alone, grouped))]
     assert (widths[1] > 1.2 * widths[0]).all()
 
 
 def test_a_study_has_the_measures_that_suit_it() -> None:
     said = disputed(30, 0)
-    assert tuple(ds.agreement_measures(said)["measure"]) == NOMINAL
-    assert tuple(ds.agreement_measures(said.asked("grades"))["measure"]) == GRADED
-    ratings = ds.agreement_measures(rated(30, 0))["measure"]
+    assert tuple(agreement_measures(said)["measure"]) == NOMINAL
+    assert tuple(agreement_measures(said.asked("grades"))["measure"]) == GRADED
+    ratings = agreement_measures(rated(30, 0))["measure"]
     assert tuple(ratings) == ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
 
 
@@ -273,16 +273,16 @@ def test_a_study_has_the_measures_that_suit_it() -> None:
 
 
 def test_what_is_undefined_says_why() -> None:
-    same = ds.agreement_measures(study_of([{"Ada": 1, "Bo": 1}] * 12))
+    same = agreement_measures(study_of([{"Ada": 1, "Bo": 1}] * 12))
     assert same["value"].is_nan().to_list() == [True, True, True, False]
     assert same["note"][0] == same["note"][1] == "undefined: no two opinions differ"
     assert same["value"][3] == 1
-    single = ds.agreement_measures(study_of([{"Ada": 1}, {"Bo": 2}]))
+    single = agreement_measures(study_of([{"Ada": 1}, {"Bo": 2}]))
     assert single["note"].to_list()[:2] == ["undefined: no case has two opinions"] * 2
     assert single["note"][2] == "undefined: no two annotators share 10 cases"
-    nameless = ds.agreement_measures(ds.Annotations.from_counts([[2, 1]], ["a", "b"]), ["cohen-kappa"])
+    nameless = agreement_measures(ds.Study.from_counts([[2, 1]], ["a", "b"]), ["cohen-kappa"])
     assert nameless.rows()[0][5:] == (None, "undefined: annotators have no names")
-    ratings = ds.agreement_measures(ds.Ratings.from_scores([[-1, 2], [3, 3]]))
+    ratings = agreement_measures(ds.Study.from_scores([[-1, 2], [3, 3]]))
     notes = dict(ratings.select("measure", "note").rows())
     assert notes["alpha-ratio"] == "undefined: ratios need ratings of zero or more"
     assert notes["icc-2-1"] == "undefined: annotators have no names"
@@ -290,15 +290,15 @@ def test_what_is_undefined_says_why() -> None:
 
 def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
     frame = pl.DataFrame({"case": ["x", "x", "y", "y"], "annotator": list("ABCD"), "score": [1, 2, 5, 7]})
-    table = ds.agreement_measures(ds.Ratings.from_long(frame), ["icc-2-1"])
+    table = agreement_measures(ds.Study.from_long(frame), ["icc-2-1"])
     assert np.isnan(table["value"][0])
     assert "cannot be told apart" in table["note"][0]
     for nothing in (
-        ds.Annotations.from_rankings([], 3),
-        ds.Annotations.from_rankings([[]], 3),
-        ds.Ratings.from_scores([[]]),
+        ds.Study.from_rankings([], 3),
+        ds.Study.from_rankings([[]], 3),
+        ds.Study.from_scores([[]]),
     ):
-        empty = ds.agreement_measures(nothing)
+        empty = agreement_measures(nothing)
         assert empty["value"].is_nan().all()
         assert empty["note"].str.starts_with("undefined").all()
 
@@ -306,13 +306,13 @@ def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
 @pytest.mark.parametrize(
     ("message", "ask"),
     [
-        ("measures is not understood", lambda said: ds.agreement_measures(said, ["kappa"])),
-        ("measures is not understood", lambda said: ds.agreement_measures(said, ["icc-2-1"])),
-        ("there is no measure to compute", lambda said: ds.agreement_measures(said, [])),
-        ("level must be between 0 and 1", lambda said: ds.agreement_measures(said, level=2.0)),
-        ("two annotators", lambda said: ds.cohen_kappa(said, ("Ada", "Ada"))),
-        ("Bob", lambda said: ds.cohen_kappa(said, ("Ada", "Bob"))),
-        ("credit is not understood", lambda said: ds.cohen_kappa(said, ("Ada", "Bo"), credit="cubic")),  # type: ignore[arg-type]
+        ("measures is not understood", lambda said: agreement_measures(said, ["kappa"])),
+        ("measures is not understood", lambda said: agreement_measures(said, ["icc-2-1"])),
+        ("there is no measure to compute", lambda said: agreement_measures(said, [])),
+        ("level must be between 0 and 1", lambda said: agreement_measures(said, level=2.0)),
+        ("two annotators", lambda said: cohen_kappa(said, ("Ada", "Ada"))),
+        ("Bob", lambda said: cohen_kappa(said, ("Ada", "Bob"))),
+        ("credit is not understood", lambda said: cohen_kappa(said, ("Ada", "Bo"), credit="cubic")),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_words_are_refused(message: str, ask: Any) -> None:
@@ -328,8 +328,8 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
     truth = rng.random((40, 1, 2)) < 0.5
     marks = np.where(rng.random((40, 3, 2)) < 0.8, truth, rng.random((40, 3, 2)) < 0.5)
     sets = [[[name for name, here in zip("ab", row, strict=True) if here] for row in case] for case in marks]
-    said = ds.Checklists.from_sets(sets, ["a", "b"])
-    table = ds.agreement_measures(said, ["fleiss-kappa", "gwet-ac1"])
+    said = ds.Study.from_sets(sets, ["a", "b"])
+    table = agreement_measures(said, ["fleiss-kappa", "gwet-ac1"])
     assert table["finding"].to_list() == ["a", "a", "b", "b", module.ALL_FINDINGS, module.ALL_FINDINGS]
     values = table["value"].to_list()
     assert values[4] == pytest.approx((values[0] + values[2]) / 2)
@@ -347,7 +347,7 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
 def test_intervals_cover_the_value_of_a_large_study(measures: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DRAWS", 200)
     simulate: Any = rated if measures[0] == "icc-2-1" else disputed
-    target = ds.agreement_measures(simulate(20_000, 0), measures)["value"].to_numpy()
-    found = [ds.agreement_measures(simulate(100, s), measures, seed=s) for s in range(1, 201)]
+    target = agreement_measures(simulate(20_000, 0), measures)["value"].to_numpy()
+    found = [agreement_measures(simulate(100, s), measures, seed=s) for s in range(1, 201)]
     covered = np.mean([(t["low"].to_numpy() <= target) & (target <= t["high"].to_numpy()) for t in found], axis=0)
     assert ((covered >= 0.83) & (covered <= 0.96)).all(), covered  # 90 % of 200, within three binomial errors

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError, Ratings
+from dissensus import DissensusError, Study
 from dissensus.agreement import coefficients, measures
 from dissensus.agreement.coefficients import Table, disagreement_of
 from dissensus.agreement.measures import Alpha, krippendorff_alpha
@@ -32,35 +32,35 @@ def digits(*observers: str) -> list[list[str]]:
     return [[digit for digit in column if digit != "."] for column in zip(*observers, strict=True)]
 
 
-def labels(*observers: str) -> Annotations:
-    return Annotations.from_rankings([[[[digit]] for digit in case] for case in digits(*observers)], list("12345"))
+def labels(*observers: str) -> Study:
+    return Study.from_rankings([[[[digit]] for digit in case] for case in digits(*observers)], list("12345"))
 
 
-def rated(*observers: str) -> Ratings:
-    return Ratings.from_scores([[float(digit) for digit in case] for case in digits(*observers)])
+def rated(*observers: str) -> Study:
+    return Study.from_scores([[float(digit) for digit in case] for case in digits(*observers)])
 
 
-def disputed(n_cases: int, seed: int = 0, **more: Any) -> Annotations:
+def disputed(n_cases: int, seed: int = 0, **more: Any) -> Study:
     """Simulate three annotators who give the true one of four labels 70 % of the time, or guess."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(4, size=(n_cases, 1))
     said = np.where(rng.random((n_cases, 3)) < 0.7, truth, rng.integers(4, size=(n_cases, 3)))
-    return Annotations.from_rankings([[[[int(code)]] for code in case] for case in said], 4, **more)
+    return Study.from_rankings([[[[int(code)]] for code in case] for case in said], 4, **more)
 
 
-def simulated(n_cases: int, seed: int) -> Ratings:
+def simulated(n_cases: int, seed: int) -> Study:
     rng = np.random.default_rng(seed)
     scores = rng.gamma(4.0, size=(n_cases, 1)) * np.exp(0.4 * rng.normal(size=(n_cases, 3)))
-    return Ratings.from_scores(np.round(scores, 1).tolist())
+    return Study.from_scores(np.round(scores, 1).tolist())
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Annotations:
+def studies(draw: st.DrawFn) -> Study:
     """Draw a study with ties, abstentions and rankings without weight."""
     n_conditions = draw(st.integers(2, 5))
     nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=4), min_size=1, max_size=4))
     weights = [[draw(st.sampled_from([0.0, 1.0, 1.0, 2.0])) for _ in case] for case in nested]
-    return Annotations.from_rankings(nested, n_conditions, weights=weights)
+    return Study.from_rankings(nested, n_conditions, weights=weights)
 
 
 def numbers(alpha: Alpha) -> list[float]:
@@ -94,9 +94,7 @@ def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(dista
 
 
 @given(said=studies(), times=TIMES)
-def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(
-    said: Annotations, times: list[int]
-) -> None:
+def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: Study, times: list[int]) -> None:
     cases, counts = naive.blocks_by_case(said), np.array([times[: said.n_cases]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
@@ -110,7 +108,7 @@ def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(
 def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
     cases: list[list[float]], times: list[int]
 ) -> None:
-    said, counts = Ratings.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
+    said, counts = Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     for distance in LEVELS:
         np.testing.assert_allclose(value(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
@@ -122,21 +120,21 @@ def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
 def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
     counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
     listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
-    shared = krippendorff_alpha(Ratings.from_counts(counts, levels=levels), distance=distance, draws=5)
+    shared = krippendorff_alpha(Study.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
 
 
 def test_tied_first_grades_count_as_their_mean() -> None:
-    tied = Annotations.from_rankings([[[["b", "c"]], [["b", "c"]]], [[["a"]], [["d"]]]], ["a", "b", "c", "d"])
-    expected = value(Ratings.from_scores([[1.5, 1.5], [0, 3]]), "interval")
+    tied = Study.from_rankings([[[["b", "c"]], [["b", "c"]]], [[["a"]], [["d"]]]], ["a", "b", "c", "d"])
+    expected = value(Study.from_scores([[1.5, 1.5], [0, 3]]), "interval")
     assert [value(tied, "interval"), value(tied, "ordinal")] == pytest.approx([expected, expected])
 
 
 def test_ratings_of_weight_zero_are_missing() -> None:
     frame = pl.DataFrame({"case": ["x", "x", "x", "y", "y"], "score": [1, 2, 9, 4, 4], "weight": [1, 1, 0, 1, 1]})
     expected = naive.alpha_of_numbers([[1, 2], [4, 4]], "interval")
-    assert value(Ratings.from_long(frame), "interval") == pytest.approx(expected)
+    assert value(Study.from_long(frame), "interval") == pytest.approx(expected)
 
 
 # Laws ----------------------------------------------------------------------------------------------------
@@ -159,7 +157,7 @@ def test_all_distances_agree_on_single_labels_at_depth_one() -> None:
 )
 def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
     said = simulated(40, 0)
-    other = Ratings.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    other = Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
     ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
     np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
 
@@ -170,50 +168,50 @@ def test_the_order_of_cases_changes_nothing_and_twice_the_cases_only_the_pairs_w
     alpha, n = value(said, distance), said.n_opinions
     assert value(said.select(list(range(30))[::-1]), distance) == pytest.approx(alpha, abs=1e-12)
     scores = [list(case) for case in np.split(said.scores, 30)]
-    copy = Ratings.from_scores(scores, case_names=[f"c{i}" for i in range(30)])
+    copy = Study.from_scores(scores, case_names=[f"c{i}" for i in range(30)])
     ratio = (n / (n - 1)) / (2 * n / (2 * n - 1))
-    assert 1 - value(Ratings.concatenate([said, copy]), distance) == pytest.approx((1 - alpha) * ratio, abs=1e-12)
+    assert 1 - value(Study.concatenate([said, copy]), distance) == pytest.approx((1 - alpha) * ratio, abs=1e-12)
 
 
 def test_perfect_agreement_is_one_chance_zero_and_systematic_disagreement_negative() -> None:
-    agreed = Annotations.from_rankings([[[["a"]], [["a"]]], [[["b", "c"]], [["c", "b"]]]])
-    numbered = Ratings.from_scores([[1, 1], [2, 2, 2], [0, 0]])
+    agreed = Study.from_rankings([[[["a"]], [["a"]]], [[["b", "c"]], [["c", "b"]]]])
+    numbered = Study.from_scores([[1, 1], [2, 2, 2], [0, 0]])
     values = [value(agreed, one) for one in DISTANCES] + [value(numbered, one) for one in LEVELS]
     assert values == pytest.approx([1.0] * 8, abs=1e-12)
-    assert value(Annotations.from_rankings([[[["a"]], [["b"]]]] * 2)) < 0
+    assert value(Study.from_rankings([[[["a"]], [["b"]]]] * 2)) < 0
     codes = np.random.default_rng(1).integers(3, size=(2000, 4))
-    random = krippendorff_alpha(Annotations.from_rankings([[[[int(c)]] for c in case] for case in codes], 3), draws=200)
+    random = krippendorff_alpha(Study.from_rankings([[[[int(c)]] for c in case] for case in codes], 3), draws=200)
     assert abs(random.value) < 0.02
     assert random.low < 0 < random.high
 
 
 def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
-    same = Annotations.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
+    same = Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
     for distance in DISTANCES:
         alpha = krippendorff_alpha(same, distance=distance, draws=10)
         assert np.isnan(numbers(alpha)[:3]).all()
         assert "undefined, as no two rankings differ" in repr(alpha)
         for nested in EMPTY:
-            alpha = krippendorff_alpha(Annotations.from_rankings(nested, 3), distance=distance, draws=10)
+            alpha = krippendorff_alpha(Study.from_rankings(nested, 3), distance=distance, draws=10)
             assert np.isnan(numbers(alpha)).all()
             assert (alpha.n_cases, alpha.n_rankings) == (0, 0)
             assert "undefined, as no case has two rankings" in repr(alpha)
     for distance in LEVELS:
         for scores in ([[3, 3], [3, 3]], [[0, 0], [0, 0]], [[1], []]):
-            assert np.isnan(value(Ratings.from_scores(scores), distance))
+            assert np.isnan(value(Study.from_scores(scores), distance))
 
 
 # Intervals -----------------------------------------------------------------------------------------------
 
 
 def test_one_case_or_one_group_has_no_interval_and_groups_are_resampled_whole() -> None:
-    for said in (Annotations.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
+    for said in (Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
         alpha = krippendorff_alpha(said)
         assert np.isfinite(alpha.value)
         assert np.isnan([alpha.low, alpha.high]).all()
     nested, names = disputed(40).to_rankings() * 2, [str(i) for i in range(80)]
     alone, together = (
-        krippendorff_alpha(Annotations.from_rankings(nested, case_names=names, groups=groups))
+        krippendorff_alpha(Study.from_rankings(nested, case_names=names, groups=groups))
         for groups in (None, [str(i % 40) for i in range(80)])
     )
     assert together.value == alone.value
@@ -269,7 +267,7 @@ def test_the_interval_covers_the_value_of_a_large_study(distance: Any) -> None:
         (disputed(3), {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
         (disputed(3), {"distance": "ratio"}, "ratios need ratings"),
         *((simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
-        (Ratings.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+        (Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
     ],
 )
 def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], message: str) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_agreement as naive
-from dissensus import Annotations, DissensusError, krippendorff_alpha, pairwise_agreement
+from dissensus import DissensusError, Study
+from dissensus.agreement import krippendorff_alpha, pairwise_agreement
 from dissensus.agreement.overlap import mean_average_overlap, soft_rankings
 from strategies import rankings
 
@@ -38,7 +39,7 @@ def test_it_equals_the_trace_of_soft_permutation_matrices(problem: Problem) -> N
     assert mean_average_overlap(a, a, **how) == 1
     one, other = ([[f"condition {code}" for code in block] for block in ranking] for ranking in (a, b))
     assert mean_average_overlap(one, other, **how) == pytest.approx(value, abs=1e-12)
-    vectors, signs = soft_rankings(Annotations.from_rankings([[a, b]], n_conditions), depth)
+    vectors, signs = soft_rankings(Study.from_rankings([[a, b]], n_conditions), depth)
     np.testing.assert_allclose((vectors * vectors) @ signs, 1.0, atol=1e-12)
     assert ((vectors[[0]] * vectors[[1]]) @ signs)[0] == pytest.approx(value, abs=1e-12)
 
@@ -82,8 +83,8 @@ def test_abstentions_of_a_study_do_not_lower_its_agreement() -> None:
     rankings_of_cases: list[list[Blocks]] = [[[[0], [1]], [[1], [0]]], [[[2]], [[2]]]]
     silent: list[list[Blocks]] = [[*case, []] for case in rankings_of_cases]
     names = ["Ann", "Bo", "Cy"]
-    few = Annotations.from_rankings(rankings_of_cases, 4, annotator_names=names[:2])
-    more = Annotations.from_rankings(silent, 4, annotator_names=names)
+    few = Study.from_rankings(rankings_of_cases, 4, annotator_names=names[:2])
+    more = Study.from_rankings(silent, 4, annotator_names=names)
     assert pairwise_agreement(more, depth=2).equals(pairwise_agreement(few, depth=2))
     alphas = [krippendorff_alpha(said, distance="overlap", depth=2, draws=8).value for said in (few, more)]
     assert alphas[0] == alphas[1]

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_certainty as naive
+from dissensus.aggregations import MajorityVote, PlackettLuce
 from dissensus.certainty.categories import VIA, Categories, Via, expected_risk
 from dissensus.certainty.top_sets import annotation_certainty
+from dissensus.plugins import Aggregation
 from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, needs_shared
 
 CONDITIONS = ["acne", "eczema", "melanoma"]
-VOTES = ds.MajorityVote().sample(ds.Annotations.from_counts([[4, 3, 3]], CONDITIONS))
+VOTES = MajorityVote().sample(ds.Study.from_counts([[4, 3, 3]], CONDITIONS))
 
 
 # Building -------------------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def test_published_risks_are_read() -> None:
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.sampled_from(VIA), st.data())
 def test_certainty_by_category_agrees_with_the_naive_twin(
-    study: ds.Annotations, aggregation: ds.Aggregation, via: Via, data: st.DataObject
+    study: ds.Study, aggregation: Aggregation, via: Via, data: st.DataObject
 ) -> None:
     codes = data.draw(st.lists(st.integers(0, 2), min_size=study.n_conditions, max_size=study.n_conditions))
     draws = aggregation.sample(study, draws=6, threads=1)
@@ -90,7 +92,7 @@ def test_certainty_by_category_agrees_with_the_naive_twin(
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.data())
 def test_expected_risk_agrees_with_the_naive_twin(
-    study: ds.Annotations, aggregation: ds.Aggregation, data: st.DataObject
+    study: ds.Study, aggregation: Aggregation, data: st.DataObject
 ) -> None:
     size = study.n_conditions
     levels = data.draw(st.lists(st.integers(-2, 3), min_size=size, max_size=size))
@@ -108,7 +110,7 @@ def test_expected_risk_agrees_with_the_naive_twin(
 
 
 def test_coarser_categories_are_never_less_certain() -> None:
-    study = ds.simulate_study(n_cases=25, n_conditions=12, seed=3).annotations
+    study = ds.simulate.study(n_cases=25, n_conditions=12, seed=3).annotations
     coarser = [Categories.from_labels([str(code // n) for code in range(12)], study.conditions) for n in (2, 4)]
     for aggregation in AGGREGATIONS:
         draws = aggregation.sample(study, draws=80)
@@ -117,8 +119,8 @@ def test_coarser_categories_are_never_less_certain() -> None:
 
 
 def test_one_category_is_certain_and_one_per_condition_is_the_condition() -> None:
-    study = ds.simulate_study(n_cases=25, seed=3).annotations
-    draws = ds.PlackettLuce().sample(study, draws=80)
+    study = ds.simulate.study(n_cases=25, seed=3).annotations
+    draws = PlackettLuce().sample(study, draws=80)
     same = Categories.from_labels(["x"] * study.n_conditions, study.conditions)
     own = Categories.from_labels(list(study.conditions), study.conditions)
     for via in VIA:

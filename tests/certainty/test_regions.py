@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_certainty as naive
+from dissensus.aggregations import Dirichlet
+from dissensus.certainty import plausibility_regions
 from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.core.aliases import FloatArray
+from dissensus.plugins import Aggregation
 from naive_certainty import AGGREGATIONS, small_studies, supports
 
 
@@ -33,9 +36,7 @@ def scored(plausibilities: ds.Plausibilities, scores: FloatArray) -> ds.Predicti
 
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
-def test_the_conformity_is_the_mean_score_by_plausibility(
-    study: ds.Annotations, aggregation: ds.Aggregation, seed: int
-) -> None:
+def test_the_conformity_is_the_mean_score_by_plausibility(study: ds.Study, aggregation: Aggregation, seed: int) -> None:
     drawn = aggregation.sample(study, draws=4, threads=1)
     scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
     expected = np.einsum("cdk,ck->cd", spread(drawn), scores)
@@ -67,7 +68,7 @@ def test_the_threshold_is_an_order_statistic(n_cases: int, n_draws: int, coverag
     rng = np.random.default_rng(n_cases)
     drawn = ds.Plausibilities.from_draws(rng.dirichlet(np.ones(4), size=(n_cases, n_draws)))
     model = scored(drawn, rng.normal(size=(n_cases, 4)))
-    regions = ds.plausibility_regions(drawn, model, coverage=coverage)
+    regions = plausibility_regions(drawn, model, coverage=coverage)
     in_order = np.sort(conformities(drawn, model), axis=None)
     assert regions.threshold == (in_order[place - 1] if place else -math.inf)
     assert (regions.n_cases, regions.n_draws, regions.coverage) == (n_cases, n_draws, coverage)
@@ -80,8 +81,8 @@ def test_a_draw_that_is_repeated_counts_once(n_cases: int, n_draws: int, per_cen
     once = rng.dirichlet(np.ones(3), size=(n_cases, 1))
     scores, coverage = rng.normal(size=(n_cases, 3)), per_cent / 100
     one, many = ds.Plausibilities.from_draws(once), ds.Plausibilities.from_draws(np.repeat(once, n_draws, axis=1))
-    alone = ds.plausibility_regions(one, scored(one, scores), coverage=coverage)
-    assert ds.plausibility_regions(many, scored(many, scores), coverage=coverage).threshold == alone.threshold
+    alone = plausibility_regions(one, scored(one, scores), coverage=coverage)
+    assert plausibility_regions(many, scored(many, scores), coverage=coverage).threshold == alone.threshold
 
 
 def measured_coverage(n_draws: int, repetitions: int = 400, n_cases: int = 49) -> FloatArray:
@@ -93,7 +94,7 @@ def measured_coverage(n_draws: int, repetitions: int = 400, n_cases: int = 49) -
         draws = rng.dirichlet(np.ones(3), size=(2 * n_cases, n_draws)) * 0.4 + 0.6 * centres[:, None]
         scores = 0.8 * centres + 0.2 * rng.dirichlet(np.ones(3), size=2 * n_cases)
         old, new = ds.Plausibilities.from_draws(draws[:n_cases]), ds.Plausibilities.from_draws(draws[n_cases:, :1])
-        regions = ds.plausibility_regions(old, scored(old, scores[:n_cases]), coverage=0.9)
+        regions = plausibility_regions(old, scored(old, scores[:n_cases]), coverage=0.9)
         shares[number] = regions.contains(new, scored(new, scores[n_cases:])).mean()
     return shares
 
@@ -115,12 +116,12 @@ def test_the_share_of_draws_in_the_region_is_counted_by_case() -> None:
 
 
 def test_results_do_not_depend_on_threads_or_on_the_order_of_a_model() -> None:
-    study = ds.simulate_study(n_cases=40, seed=8)
+    study = ds.simulate.study(n_cases=40, seed=8)
     model = next(iter(study.predictions.values()))
     turned = model.select(list(reversed(model.case_names)))
-    one, many = (ds.Dirichlet().sample(study.annotations, draws=30, threads=threads) for threads in (1, 3))
-    regions = ds.plausibility_regions(one, model.align(one.case_names), coverage=0.8)
-    assert regions == ds.plausibility_regions(many, turned.align(one.case_names), coverage=0.8)
+    one, many = (Dirichlet().sample(study.annotations, draws=30, threads=threads) for threads in (1, 3))
+    regions = plausibility_regions(one, model.align(one.case_names), coverage=0.8)
+    assert regions == plausibility_regions(many, turned.align(one.case_names), coverage=0.8)
     np.testing.assert_array_equal(regions.contains(one, model), regions.contains(many, turned))
     assert regions.top_sets(one, model, top=2) == regions.top_sets(many, turned, top=2)
 
@@ -150,7 +151,7 @@ def test_a_grid_of_many_conditions_is_refused() -> None:
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
 def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
-    study: ds.Annotations, aggregation: ds.Aggregation, seed: int
+    study: ds.Study, aggregation: Aggregation, seed: int
 ) -> None:
     drawn = aggregation.sample(study, draws=4, threads=1)
     scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
@@ -179,15 +180,15 @@ def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
 def test_a_coverage_that_is_no_probability_is_refused(coverage: float) -> None:
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]])
     with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
-        ds.plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
+        plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
 
 
 def test_models_without_scores_or_of_other_cases_are_refused() -> None:
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
     regions = PlausibilityRegions(0.1, 0.9, 10, 1)
     for said in (ds.Predictions.from_rankings([["a", "b"]], ["a", "b"]), ds.Predictions.from_sets([["a"]], ["a", "b"])):
-        for ask in (partial(ds.plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
+        for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
             with pytest.raises(ds.DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
                 ask(said)
     with pytest.raises(ds.DissensusError):
-        ds.plausibility_regions(drawn, ds.Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))
+        plausibility_regions(drawn, ds.Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))

@@ -16,7 +16,17 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_certainty as naive
-from dissensus.aggregation.diagnostics import sampling_diagnostics
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    PlackettLuce,
+    ProbabilisticInverseRank,
+)
+from dissensus.aggregations.diagnostics import sampling_diagnostics
+from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.categories import Categories
 from dissensus.certainty.top_sets import (
     UNMENTIONED,
@@ -29,10 +39,11 @@ from dissensus.certainty.top_sets import (
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
 from dissensus.kernels.chains import diagnose
+from dissensus.plugins import Aggregation
 from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, dermatology, needs_shared
 
-STUDY = ds.simulate_study(n_cases=40, seed=8).annotations
+STUDY = ds.simulate.study(n_cases=40, seed=8).annotations
 
 
 def agrees(plausibilities: ds.Plausibilities, unranked: Unmentioned, rank: int = 2) -> None:
@@ -55,11 +66,11 @@ def agrees(plausibilities: ds.Plausibilities, unranked: Unmentioned, rank: int =
 def place_agrees(draws: ds.Plausibilities, rank: int, unranked: Unmentioned) -> None:
     """Compare one place of every case with the naive twin: certainty, all shares, and given labels."""
     dense, known, pool = naive.compared(draws), supports(draws), unranked == "pool"
-    found = ds.rank_certainty(draws, rank=rank, unranked=unranked)
+    found = rank_certainty(draws, rank=rank, unranked=unranked)
     pairs = list(zip(dense, known, strict=True))
     expected = [naive.rank_certainty(d, support, rank, pool=pool) for d, support in pairs]
     np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
-    table = ds.rank_shares(draws, rank=rank)
+    table = rank_shares(draws, rank=rank)
     for case, (d, support) in zip(draws.case_names, pairs, strict=True):
         shares = naive.rank_shares(d, support, rank)
         rows = dict(table.filter(case=case).select("condition", "share").iter_rows())
@@ -154,14 +165,14 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("unranked", UNMENTIONED)
 def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> None:
-    study = ds.simulate_study(n_cases=6, n_conditions=9, seed=2).annotations
+    study = ds.simulate.study(n_cases=6, n_conditions=9, seed=2).annotations
     for aggregation in AGGREGATIONS:
         agrees(aggregation.sample(study, draws=30, threads=2), unranked)
 
 
 def test_ratings_have_a_certainty_too() -> None:
-    said = ds.Ratings.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
-    agrees(ds.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
+    said = ds.Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
+    agrees(NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
 
 
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
@@ -186,7 +197,7 @@ def test_the_last_member_of_a_full_word_is_found() -> None:
 
 def test_many_tied_conditions_are_counted_not_written_out() -> None:
     names = [f"k{i}" for i in range(300)]
-    draws = ds.InverseRank().sample(ds.Annotations.from_rankings([[[names[:200]]]], names))
+    draws = InverseRank().sample(ds.Study.from_rankings([[[names[:200]]]], names))
     for top in (1, 100, 199):
         assert annotation_certainty(draws, top=top).values[0] == pytest.approx(1 / comb(200, top), rel=1e-10)
     assert annotation_certainty(draws, top=200).values[0] == 1.0
@@ -199,8 +210,8 @@ def test_resamples_full_of_ties_take_no_time() -> None:
     names = [f"k{i}" for i in range(80)]
     blocks = [[[str(name) for name in rng.choice(names[:60], size=9, replace=False)]] for _ in range(8)]
     apart = [[[name] for name in block[0]] for block in blocks]
-    study = ds.Annotations.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
-    for aggregation in (ds.AnnotatorBootstrap(ds.MajorityVote()), ds.AnnotatorBootstrap()):
+    study = ds.Study.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
+    for aggregation in (AnnotatorBootstrap(MajorityVote()), AnnotatorBootstrap()):
         for unranked in UNMENTIONED:
             for one in certainty_profile(aggregation.sample(study, draws=300), tops=(1, 3, 12, 40), unranked=unranked):
                 assert ((one.values > 0) & (one.values <= 1)).all()
@@ -210,7 +221,7 @@ def test_resamples_full_of_ties_take_no_time() -> None:
 
 
 def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the_top_one() -> None:
-    study = ds.simulate_study(n_cases=20, seed=4).annotations
+    study = ds.simulate.study(n_cases=20, seed=4).annotations
     for aggregation in AGGREGATIONS:
         draws = aggregation.sample(study, draws=100)
         identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
@@ -219,7 +230,7 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
             assert (other.values >= one.values).all()
             assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
         for unranked, top in zip(UNMENTIONED, (identified[0], pooled[0]), strict=True):
-            first = ds.rank_certainty(draws, unranked=unranked)
+            first = rank_certainty(draws, unranked=unranked)
             np.testing.assert_allclose(first.values, top.values, rtol=0, atol=1e-14)
             same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
             np.testing.assert_array_equal(first.errors[same], top.errors[same])
@@ -227,15 +238,15 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
 
 
 def test_deterministic_aggregations_without_ties_are_certain() -> None:
-    said = ds.Annotations.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
-    for one in certainty_profile(ds.InverseRank().sample(said)):
+    said = ds.Study.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
+    for one in certainty_profile(InverseRank().sample(said)):
         np.testing.assert_array_equal(one.values, 1.0)
         np.testing.assert_array_equal(one.errors, 0.0)
 
 
 def test_the_top_one_is_the_largest_share_of_draws() -> None:
-    draws = ds.PlackettLuce(alpha=0.5, prior="observed").sample(
-        ds.simulate_study(n_cases=30, seed=6).annotations, draws=400
+    draws = PlackettLuce(alpha=0.5, prior="observed").sample(
+        ds.simulate.study(n_cases=30, seed=6).annotations, draws=400
     )
     certainty = annotation_certainty(draws, unranked="pool")
     shares = draws.summary().group_by("case", maintain_order=True).agg(top=pl.col("top").max())
@@ -244,7 +255,7 @@ def test_the_top_one_is_the_largest_share_of_draws() -> None:
 
 
 def test_errors_are_those_of_the_effective_sample_size() -> None:
-    draws = ds.PlackettLuce(chains=3).sample(ds.simulate_study(n_cases=15, seed=6).annotations, draws=300)
+    draws = PlackettLuce(chains=3).sample(ds.simulate.study(n_cases=15, seed=6).annotations, draws=300)
     certainty = annotation_certainty(draws, top=2, unranked="pool")
     dense, known = draws.dense(), supports(draws)
     marks = np.empty((15, 300))
@@ -256,21 +267,19 @@ def test_errors_are_those_of_the_effective_sample_size() -> None:
     np.testing.assert_allclose(certainty.errors, expected, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(ds.rank_certainty, rank=2)])
+@pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(rank_certainty, rank=2)])
 def test_results_do_not_depend_on_threads_batches_or_company(asked: Callable[[ds.Plausibilities], Certainty]) -> None:
-    one, two = (ds.PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
+    one, two = (PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
     alone, threaded, few = asked(one), asked(two), asked(one.select(slice(5, 9)))
     for name in ("values", "errors"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(threaded, name))
         np.testing.assert_array_equal(getattr(alone, name)[5:9], getattr(few, name))
     assert alone.winners[5:9] == few.winners
-    assert ds.rank_shares(one, rank=2).equals(ds.rank_shares(two, rank=2))
+    assert rank_shares(one, rank=2).equals(rank_shares(two, rank=2))
 
 
 @given(small_studies(), st.sampled_from(AGGREGATIONS), st.randoms(use_true_random=False))
-def test_given_sets_agree_with_the_naive_twin(
-    study: ds.Annotations, aggregation: ds.Aggregation, random: object
-) -> None:
+def test_given_sets_agree_with_the_naive_twin(study: ds.Study, aggregation: Aggregation, random: object) -> None:
     draws = aggregation.sample(study, draws=5, threads=1)
     dense, known = draws.dense(), supports(draws)
     for pool in (False, True):
@@ -284,8 +293,8 @@ def test_given_sets_agree_with_the_naive_twin(
 
 
 def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
-    said = ds.Annotations.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
-    draws = ds.Dirichlet().sample(said, draws=500)
+    said = ds.Study.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
+    draws = Dirichlet().sample(said, draws=500)
     every, listed = certainty_of(draws, "cat"), certainty_of(draws, ["cat", ["cat", "dog"]])
     assert every.values[0] == listed.values[0]
     assert (every.top, listed.top) == (1, None)
@@ -293,11 +302,11 @@ def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
 
 
 def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
-    draws = ds.PlackettLuce(alpha=1.0, prior="observed").sample(
-        ds.simulate_study(n_cases=30, seed=5).annotations, draws=101
+    draws = PlackettLuce(alpha=1.0, prior="observed").sample(
+        ds.simulate.study(n_cases=30, seed=5).annotations, draws=101
     )
     for rank in (1, 2, 3):
-        found = ds.rank_certainty(draws, rank=rank)
+        found = rank_certainty(draws, rank=rank)
         mentioned = np.array([winner != ("any other",) for winner in found.winners])
         labels = [winner[0] for winner in found.winners if winner != ("any other",)]
         worth = certainty_of(draws.select(mentioned), labels, rank=rank)
@@ -306,16 +315,16 @@ def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
 
 
 def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None:
-    study = ds.simulate_study(n_cases=20, n_conditions=9, seed=2).annotations
+    study = ds.simulate.study(n_cases=20, n_conditions=9, seed=2).annotations
     categories = Categories.from_labels(list("xyzxyzxyz"), study.conditions)
     label = dict(zip(study.conditions, categories.labels, strict=True))
-    for aggregation in (ds.InverseRank(ties="each"), ds.PlackettLuce(alpha=1.0, prior="observed")):
+    for aggregation in (InverseRank(ties="each"), PlackettLuce(alpha=1.0, prior="observed")):
         draws = aggregation.sample(study, draws=50)
         for rank in (1, 2, 4):
             dense, known = naive.compared(draws), supports(draws)
             found, table = (
-                ds.rank_certainty(draws, rank=rank, categories=categories),
-                ds.rank_shares(draws, rank=rank, categories=categories),
+                rank_certainty(draws, rank=rank, categories=categories),
+                rank_shares(draws, rank=rank, categories=categories),
             )
             for i, case in enumerate(draws.case_names):
                 expected = dict.fromkeys("xyz", 0.0)
@@ -332,9 +341,9 @@ def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None
 
 def test_unmentioned_conditions_are_named_where_the_prior_tells_them_apart() -> None:
     rankings = [[[["a"]], [["a"]]], [[["a"], ["b"]]], [[["c"]]], [[["a"]]]]
-    said = ds.Annotations.from_rankings(rankings, list("abcdef"))
-    draws = ds.Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
-    table, dense = ds.rank_shares(draws, rank=2), draws.dense()
+    said = ds.Study.from_rankings(rankings, list("abcdef"))
+    draws = Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
+    table, dense = rank_shares(draws, rank=2), draws.dense()
     second = np.argsort(-dense, axis=2)[:, :, 1]
     named = table.filter(pl.col("condition").is_not_null()).rows()
     assert ("2", "a") in {row[:2] for row in named}
@@ -359,35 +368,33 @@ def test_the_summary_counts_cases() -> None:
 
 
 def test_no_cases_have_no_certainty() -> None:
-    draws = ds.MajorityVote().sample(ds.Annotations.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
+    draws = MajorityVote().sample(ds.Study.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
     risks = Categories.from_labels(["x", "y"], ["a", "b"])
     for certainty in (
         *(annotation_certainty(draws, categories=one) for one in (None, risks)),
-        *(ds.rank_certainty(draws, rank=2, categories=one) for one in (None, risks)),
+        *(rank_certainty(draws, rank=2, categories=one) for one in (None, risks)),
         certainty_of(draws, "a"),
     ):
         assert np.isnan([certainty.mean, certainty.share_below()]).all()
         assert certainty.to_frame().height == 0
-    assert all(ds.rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
+    assert all(rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
 
 
 def test_progress_is_told() -> None:
-    draws = ds.PlackettLuce().sample(ds.simulate_study(n_cases=9).annotations, draws=20)
+    draws = PlackettLuce().sample(ds.simulate.study(n_cases=9).annotations, draws=20)
     done: list[int] = []
     annotation_certainty(draws, advance=done.append)
     certainty_of(draws, draws.conditions[0], advance=done.append)
-    ds.rank_certainty(draws, rank=2, advance=done.append)
-    ds.rank_shares(draws, rank=2, advance=done.append)
+    rank_certainty(draws, rank=2, advance=done.append)
+    rank_shares(draws, rank=2, advance=done.append)
     assert sum(done) == 4 * draws.n_cases
 
 
 def test_the_result_says_which_place_it_is_about() -> None:
-    draws = ds.MajorityVote().sample(ds.Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"]))
-    assert (
-        repr(ds.rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
-    )
-    assert ds.rank_certainty(draws, rank=2).winners == (("b",),)
-    assert ds.rank_certainty(draws, rank=3).winners == (("any other",),)
+    draws = MajorityVote().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
+    assert rank_certainty(draws, rank=2).winners == (("b",),)
+    assert rank_certainty(draws, rank=3).winners == (("any other",),)
 
 
 # Published numbers ----------------------------------------------------------------------------------------
@@ -396,11 +403,11 @@ def test_the_result_says_which_place_it_is_about() -> None:
 @needs_shared
 def test_certainty_of_the_dermatology_annotations() -> None:
     said = dermatology()
-    ranked = ds.PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
+    ranked = PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
     risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", said.conditions)
     certainty = annotation_certainty(ranked)
     by_risk = annotation_certainty(ranked, categories=risks)
-    inverse = ds.ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
+    inverse = ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
     correlation = np.corrcoef(certainty.values, annotation_certainty(inverse).values)[0, 1]
     assert certainty.share_below(0.99) == pytest.approx(0.59, abs=0.02)
     assert by_risk.share_below(0.99) == pytest.approx(0.382, abs=0.02)
@@ -410,20 +417,20 @@ def test_certainty_of_the_dermatology_annotations() -> None:
 @needs_shared
 def test_certainty_of_crowd_labels() -> None:
     counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
-    said = ds.Annotations.from_counts(counts, [f"class {k}" for k in range(10)])
-    certainty = annotation_certainty(ds.Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
+    said = ds.Study.from_counts(counts, [f"class {k}" for k in range(10)])
+    certainty = annotation_certainty(Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
     assert abs((certainty.values < 0.99).sum() - 178) <= 8
 
 
 # Bad input ------------------------------------------------------------------------------------------------
 
 
-ANIMALS = ds.MajorityVote().sample(
-    ds.Annotations.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
+ANIMALS = MajorityVote().sample(
+    ds.Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
 )
 RISKS = Categories.from_labels(["x", "y", "y"], ANIMALS.conditions)
 ALONE = ds.Plausibilities.from_draws([[[1.0]]])
-PLACES: tuple[Any, ...] = (ds.rank_certainty, ds.rank_shares)
+PLACES: tuple[Any, ...] = (rank_certainty, rank_shares)
 first: Any = annotation_certainty
 worth: Any = certainty_of
 NO_PLACE = r"rank (must be a whole number, one or more|is not of the right kind)"
@@ -439,8 +446,8 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
         ),
         *((NO_PLACE, partial(asked, ANIMALS, rank=number)) for asked in PLACES for number in (0, -1, 1.5, True, "2")),
         *((TOO_FAR, partial(first, ANIMALS, top=top)) for top in (3, 4)),
-        (r"a place that a condition can have\n.*1 to 3\n.*4", partial(ds.rank_certainty, ANIMALS, rank=4)),
-        *(("at least two conditions", partial(asked, ALONE)) for asked in (annotation_certainty, ds.rank_shares)),
+        (r"a place that a condition can have\n.*1 to 3\n.*4", partial(rank_certainty, ANIMALS, rank=4)),
+        *(("at least two conditions", partial(asked, ALONE)) for asked in (annotation_certainty, rank_shares)),
         ("unranked is not understood", partial(first, ANIMALS, unranked="drop")),
         ("unranked is not understood", partial(worth, ANIMALS, "cat", unranked="drop")),
         ("via is not understood", partial(first, ANIMALS, categories=RISKS, via="votes")),

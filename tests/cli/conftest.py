@@ -37,4 +37,4 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         patch.setattr(compilation, "needed", lambda _: [])
         outcome = told(place, "demo", "--cases", "100", "--draws", "50")
     assert outcome.code == 0, outcome.err
-    return Demo(place, outcome, ds.load_evaluation(place / "demo-results"))
+    return Demo(place, outcome, ds.load(place / "demo-results"))

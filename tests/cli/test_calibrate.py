@@ -11,14 +11,8 @@ import polars as pl
 import pytest
 
 from command_calls import Outcome, called
-from dissensus import (
-    Annotations,
-    PlackettLuce,
-    load_calibration,
-    load_evaluation,
-    simulate_study,
-    write_annotations,
-)
+from dissensus import Calibration, Study, load, simulate, write
+from dissensus.aggregations import PlackettLuce
 from dissensus.cli import main
 
 WORDS = ("opinions.csv", "--aggregation", "plackett-luce:1,10", "--draws", "40", "--out", "trust")
@@ -28,8 +22,8 @@ WORDS = ("opinions.csv", "--aggregation", "plackett-luce:1,10", "--draws", "40",
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    study = simulate_study(n_cases=30, n_conditions=8, seed=1)
-    write_annotations(study.annotations, "opinions.csv")
+    study = simulate.study(n_cases=30, n_conditions=8, seed=1)
+    write(study.annotations, "opinions.csv")
     model = study.predictions["Birch"]
     rows = [
         (model.case_names[case], model.conditions[model.codes[entry]], model.values[entry])
@@ -55,7 +49,7 @@ def test_the_best_is_named_and_tables_are_written(run: Any) -> None:
     scores = pl.read_csv("trust/scores.csv")
     assert scores["aggregation"].to_list() == ["plackett-luce 1", "plackett-luce 10"]
     assert scores["score"][0] > scores["score"][1]
-    assert load_calibration("trust").best.parameters()["reliability"] == 1
+    assert Calibration.load("trust").best.parameters()["reliability"] == 1
     assert json.loads(Path("trust/calibration.json").read_text())["counts"]["draws"] == 40
 
 
@@ -82,7 +76,7 @@ def test_nothing_is_replaced_unasked_and_only_a_calibration_at_all(run: Any) -> 
 
 
 def test_one_annotator_per_case_is_an_error_that_says_what_follows(run: Any) -> None:
-    write_annotations(Annotations.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=["A"]), "alone.csv")
+    write(Study.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=["A"]), "alone.csv")
     outcome = run("alone.csv", "--out", "trust")
     assert outcome.code == 2
     assert "no case has opinions of two annotators" in outcome.err
@@ -102,7 +96,7 @@ def test_evaluate_lets_held_out_annotators_choose_the_reference_run(
         main()
     assert not leaving.value.code
     assert "best: plackett-luce 2" in capsys.readouterr().out
-    result = load_evaluation("results")
+    result = load("results")
     assert result.calibration is not None
     assert result.run_label(result.reference) == "plackett-luce 2"
     page = Path("results/report.html").read_text(encoding="utf-8")

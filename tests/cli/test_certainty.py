@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
+from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk, rank_certainty
 
 OPINIONS = (
     "case,annotator,condition,rank\n"
@@ -34,8 +36,8 @@ def test_the_summary_and_the_most_uncertain_cases_are_printed(told: Any) -> None
 
 
 def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> None:
-    study = ds.simulate_study(n_cases=15, n_conditions=20, seed=1).annotations
-    ds.write_annotations(study, "study.parquet")
+    study = ds.simulate.study(n_cases=15, n_conditions=20, seed=1).annotations
+    ds.write(study, "study.parquet")
     words = ("--aggregation", "plackett-luce", "--reliability", "3", "--top", "2", "--draws", "150", "--seed", "7")
     outcome = told("study.parquet", *words, "--threads", "1", "--out", "table.csv")
     assert outcome.code == 0
@@ -46,8 +48,8 @@ def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> Non
         *("certainty_top2", "error_top2", "winner_top2"),
     ]
     assert table["certainty"].is_sorted()
-    draws = ds.PlackettLuce(reliability=3).sample(ds.read_annotations("study.parquet"), draws=150, seed=7)
-    one, two = ds.certainty_profile(draws, tops=(1, 2))
+    draws = PlackettLuce(reliability=3).sample(ds.read("study.parquet"), draws=150, seed=7)
+    one, two = certainty_profile(draws, tops=(1, 2))
     assert table.sort("case")["certainty"].to_list() == pytest.approx(
         one.to_frame().sort("case")["certainty"].to_list()
     )
@@ -55,23 +57,23 @@ def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> Non
 
 
 def test_categories_add_their_certainty_and_the_risk(told: Any) -> None:
-    study = ds.read_annotations("opinions.csv")
+    study = ds.read("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
     outcome = told("opinions.csv", "--categories", "risks.csv", "--draws", "200", "--out", "table.parquet")
     assert outcome.code == 0
     table = pl.read_parquet("table.parquet").sort("case")
-    draws = ds.PlackettLuce().sample(study, draws=200)
+    draws = PlackettLuce().sample(study, draws=200)
     risks = ds.Categories.from_mapping(labels, study.conditions)
-    expected = ds.annotation_certainty(draws, categories=risks).to_frame().sort("case")
+    expected = annotation_certainty(draws, categories=risks).to_frame().sort("case")
     assert table["category_certainty"].to_list() == expected["certainty"].to_list()
     assert table["category"].to_list() == expected["winner"].to_list()
-    assert table["risk_max"].to_list() == ds.expected_risk(draws, risks).sort("case")["max"].to_list()
+    assert table["risk_max"].to_list() == expected_risk(draws, risks).sort("case")["max"].to_list()
 
 
 def test_one_place_is_compared_by_its_number(told: Any) -> None:
-    study = ds.read_annotations("opinions.csv")
+    study = ds.read("opinions.csv")
     labels = {name: "high" if name == "Lupus" else "low" for name in study.conditions}
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
@@ -80,12 +82,12 @@ def test_one_place_is_compared_by_its_number(told: Any) -> None:
     assert outcome.code == 0
     assert "rank 2" in outcome.out
     assert "top 1" not in outcome.out
-    table, draws = pl.read_parquet("table.parquet").sort("case"), ds.PlackettLuce().sample(study, draws=200)
-    second = ds.rank_certainty(draws, rank=2, unranked="pool").to_frame().sort("case")
+    table, draws = pl.read_parquet("table.parquet").sort("case"), PlackettLuce().sample(study, draws=200)
+    second = rank_certainty(draws, rank=2, unranked="pool").to_frame().sort("case")
     assert table.columns[:4] == ["case", "certainty_rank2", "error_rank2", "winner_rank2"]
     assert table["certainty_rank2"].to_list() == second["certainty"].to_list()
     assert table["winner_rank2"].to_list() == second["winner"].to_list()
-    by_risk = ds.rank_certainty(draws, rank=2, categories=ds.Categories.from_mapping(labels, study.conditions))
+    by_risk = rank_certainty(draws, rank=2, categories=ds.Categories.from_mapping(labels, study.conditions))
     assert table["category_certainty"].to_list() == by_risk.to_frame().sort("case")["certainty"].to_list()
 
 

@@ -166,25 +166,25 @@ def test_options_say_what_a_file_does_not(run: Any) -> None:
 
 def test_convert_there_and_back_loses_nothing(run: Any) -> None:
     first = put(GOOD)
-    said = ds.read_annotations(first)
+    said = ds.read(first)
     for source, target in ((first, "a.parquet"), ("a.parquet", "b.jsonl"), ("b.jsonl", "c.tsv"), ("c.tsv", "d.csv")):
         outcome = run("convert", source, target)
         assert outcome.code == 0
         assert f"-> {target}: 4 cases, 4 rankings" in outcome.out
-        assert ds.read_annotations(target) == said
+        assert ds.read(target) == said
     assert Path("d.csv").read_text().count("\n") > GOOD.count("\n")
 
 
 @settings(max_examples=15)
 @given(said=studies())
-def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: ds.Annotations) -> None:
+def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: ds.Study) -> None:
     folder = tmp_path_factory.mktemp("study")
-    ds.write_annotations(said, folder / "a.csv")
+    ds.write(said, folder / "a.csv")
     with pytest.MonkeyPatch.context() as patch:
         for source, target in (("a.csv", "b.jsonl"), ("b.jsonl", "c.parquet"), ("c.parquet", "d.csv")):
             patch.setattr(sys, "argv", ["dissensus", "convert", str(folder / source), str(folder / target)])
             assert exit_code() == 0
-    assert ds.read_annotations(folder / "d.csv") == said
+    assert ds.read(folder / "d.csv") == said
     assert (folder / "d.csv").read_bytes() == (folder / "a.csv").read_bytes()
 
 
@@ -364,4 +364,4 @@ def test_a_process_converts(tmp_path: Path) -> None:
     outcome = process("convert", "opinions.csv", "out.parquet", folder=tmp_path)
     assert outcome.returncode == 0
     assert outcome.stderr.startswith("opinions.csv: read as long (recognised)")
-    assert ds.read_annotations(tmp_path / "out.parquet") == ds.read_annotations(tmp_path / "opinions.csv")
+    assert ds.read(tmp_path / "out.parquet") == ds.read(tmp_path / "opinions.csv")

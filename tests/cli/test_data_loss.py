@@ -88,10 +88,10 @@ def test_results_are_replaced_when_asked_for_also_through_a_link(run: Run, tmp_p
     assert run(*EVALUATE, "--seed", "1").code == 0
     unharmed(run, tmp_path, *EVALUATE, problem="exists already")
     assert run(*EVALUATE, "--seed", "2", "--overwrite").code == 0
-    assert ds.load_evaluation(tmp_path / "results").seed == 2
+    assert ds.load(tmp_path / "results").seed == 2
     (tmp_path / "link").symlink_to(tmp_path / "results")
     assert run(*EVALUATE_INTO, "link", "--seed", "3", "--overwrite").code == 0
-    assert ds.load_evaluation(tmp_path / "results").seed == 3
+    assert ds.load(tmp_path / "results").seed == 3
     assert (tmp_path / "link").is_symlink()
     assert entries(tmp_path) == ["A.csv", "link", "opinions.csv", "results"]
 

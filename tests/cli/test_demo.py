@@ -40,7 +40,7 @@ def test_it_says_how_to_open_the_report(demo: Demo) -> None:
 
 
 def test_it_evaluates_the_whole_simulated_study(demo: Demo) -> None:
-    study, result = ds.simulate_study(n_cases=100, seed=1), demo.result
+    study, result = ds.simulate.study(n_cases=100, seed=1), demo.result
     assert result.models == tuple(study.predictions)
     assert result.study == study.annotations
     assert result.categories == study.categories
@@ -88,13 +88,13 @@ def test_the_next_demo_replaces_the_last_one_but_nothing_that_lies_among_its_res
     rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]
     assert len(rules) > 40
     assert max(len(line) for line in rules) <= 80
-    assert ds.load_evaluation(place).n_cases == 3
+    assert ds.load(place).n_cases == 3
     assert [path.name for path in tmp_path.iterdir()] == ["demo-results"]
     (place / "notes.txt").write_text("mine")
     for more in ((), ("--overwrite",)):
         assert told(tmp_path, *words, *more).refused("holds something else")
     assert (place / "notes.txt").read_text() == "mine"
-    assert ds.load_evaluation(place).n_cases == 3
+    assert ds.load(place).n_cases == 3
 
 
 @pytest.mark.slow

@@ -13,13 +13,14 @@ import pytest
 
 import dissensus as ds
 from command_calls import Run
+from dissensus.aggregations import PlackettLuce
 
-STUDY = ds.simulate_study(n_cases=20, n_conditions=8, seed=9)
+STUDY = ds.simulate.study(n_cases=20, n_conditions=8, seed=9)
 
 
 @pytest.fixture(autouse=True)
 def opinions(run: Run) -> None:  # noqa: ARG001 - it goes to the folder
-    ds.write_annotations(STUDY.annotations, "opinions.csv")
+    ds.write(STUDY.annotations, "opinions.csv")
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_aggregate_writes_soft_labels(run: Run, ending: str) -> None:
     out = Path(f"soft.{ending}")
     words = ("--reliability", "3", "--draws", "200", "--seed", "4", "--out", out)
     assert "20 cases, 200 draws in 4 chains" in run("aggregate", "opinions.csv", *words).out
-    expected = ds.PlackettLuce(reliability=3).sample(ds.read_annotations("opinions.csv"), draws=200, seed=4).summary()
+    expected = PlackettLuce(reliability=3).sample(ds.read("opinions.csv"), draws=200, seed=4).summary()
     found = written(out)
     assert found.columns == ["case", "condition", "mean", "sd", "top"]
     np.testing.assert_allclose(found["mean"], expected["mean"], rtol=1e-12)
@@ -97,7 +98,7 @@ def test_evaluate_by_category_and_without_models(run: Run, models: list[str]) ->
     metric = ["--metric", "category-accuracy:2", "--metric", "top-k-accuracy:1"]
     outcome = run("evaluate", "opinions.csv", *models, *words, "--no-report", *metric, "--out", "both")
     assert "top-2 category accuracy" in outcome.out
-    result = ds.load_evaluation("both")
+    result = ds.load("both")
     assert set(result.by_category()["category"]) == {"low", "high"}
     assert result.images[0] == f"{names[0]}.png"
     assert "0 models" in run("evaluate", "opinions.csv", *words, "--no-report", "--out", "certainty").out
@@ -154,7 +155,7 @@ def test_evaluate_says_what_was_left_out_and_hashes_every_file(run: Run, models:
     outcome = run("evaluate", "opinions.csv", *models, "--allow-missing", *SHORT)
     told = next(line for line in outcome.err.splitlines() if "A.csv: read as wide" in line)
     assert "; ! cases without a prediction: 5, skipped" in told
-    receipts = ds.load_evaluation("results").receipts
+    receipts = ds.load("results").receipts
     assert [(receipt.path, receipt.format) for receipt in receipts[:2]] == [("opinions.csv", "long"), ("A.csv", "wide")]
     described = json.loads(Path("results/run.json").read_text(encoding="utf-8"))
     files = Path.cwd().glob("*.csv")
@@ -192,7 +193,7 @@ def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
 ) -> None:
     put_two(text)
     assert run("evaluate", "two.csv", "--predictions", "M=m.csv", *words, *SHORT).code == 0
-    assert [model.kind for model in ds.load_evaluation("results").predictions.values()] == [kind]
+    assert [model.kind for model in ds.load("results").predictions.values()] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     outcome = run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out")
     assert "truth: known here, because it was given" in outcome.out
     assert "Truth: known here, because it was given." in Path("out/report.html").read_text(encoding="utf-8")
-    rows = ds.load_evaluation("out").to_frame().filter(estimand="truth")
+    rows = ds.load("out").to_frame().filter(estimand="truth")
     scores = pl.read_csv("A.csv").drop("case").to_numpy()
     assert rows.filter(model="A")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())
     assert "truth.csv" in json.loads(Path("out/run.json").read_text())["inputs"]
@@ -272,4 +273,4 @@ def test_numbers_and_findings_have_a_truth(
     words = ["--predictions", "M=M.csv", "--metric", metric, "--no-report", "--out", "out", "--truth", "truth.csv"]
     outcome = run("evaluate", "said.csv", *words, "--draws", "20", "--annotators", "fixed")
     assert outcome.code == 0, outcome.err
-    assert ds.load_evaluation("out").to_frame().filter(estimand="truth")["mean"].item() == pytest.approx(expected)
+    assert ds.load("out").to_frame().filter(estimand="truth")["mean"].item() == pytest.approx(expected)

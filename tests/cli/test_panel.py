@@ -20,8 +20,8 @@ WORDS = (
 
 def files(n_cases: int) -> tuple[str, ...]:
     """Write a study and the scores of two models, and return the words that name them."""
-    study = ds.simulate_study(n_cases=n_cases, n_conditions=8, seed=9)
-    ds.write_annotations(study.annotations, "opinions.csv")
+    study = ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9)
+    ds.write(study.annotations, "opinions.csv")
     for name, power in (("A", 2.0), ("B", 0.5)):
         scores = pl.DataFrame(study.theta**power, schema=list(study.annotations.conditions))
         scores.insert_column(0, pl.Series("case", study.annotations.case_names)).write_csv(f"{name}.csv")
@@ -35,7 +35,7 @@ def test_the_panel_is_estimated_by_itself_and_compared_first(run: Run, monkeypat
     assert "The panel top-1 accuracy of" in said
     rules = [line for line in said.split("\n") if line and line[0] in "┏┃┡│├└"]
     assert max(map(len, rules)) <= 80
-    assert ds.load_evaluation("results").panel == 2
+    assert ds.load("results").panel == 2
     titles = [line.strip() for line in run("compare", "results").out.splitlines() if "top-1 accuracy" in line]
     assert titles[0] == "panel top-1 accuracy"
     assert titles[1].startswith("adjusted top-1 accuracy, plackett-luce 1")
@@ -45,7 +45,7 @@ def test_the_panel_is_left_out_on_request(run: Run) -> None:
     said = run("evaluate", *files(110), *WORDS, "--no-panel").out
     assert "What a large panel would say is not estimated: it was not asked for." in said
     assert "The panel" not in said
-    assert [one.label for one in ds.load_evaluation("results").runs] == ["plackett-luce 1", "plackett-luce 3"]
+    assert [one.label for one in ds.load("results").runs] == ["plackett-luce 1", "plackett-luce 3"]
 
 
 def test_too_few_cases_are_said_and_a_panel_that_is_asked_for_is_refused(run: Run) -> None:
@@ -59,7 +59,7 @@ def test_too_few_cases_are_said_and_a_panel_that_is_asked_for_is_refused(run: Ru
 def test_an_aggregation_takes_the_informed_prior_in_its_text(run: Run) -> None:
     words = ("--aggregation", "plackett-luce:1", "--aggregation", "dirichlet:1:prior=informed", *WORDS[2:])
     assert run("evaluate", *files(110), *words).code == 0
-    assert [one.estimand for one in ds.load_evaluation("results").runs] == ["adjusted", "panel"]
+    assert [one.estimand for one in ds.load("results").runs] == ["adjusted", "panel"]
 
 
 def test_commands_without_models_refuse_the_informed_prior_and_say_what_takes_it(run: Run) -> None:
@@ -71,7 +71,7 @@ def test_commands_without_models_refuse_the_informed_prior_and_say_what_takes_it
 def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(run: Run) -> None:
     words, vote = ("evaluate", *files(100), *WORDS[2:-1]), ("--aggregation", "majority-vote", "--prior")
     assert run(*words, "results", "--aggregation", "dirichlet:1", *vote, "informed").code == 0
-    result = ds.load_evaluation("results")
+    result = ds.load("results")
     assert [one.estimand for one in result.runs] == ["panel", "adjusted"]
     assert result.runs[0].spec.parameters()["prior"] == "informed"
     assert run(*words, "others", "--aggregation", "dirichlet:1", *vote, "flat").refused("prior")
@@ -93,7 +93,7 @@ def test_the_demo_names_the_estimands_and_counts_the_intervals_that_hold_the_tru
 
 
 def test_a_small_demo_says_why_there_is_no_panel() -> None:
-    study = ds.simulate_study(n_cases=30, n_conditions=10, seed=1)
+    study = ds.simulate.study(n_cases=30, n_conditions=10, seed=1)
     small = truth_told(evaluated(study, draws=10, seed=1, origin="here"))
     assert "not estimated: there are 30 annotated cases" in small
     assert "  panel" not in small

@@ -15,7 +15,7 @@ from figures.figure_studies import edges, usual
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    study = ds.simulate_study(n_cases=8, n_conditions=5, seed=4)
+    study = ds.simulate.study(n_cases=8, n_conditions=5, seed=4)
     scores = np.random.default_rng(1).random(study.theta.shape)
     path = tmp_path_factory.mktemp("report") / "results"
     how = {"aggregations": ["plackett-luce:3"], "metrics": ["top-k-accuracy:1"], "draws": 40}

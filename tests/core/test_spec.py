@@ -12,29 +12,19 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from dissensus import (
-    Aggregation,
+from dissensus import DissensusError, DissensusWarning
+from dissensus.aggregations import (
     AnnotatorBootstrap,
-    CategoryAccuracy,
-    Coverage,
     Dirichlet,
-    DissensusError,
-    DissensusWarning,
     InverseRank,
-    LogScore,
     MajorityVote,
-    Metric,
     NormalInverseGamma,
     NormalInverseGammaPrior,
-    Overlap,
     PlackettLuce,
     PlackettLuceML,
     ProbabilisticInverseRank,
-    RankBiasedOverlap,
-    SetAccuracy,
-    TopKAccuracy,
 )
-from dissensus.aggregation.base import RecordedAggregation, restored_aggregation
+from dissensus.aggregations.base import RecordedAggregation, restored_aggregation
 from dissensus.core.spec import (
     Family,
     Registered,
@@ -47,7 +37,17 @@ from dissensus.core.spec import (
     restored,
     specs_from,
 )
+from dissensus.metrics import (
+    CategoryAccuracy,
+    Coverage,
+    LogScore,
+    Overlap,
+    RankBiasedOverlap,
+    SetAccuracy,
+    TopKAccuracy,
+)
 from dissensus.metrics.base import restored_metric
+from dissensus.plugins import Aggregation, Metric
 
 CATEGORIES = ("low", "low", "high")
 GIVEN: dict[str, Any] = {"categories": CATEGORIES}

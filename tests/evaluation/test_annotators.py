@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus import Annotations, Dirichlet, DissensusError, Evaluation, PlackettLuce, TopKAccuracy, evaluate
+from dissensus import DissensusError, Evaluation, Study, evaluate
+from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import Design, are_crossed, probe_vectors
 from dissensus.evaluation.folds import grouped, weight_of_cases
 from dissensus.evaluation.tally import SingleOpinions
+from dissensus.metrics import TopKAccuracy
 
 Opinions = list[list[tuple[str, float]]]
 
 
-def study(opinions: Opinions, weights: dict[str, float] | None = None) -> Annotations:
+def study(opinions: Opinions, weights: dict[str, float] | None = None) -> Study:
     """Build a study of opinions (annotator, 1 or 0) by case: whether they say "yes"."""
-    return Annotations.from_rankings(
+    return Study.from_rankings(
         [[[["yes" if value else "no"]] for _, value in row] for row in opinions],
         ["yes", "no"],
         annotator_names=[[name for name, _ in row] for row in opinions],
@@ -166,7 +168,7 @@ def test_those_who_remain_weigh_as_much_as_everybody_did() -> None:
     assert dict(zip(left.case_names, weight_of_cases(left), strict=True)) == {first: 4.0, second: 5.0, third: 6.0}
 
 
-def readers(n_annotators: int, n_common: int) -> Annotations:
+def readers(n_annotators: int, n_common: int) -> Study:
     everyone = [(f"annotator {j}", 1.0) for j in range(n_annotators)]
     return study([everyone] * n_common + [[everyone[0]]] * 30)
 
@@ -180,7 +182,7 @@ def test_three_annotators_with_ten_common_cases_are_a_sample(n_annotators: int, 
 
 
 def test_nobody_in_particular_is_no_sample() -> None:
-    said = Annotations.from_counts([[2, 1]] * 40, ["a", "b"])
+    said = Study.from_counts([[2, 1]] * 40, ["a", "b"])
     assert not are_crossed(said)
     with pytest.raises(DissensusError, match="annotators cannot be taken as a sample"):
         evaluate(said, {"M": [[1, 0]] * 40}, aggregations=["majority-vote"], annotators="sample")
@@ -192,13 +194,13 @@ N_CASES, N_ANNOTATORS = 60, 6
 
 
 @pytest.fixture(scope="module")
-def said() -> Annotations:
+def said() -> Study:
     rng = np.random.default_rng(8)
     skills = np.array([0.95, 0.9, 0.8, 0.7, 0.55, 0.4])
     return study(crossed((rng.random((N_CASES, N_ANNOTATORS)) < skills).astype(np.float64)))
 
 
-def evaluated(said: Annotations, annotators: str | None = None, threads: int | None = 1) -> Evaluation:
+def evaluated(said: Study, annotators: str | None = None, threads: int | None = 1) -> Evaluation:
     rng = np.random.default_rng(9)
     models = {"M": np.tile([1.0, 0.0], (said.n_cases, 1)), "N": rng.random((said.n_cases, 2))}
     return evaluate(
@@ -212,12 +214,12 @@ def evaluated(said: Annotations, annotators: str | None = None, threads: int | N
     )
 
 
-def values_of(said: Annotations) -> FloatArray:
+def values_of(said: Study) -> FloatArray:
     """Tell who says "yes", which the model M always does, shape (cases, annotators)."""
     return np.array([[row == [["yes"]] for row in case] for case in said.to_rankings()], dtype=np.float64)
 
 
-def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: Annotations) -> None:
+def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: Study) -> None:
     values = values_of(said)
     between, left = mean_squares(values)
     spread = evaluated(said).spread(2)
@@ -227,7 +229,7 @@ def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: An
     assert (spread.draw_sd == 0).all()
 
 
-def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Annotations) -> None:
+def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Study) -> None:
     sample, fixed = evaluated(said), evaluated(said, "fixed")
     assert fixed.to_frame()["annotator_sd"].is_nan().all()
     one, other = (result.spread(2) for result in (sample, fixed))
@@ -239,14 +241,14 @@ def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Annot
     assert [row["mean"] for row in sample.to_frame().to_dicts()] == [row["mean"] for row in fixed.to_frame().to_dicts()]
 
 
-def test_threads_do_not_change_a_bit_of_what_annotators_move(said: Annotations) -> None:
+def test_threads_do_not_change_a_bit_of_what_annotators_move(said: Study) -> None:
     assert evaluated(said, "sample", 1) == evaluated(said, "sample", 2)
 
 
 def test_what_annotators_move_comes_back_from_disk_exactly(
-    said: Annotations, tmp_path_factory: pytest.TempPathFactory
+    said: Study, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    from dissensus import load_evaluation
+    from dissensus import load
 
     result = evaluated(said)
     assert all(one is not None for one in result.annotators)
@@ -254,13 +256,13 @@ def test_what_annotators_move_comes_back_from_disk_exactly(
     assert result.shared.annotators is not None
     place = tmp_path_factory.mktemp("results") / "here"
     result.save(place)
-    again = load_evaluation(place)
+    again = load(place)
     assert again == result
     assert again.to_frame().equals(result.to_frame())
     assert again.compare().to_frame().equals(result.compare().to_frame())
 
 
-def test_merged_evaluations_do_not_know_what_annotators_move(said: Annotations) -> None:
+def test_merged_evaluations_do_not_know_what_annotators_move(said: Study) -> None:
     parts = [evaluated(said.select(cases)) for cases in (slice(0, 30), slice(30, 60))]
     assert all(part.annotators[0] is not None for part in parts)
     merged = parts[0].merge(parts[1])
@@ -270,7 +272,7 @@ def test_merged_evaluations_do_not_know_what_annotators_move(said: Annotations) 
     assert merged.to_frame()["annotator_sd"].is_nan().all()
 
 
-def test_agreement_without_some_annotators_is_that_of_the_others(said: Annotations) -> None:
+def test_agreement_without_some_annotators_is_that_of_the_others(said: Study) -> None:
     """Leaving out and averaging afterwards is the same as evaluating fewer opinions."""
     values = values_of(said)
     alone = SingleOpinions(said, values.ravel()[None, None])
@@ -284,11 +286,11 @@ def test_agreement_without_some_annotators_is_that_of_the_others(said: Annotatio
 
 
 def test_annotators_who_share_no_case_are_not_crossed() -> None:
-    alone = Annotations.from_rankings(
+    alone = Study.from_rankings(
         [[[["a"]]] for _ in range(60)], ["a", "b"], annotator_names=[["ABC"[case % 3]] for case in range(60)]
     )
     assert not are_crossed(alone)
-    both = Annotations.from_rankings(
+    both = Study.from_rankings(
         [[[["a"]], [["b"]]] for _ in range(60)],
         ["a", "b"],
         annotator_names=[["ABC"[case % 3], "ABC"[(case + 1) % 3]] for case in range(60)],
@@ -297,7 +299,7 @@ def test_annotators_who_share_no_case_are_not_crossed() -> None:
 
 
 def test_nobody_is_left_out_of_a_case_with_one_named_annotator() -> None:
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [[[["a"]], [["b"]]] for _ in range(12)],
         ["a", "b"],
         annotator_names=[["AB"[case % 2], None] for case in range(12)],

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import DawidSkene, Dirichlet, InverseRank, PlackettLuce, ProbabilisticInverseRank
 from dissensus.evaluation.calibration import candidates, restored_calibration
 from dissensus.evaluation.folds import clustered
 from dissensus.evaluation.held_out import HeldOut
@@ -22,21 +23,19 @@ from watched import Watch
 NAMES = ["a", "b", "c", "d"]
 
 
-def simulated(n_cases: int = 400, n_votes: int = 4, seed: int = 0) -> ds.Annotations:
+def simulated(n_cases: int = 400, n_votes: int = 4, seed: int = 0) -> ds.Study:
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet([0.5] * 4, size=n_cases)
-    return ds.Annotations.from_counts([rng.multinomial(n_votes, row) for row in theta], NAMES)
+    return ds.Study.from_counts([rng.multinomial(n_votes, row) for row in theta], NAMES)
 
 
 @pytest.fixture(scope="module")
 def found() -> ds.Calibration:
-    return ds.calibrate(
-        simulated(), [*(ds.Dirichlet(r, alpha=0.5) for r in (0.2, 1.0, 10.0)), ds.InverseRank()], draws=300
-    )
+    return ds.calibrate(simulated(), [*(Dirichlet(r, alpha=0.5) for r in (0.2, 1.0, 10.0)), InverseRank()], draws=300)
 
 
 def test_annotators_who_follow_the_model_ask_for_reliability_one(found: ds.Calibration) -> None:
-    assert found.best == ds.Dirichlet(1.0, alpha=0.5)
+    assert found.best == Dirichlet(1.0, alpha=0.5)
     assert found.plateau == (found.best,)
     scores = found.scores["score"].to_list()
     assert scores[1] > max(scores[0], scores[2])
@@ -49,7 +48,7 @@ def test_annotators_who_follow_the_model_ask_for_reliability_one(found: ds.Calib
 def test_what_gives_something_no_chance_is_called_impossible_and_never_chosen(found: ds.Calibration) -> None:
     pairs = HeldOut.of(simulated(), max_pairs=5000, seed=0)
     alone = int((pairs.study.votes[pairs.opinions] == 1).sum())  # nobody else said so
-    row = found.row_of(ds.InverseRank())
+    row = found.row_of(InverseRank())
     assert row["score"] == -math.inf
     assert row["impossible"] == alone
     assert not row["on_plateau"]
@@ -59,7 +58,7 @@ def test_what_gives_something_no_chance_is_called_impossible_and_never_chosen(fo
 
 
 def test_where_everything_is_impossible_there_is_no_best() -> None:
-    nothing = ds.calibrate(simulated(20), [ds.InverseRank()])
+    nothing = ds.calibrate(simulated(20), [InverseRank()])
     assert "gives no chance" in repr(nothing)
     assert nothing.plateau == ()
     with pytest.raises(ds.DissensusError, match="no aggregation gives everything"):
@@ -68,7 +67,7 @@ def test_where_everything_is_impossible_there_is_no_best() -> None:
 
 def test_differences_are_paired_and_clustered(found: ds.Calibration) -> None:
     pairs = HeldOut.of(simulated(), max_pairs=5000, seed=0)
-    best, other = (pairs.log_scores(ds.Dirichlet(r, alpha=0.5), draws=300, seed=0, threads=1)[0] for r in (1.0, 10.0))
+    best, other = (pairs.log_scores(Dirichlet(r, alpha=0.5), draws=300, seed=0, threads=1)[0] for r in (1.0, 10.0))
     exact = clustered(other - best, pairs.weights, pairs.clusters)
     row = found.scores.row(2, named=True)
     assert (row["difference"], row["difference_se"]) == pytest.approx((exact.mean, exact.error))
@@ -89,7 +88,7 @@ def test_held_out_annotators_choose_the_reference_run(found: ds.Calibration, tmp
     assert result.runs[result.reference].spec == found.best
     assert [run.spec for run in result.runs[1:]] == [run.spec for run in plain.runs]
     result.save(tmp_path / "results")
-    again = ds.load_evaluation(tmp_path / "results")
+    again = ds.load(tmp_path / "results")
     assert again == result
     assert again.reference == result.reference
     assert repr(again.calibration) == repr(found)
@@ -105,9 +104,9 @@ def test_held_out_annotators_choose_the_reference_run(found: ds.Calibration, tmp
 
 
 def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = (ds.PlackettLuce(2.0), ds.PlackettLuce(20.0))
+    usual = (PlackettLuce(2.0), PlackettLuce(20.0))
     monkeypatch.setattr("dissensus.evaluation.calibration.candidates", lambda *_, **__: usual)
-    study = ds.simulate_study(n_cases=20, n_conditions=6, seed=1)
+    study = ds.simulate.study(n_cases=20, n_conditions=6, seed=1)
     result = ds.evaluate(study.annotations, {}, draws=20, aggregations=["plackett-luce:1"], reference="calibrated")
     assert result.calibration is not None
     assert result.calibration.specs == usual
@@ -118,7 +117,7 @@ def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPat
 
 def test_a_calibration_comes_back_from_disk(found: ds.Calibration, tmp_path: Path) -> None:
     found.save(tmp_path / "trust")
-    again = ds.load_calibration(tmp_path / "trust")
+    again = ds.Calibration.load(tmp_path / "trust")
     assert again.specs == found.specs
     assert again.scores.equals(found.scores, null_equal=True)
     assert again.panel_split.equals(found.panel_split)
@@ -132,7 +131,7 @@ def test_a_calibration_comes_back_from_disk(found: ds.Calibration, tmp_path: Pat
         found.save(tmp_path / "trust", overwrite=True)
 
 
-TWO = ds.Annotations.from_counts([[1, 1]], ["a", "b"])
+TWO = ds.Study.from_counts([[1, 1]], ["a", "b"])
 """Two annotators who disagree on one case."""
 
 
@@ -142,21 +141,19 @@ TWO = ds.Annotations.from_counts([[1, 1]], ["a", "b"])
         ("not a calibration", lambda: restored_calibration({"format": "dissensus results", "version": 1})),
         (
             r"two annotators(.*\n)+.*report the range",
-            lambda: ds.calibrate(
-                ds.Annotations.from_rankings([[[["a"]]], [[["b"], ["a"]]]], NAMES, annotator_names=["A"])
-            ),
+            lambda: ds.calibrate(ds.Study.from_rankings([[[["a"]]], [[["b"], ["a"]]]], NAMES, annotator_names=["A"])),
         ),
         (
             "two annotators",
-            lambda: ds.calibrate(ds.Annotations.from_rankings([[[["a"]], [["b"]]]], NAMES, annotator_names=["A", "A"])),
+            lambda: ds.calibrate(ds.Study.from_rankings([[[["a"]], [["b"]]]], NAMES, annotator_names=["A", "A"])),
         ),
-        ("two annotators", lambda: ds.calibrate(ds.Ratings.from_scores([[1], [3]]))),
+        ("two annotators", lambda: ds.calibrate(ds.Study.from_scores([[1], [3]]))),
         (
             "cannot be judged",
             lambda: ds.calibrate(TWO, [ds.Plausibilities.from_draws([[[0.5, 0.5]]], conditions=["a", "b"])]),  # type: ignore[list-item]
         ),
         ("cannot be judged", lambda: ds.calibrate(TWO, ["normal-inverse-gamma"])),
-        ("needs models", lambda: ds.calibrate(TWO, [ds.PlackettLuce(prior="informed")])),
+        ("needs models", lambda: ds.calibrate(TWO, [PlackettLuce(prior="informed")])),
         ("nothing to judge", lambda: ds.calibrate(TWO, [])),
     ],
 )
@@ -166,7 +163,7 @@ def test_what_cannot_be_held_out_is_refused(message: str, ask: Callable[[], obje
 
 
 def test_threads_change_no_bit() -> None:
-    said = ds.simulate_study(n_cases=25, n_conditions=8, seed=2).annotations
+    said = ds.simulate.study(n_cases=25, n_conditions=8, seed=2).annotations
     how: dict[str, Any] = {"draws": 60, "max_pairs": 20}
     one, other = (ds.calibrate(said, ["plackett-luce:1.5,2"], threads=threads, **how) for threads in (1, 3))
     assert json.dumps(one.record()) == json.dumps(other.record())
@@ -174,8 +171,8 @@ def test_threads_change_no_bit() -> None:
 
 def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
     said = simulated(300)
-    coarse = ds.calibrate(said, [ds.Dirichlet(4.0, alpha=2.0), ds.Dirichlet(0.5, alpha=2.0)], draws=200)
-    fine = ds.calibrate(said, [ds.Dirichlet(4.0, alpha=2.0), ds.Dirichlet(0.5, alpha=2.0)], draws=200, refine=True)
+    coarse = ds.calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200)
+    fine = ds.calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200, refine=True)
     assert fine.specs[:2] == coarse.specs
     assert len(fine.specs) > 8
     assert fine.row_of(fine.best)["score"] > coarse.row_of(coarse.best)["score"]
@@ -184,7 +181,7 @@ def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
 
 
 def test_progress_counts_every_pair_and_panel() -> None:
-    said = ds.simulate_study(n_cases=12, n_conditions=8, seed=2).annotations
+    said = ds.simulate.study(n_cases=12, n_conditions=8, seed=2).annotations
     watch = Watch()
     ds.calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=watch)
     assert watch.announced == {"holding annotators out": watch.done}
@@ -192,7 +189,7 @@ def test_progress_counts_every_pair_and_panel() -> None:
 
 
 def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:
-    study = ds.simulate_study(n_cases=150, n_conditions=10, seed=4)
+    study = ds.simulate.study(n_cases=150, n_conditions=10, seed=4)
     models = {name: study.predictions[name] for name in ("Aster", "Dahlia")}
     result = ds.calibrate(study.annotations, ["plackett-luce:1"], models, draws=100)
     rows = {(row["model"], row["estimand"]): row for row in result.models.rows(named=True)}
@@ -207,12 +204,12 @@ def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() ->
 
 
 def test_a_prior_that_models_inform_is_judged_without_those_who_are_held_out() -> None:
-    study = ds.simulate_study(n_cases=200, n_conditions=20, seed=4)
+    study = ds.simulate.study(n_cases=200, n_conditions=20, seed=4)
     models = {"Clover": study.predictions["Clover"]}
-    specs = [ds.PlackettLuce(), ds.PlackettLuce(prior="informed")]
+    specs = [PlackettLuce(), PlackettLuce(prior="informed")]
     result = ds.calibrate(study.annotations, specs, models, draws=100)
-    assert result.best == ds.PlackettLuce()
-    assert result.plateau == (ds.PlackettLuce(),)
+    assert result.best == PlackettLuce()
+    assert result.plateau == (PlackettLuce(),)
     assert result.labels == ("plackett-luce 1", "panel 1")
     adjusted, panel = result.scores.rows(named=True)
     assert panel["score"] > adjusted["score"]
@@ -224,29 +221,29 @@ def test_a_prior_that_models_inform_is_judged_without_those_who_are_held_out() -
 
 
 def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
-    labels, rankings = candidates(simulated(5)), candidates(ds.simulate_study(n_cases=5).annotations)
-    assert any(isinstance(spec, ds.Dirichlet) for spec in labels)
-    assert not any(isinstance(spec, ds.ProbabilisticInverseRank) for spec in labels)
-    assert not any(isinstance(spec, ds.DawidSkene) for spec in (*labels, *rankings))
-    named = ds.Annotations.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
-    assert {spec.target for spec in candidates(named) if isinstance(spec, ds.DawidSkene)} == {"truth", "votes"}
-    assert any(isinstance(spec, ds.ProbabilisticInverseRank) for spec in rankings)
+    labels, rankings = candidates(simulated(5)), candidates(ds.simulate.study(n_cases=5).annotations)
+    assert any(isinstance(spec, Dirichlet) for spec in labels)
+    assert not any(isinstance(spec, ProbabilisticInverseRank) for spec in labels)
+    assert not any(isinstance(spec, DawidSkene) for spec in (*labels, *rankings))
+    named = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+    assert {spec.target for spec in candidates(named) if isinstance(spec, DawidSkene)} == {"truth", "votes"}
+    assert any(isinstance(spec, ProbabilisticInverseRank) for spec in rankings)
     for specs in (labels, rankings):
         assert len(set(specs)) == len(specs)
-        assert ds.PlackettLuce() in specs
+        assert PlackettLuce() in specs
 
 
 @pytest.mark.slow
 @needs_shared
 def test_on_dermatology_the_score_orders_reliability_as_it_should() -> None:
     said = dermatology()
-    observed = [ds.PlackettLuce(gamma, prior="observed") for gamma in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)]
+    observed = [PlackettLuce(gamma, prior="observed") for gamma in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)]
     mass = 0.5 / said.n_conditions
-    ranks = [ds.ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
-    each = ds.ProbabilisticInverseRank(0.5, alpha=mass, scale="annotator")
+    ranks = [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
+    each = ProbabilisticInverseRank(0.5, alpha=mass, scale="annotator")
     pairs = HeldOut.of(said, max_pairs=1000, seed=0)
 
-    def score(spec: ds.PlackettLuce | ds.ProbabilisticInverseRank) -> tuple[float, float]:
+    def score(spec: PlackettLuce | ProbabilisticInverseRank) -> tuple[float, float]:
         whole, first, _ = pairs.log_scores(spec, draws=150, seed=0, threads=None)
         return tuple(clustered(one, pairs.weights, pairs.clusters).mean for one in (whole, first))  # type: ignore[return-value]
 
@@ -259,4 +256,4 @@ def test_on_dermatology_the_score_orders_reliability_as_it_should() -> None:
     by_rank = [score(spec)[0] for spec in ranks]
     assert int(np.argmax(by_rank)) == 1
     assert score(each)[0] > by_rank[1] > max(whole)
-    assert score(ds.PlackettLuce())[0] > score(each)[0] + 0.3  # the rest by frequency gains about half a unit
+    assert score(PlackettLuce())[0] > score(each)[0] + 0.3  # the rest by frequency gains about half a unit

@@ -8,20 +8,23 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.metrics import BrierScore, ExpectedAccuracy, LogScore, Overlap, SetAccuracy, TopKAccuracy
+from dissensus.plugins import Metric
 from shared_data import SHARED, needs_shared
 
 pytestmark = needs_shared
 
 MODELS = ("densenet", "preresnet", "resnet")
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-METRICS: tuple[ds.Metric, ...] = (
-    ds.TopKAccuracy(1),
-    ds.TopKAccuracy(3),
-    ds.SetAccuracy(2),
-    ds.Overlap(2),
-    ds.ExpectedAccuracy(1),
-    ds.BrierScore(),
+METRICS: tuple[Metric, ...] = (
+    TopKAccuracy(1),
+    TopKAccuracy(3),
+    SetAccuracy(2),
+    Overlap(2),
+    ExpectedAccuracy(1),
+    BrierScore(),
 )
 N_DRAWS = 200
 ERRORS = 4.5
@@ -43,9 +46,9 @@ def labels() -> IntArray:
 
 @pytest.fixture(scope="module")
 def adjusted() -> ds.Evaluation:
-    said = ds.Annotations.from_counts(array("cifar10h-counts"), CLASSES)
+    said = ds.Study.from_counts(array("cifar10h-counts"), CLASSES)
     return ds.evaluate(
-        said, scores(), aggregations=[ds.Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
+        said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
     )
 
 
@@ -84,9 +87,9 @@ def plain_values(theta: FloatArray, order: IntArray, probability: FloatArray) ->
 @pytest.fixture(scope="module")
 def labelled() -> ds.Evaluation:
     """Evaluate against one certain label per image, as is usual."""
-    said = ds.Annotations.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
-    metrics = (ds.TopKAccuracy(1), ds.TopKAccuracy(3), ds.LogScore())
-    return ds.evaluate(said, scores(), aggregations=[ds.MajorityVote()], metrics=metrics, draws=1, panel=False)
+    said = ds.Study.from_counts(np.eye(10, dtype=np.int64)[labels()], CLASSES)
+    metrics = (TopKAccuracy(1), TopKAccuracy(3), LogScore())
+    return ds.evaluate(said, scores(), aggregations=[MajorityVote()], metrics=metrics, draws=1, panel=False)
 
 
 def means(result: ds.Evaluation, metric: str) -> FloatArray:

@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote
 from dissensus.evaluation.comparison import rank_probabilities
+from dissensus.metrics import BrierScore, Overlap, TopKAccuracy
 
 N_CASES = 40
-SAID = ds.Annotations.from_rankings([[[["a"], ["b"]]] for _ in range(N_CASES)], ["a", "b", "c"])
+SAID = ds.Study.from_rankings([[[["a"], ["b"]]] for _ in range(N_CASES)], ["a", "b", "c"])
 RIGHT, WRONG = [[0.8, 0.1, 0.1]] * N_CASES, [[0.1, 0.2, 0.7]] * N_CASES
 HALF = [RIGHT[0] if case % 2 else WRONG[0] for case in range(N_CASES)]
-METRICS = [ds.TopKAccuracy(1), ds.BrierScore()]
+METRICS = [TopKAccuracy(1), BrierScore()]
 
 
 def compared(models: dict[str, list[list[float]]]) -> tuple[ds.Evaluation, ds.Comparison]:
-    result = ds.evaluate(SAID, models, aggregations=[ds.MajorityVote()], metrics=METRICS, draws=200, seed=2)
+    result = ds.evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, seed=2)
     return result, result.compare()
 
 
@@ -74,9 +76,7 @@ def test_ties_share_the_ranks_they_take_up() -> None:
 def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_named() -> None:
     first_right, sets_right = [[0.6, 0.1, 0.3]] * N_CASES, [[0.3, 0.6, 0.1]] * N_CASES
     models = {"first": first_right, "sets": sets_right}
-    result = ds.evaluate(
-        SAID, models, aggregations=["inverse-rank"], metrics=[ds.TopKAccuracy(1), ds.Overlap(2)], draws=50
-    )
+    result = ds.evaluate(SAID, models, aggregations=["inverse-rank"], metrics=[TopKAccuracy(1), Overlap(2)], draws=50)
     (row,) = result.compare().flips().to_dicts()
     assert (row["first"], row["second"]) == ("first", "sets")
     assert row["first_better"] == "top-1 accuracy (inverse-rank); top-1 accuracy (annotators)"
@@ -99,7 +99,7 @@ def test_swapping_models_swaps_the_comparison() -> None:
 
 def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
     models = {"half": HALF, "wrong": WRONG}
-    result = ds.evaluate(SAID, models, aggregations=[ds.MajorityVote()], metrics=METRICS, draws=200, level=0.5)
+    result = ds.evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, level=0.5)
     one = found(result.compare(), "top-1 accuracy", "half", "wrong")
     gaps = result.spread_of_difference(0, 0, 1).values[0]
     np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))

@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.metrics import ExpectedAccuracy, SetAccuracy, TopKAccuracy
+from dissensus.plugins import Aggregation, Metric
 
 N_STUDIES, N_CASES, N_DRAWS = 400, 160, 300
 TOLERANCE = 3.3 * (0.9 * 0.1 / N_STUDIES) ** 0.5
-METRICS = (ds.TopKAccuracy(1), ds.SetAccuracy(2), ds.ExpectedAccuracy(1))
+METRICS = (TopKAccuracy(1), SetAccuracy(2), ExpectedAccuracy(1))
 NAMES = tuple(metric.name for metric in METRICS)
 MODELS = ("attentive", "distracted")
 
@@ -28,15 +31,15 @@ MODELS = ("attentive", "distracted")
 class Population:
     """Where cases come from, and how they are annotated and aggregated."""
 
-    aggregation: ds.Aggregation
+    aggregation: Aggregation
     n_conditions: int
     n_annotators: int
     longest: int
 
 
 POPULATIONS = {
-    "many labels": Population(ds.Dirichlet(1, alpha=1), 3, 15, 1),
-    "few rankings": Population(ds.PlackettLuce(1, alpha=1, prior="symmetric", warmup=30), 3, 3, 2),
+    "many labels": Population(Dirichlet(1, alpha=1), 3, 15, 1),
+    "few rankings": Population(PlackettLuce(1, alpha=1, prior="symmetric", warmup=30), 3, 3, 2),
 }
 
 
@@ -49,15 +52,15 @@ class Sample:
     lengths: IntArray
     scores: tuple[FloatArray, FloatArray]
 
-    def annotations(self) -> ds.Annotations:
+    def annotations(self) -> ds.Study:
         conditions = [f"condition {code}" for code in range(self.theta.shape[1])]
         if (self.lengths == 1).all():
-            return ds.Annotations.from_counts(label_counts(self.orders[:, :, 0], len(conditions)), conditions)
+            return ds.Study.from_counts(label_counts(self.orders[:, :, 0], len(conditions)), conditions)
         rankings = [
             [[[code] for code in order[:length]] for order, length in zip(orders, lengths, strict=True)]
             for orders, lengths in zip(self.orders.tolist(), self.lengths.tolist(), strict=True)
         ]
-        return ds.Annotations.from_rankings(rankings, conditions)
+        return ds.Study.from_rankings(rankings, conditions)
 
     def values(self) -> FloatArray:
         """Return every metric against the true plausibilities, (models, metrics, cases)."""
@@ -118,7 +121,7 @@ def coverage(name: str) -> Coverage:
 
 
 def evaluated(
-    said: ds.Annotations, models: Mapping[str, FloatArray], population: Population, metrics: Sequence[ds.Metric]
+    said: ds.Study, models: Mapping[str, FloatArray], population: Population, metrics: Sequence[Metric]
 ) -> ds.Evaluation:
     specs = [population.aggregation]
     return ds.evaluate(
@@ -174,6 +177,6 @@ def test_the_spread_of_annotations_alone_is_about_these_very_cases() -> None:
 def test_a_model_that_knows_more_than_the_annotators_gets_no_credit_for_it() -> None:
     """A limit of the method: draws know nothing of the models, so what a model sees beyond the annotations is luck."""
     drawn = sample(POPULATIONS["few rankings"], 300, np.random.default_rng(5))
-    result = evaluated(drawn.annotations(), {"oracle": drawn.theta}, POPULATIONS["few rankings"], [ds.TopKAccuracy(1)])
+    result = evaluated(drawn.annotations(), {"oracle": drawn.theta}, POPULATIONS["few rankings"], [TopKAccuracy(1)])
     row = result.to_frame().row(0, named=True)
     assert row["high"] < 0.8 < 1.0 == true_values(drawn.theta, drawn.theta)[0].mean()

@@ -17,12 +17,12 @@ from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
 METRICS = ["auroc", "calibration-error", "net-benefit:0.2", "sensitivity"]
 
 
-def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Annotations, dict[str, FloatArray]]:
+def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Study, dict[str, FloatArray]]:
     """Simulate votes on a binary question, and two models of different quality, one with few different scores."""
     rng = np.random.default_rng(seed)
     chance = rng.beta(0.6, 0.9, n_cases)
     votes = rng.binomial(5, chance)
-    said = ds.Annotations.from_counts(
+    said = ds.Study.from_counts(
         np.stack([5 - votes, votes], axis=1),
         ["no", "yes"],
         question="binary",
@@ -41,7 +41,7 @@ def uncertain() -> ds.Evaluation:
 def sure(codes: IntArray, scores: FloatArray) -> ds.Evaluation:
     """Evaluate a model against annotators who agree."""
     counts = 4 * np.eye(2, dtype=np.int64)[codes]
-    said = ds.Annotations.from_counts(counts, ["no", "yes"], question="binary")
+    said = ds.Study.from_counts(counts, ["no", "yes"], question="binary")
     models = {"A": np.stack([1 - scores, scores], axis=1)}
     return ds.evaluate(said, models, aggregations=["majority-vote"], metrics=METRICS)
 
@@ -226,7 +226,7 @@ def test_curves_are_those_of_the_metrics(metrics: Sequence[str], kinds: set[str]
 def test_every_condition_is_asked_about_and_the_matrix_is_one() -> None:
     rng = np.random.default_rng(2)
     counts = rng.multinomial(4, [0.5, 0.3, 0.2], size=30)
-    said = ds.Annotations.from_counts(counts, ["a", "b", "c"])
+    said = ds.Study.from_counts(counts, ["a", "b", "c"])
     result = ds.evaluate(
         said, {"A": rng.random((30, 3))}, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30
     )
@@ -239,7 +239,7 @@ def test_every_condition_is_asked_about_and_the_matrix_is_one() -> None:
 def test_every_finding_has_curves_of_its_own() -> None:
     rng = np.random.default_rng(4)
     sets = [[{name for name in ("AF", "ST") if rng.random() < 0.4} for _ in range(3)] for _ in range(30)]
-    said = ds.Checklists.from_sets(sets, ["AF", "ST"])
+    said = ds.Study.from_sets(sets, ["AF", "ST"])
     models = {"A": ds.Predictions.from_scores(rng.random((30, 2)), ["AF", "ST"])}
     result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30)
     assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == ["AF", "ST"]

@@ -12,6 +12,7 @@ import pytest
 import sklearn.metrics as peers
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
@@ -99,14 +100,14 @@ def evaluated(
 ) -> ds.Evaluation:
     """Let four annotators agree on every case, one vote each."""
     names = CONDITIONS[: next(iter(scores.values())).shape[1]]
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         [[[[names[label]]]] * 4 for label in truth],
         names,
         case_weights=weights.tolist(),
         question="binary" if len(names) == 2 else "grades",
     )
     return ds.evaluate(
-        said, scores, aggregations=[ds.MajorityVote()], metrics=metrics, panel=False, annotators="fixed", **how
+        said, scores, aggregations=[MajorityVote()], metrics=metrics, panel=False, annotators="fixed", **how
     )
 
 

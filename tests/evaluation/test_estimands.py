@@ -20,7 +20,7 @@ from watched import Watch
 
 Kind = TypeVar("Kind", Line, Points)
 
-STUDY = ds.simulate_study(n_cases=120, n_conditions=12, seed=3)
+STUDY = ds.simulate.study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
 MODELS = {NAMES.get(name, name): said for name, said in list(STUDY.predictions.items())[:3]}
 RUNS = ["plackett-luce:1,3", "probabilistic-inverse-rank:10,30"]
@@ -28,7 +28,7 @@ METRICS = ["top-k-accuracy:1", "set-accuracy:2", "brier-score"]
 
 
 def evaluated(
-    *, panel: bool | None = None, aggregations: Sequence[str] = RUNS, study: ds.Annotations = STUDY.annotations
+    *, panel: bool | None = None, aggregations: Sequence[str] = RUNS, study: ds.Study = STUDY.annotations
 ) -> ds.Evaluation:
     models = {name: said.select(list(study.case_names)) for name, said in MODELS.items()}
     return ds.evaluate(study, models, aggregations=aggregations, metrics=METRICS, draws=60, panel=panel)
@@ -88,7 +88,7 @@ def test_a_panel_that_cannot_be_estimated_is_refused_with_the_reason() -> None:
     study = STUDY.annotations.select(list(STUDY.annotations.case_names[:30]))
     with pytest.raises(ds.DissensusError, match="30 annotated cases, and at least 100"):
         evaluated(panel=True, study=study)
-    ratings = ds.Ratings.from_scores([[1.0, 2.0]] * 3)
+    ratings = ds.Study.from_scores([[1.0, 2.0]] * 3)
     with pytest.raises(ds.DissensusError, match="no predictions"):
         ds.evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
 
@@ -164,9 +164,7 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
     rng = np.random.default_rng(1)
     codes = rng.choice(4, size=(120, 4), p=[0.5, 0.2, 0.2, 0.1])
     rankings = [[[["abcd"[code]]] for code in row] for row in codes]
-    said = ds.Annotations.from_rankings(
-        rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120
-    )
+    said = ds.Study.from_rankings(rankings, list("abcd"), annotator_names=[["Dr <i>", "Dr B", "Dr C", "Dr D"]] * 120)
     copy = ds.Predictions.from_scores(np.eye(4)[codes[:, 0]], list("abcd"), case_names=said.case_names)
     other = ds.Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
     models = {"<script>": copy, "other": other}
@@ -220,7 +218,7 @@ def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) ->
 
 def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:
     watch = Watch()
-    study = ds.simulate_study(n_cases=100, n_conditions=8, seed=2)
+    study = ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
     ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=watch)
     assert watch.announced == {"evaluating": watch.done}
     chosen, reason = with_panel(Questions.of(study.annotations, study.predictions), (result.runs[0].spec,), None)

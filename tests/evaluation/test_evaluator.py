@@ -8,18 +8,21 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import dissensus as ds
-from dissensus.aggregation.diagnostics import standard_errors_of_means
+from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, PlackettLuce, ProbabilisticInverseRank
+from dissensus.aggregations.diagnostics import standard_errors_of_means
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import store
 from dissensus.evaluation.evaluator import default_metrics
 from dissensus.evaluation.store import FILES
+from dissensus.metrics import AverageOverlap, BrierScore, Coverage, LogScore, SetAccuracy, TopKAccuracy
+from dissensus.plugins import Metric
 
-SIMULATED = ds.simulate_study(n_cases=90, n_conditions=12, seed=5)
+SIMULATED = ds.simulate.study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations
-METRICS: tuple[ds.Metric, ...] = (ds.TopKAccuracy(1), ds.TopKAccuracy(3), ds.SetAccuracy(2), ds.AverageOverlap(3))
+METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), AverageOverlap(3))
 AGGREGATIONS = (
-    ds.PlackettLuce(reliability=3, alpha=1.0, prior="observed"),
-    ds.ProbabilisticInverseRank(reliability=30),
+    PlackettLuce(reliability=3, alpha=1.0, prior="observed"),
+    ProbabilisticInverseRank(reliability=30),
 )
 
 
@@ -43,7 +46,7 @@ def test_parts_are_not_merged_where_something_was_learned_from_all_cases(learned
             SAID.select(chosen),
             {"good": MODELS["good"][chosen]},
             aggregations=[learned],
-            metrics=[ds.TopKAccuracy(1)],
+            metrics=[TopKAccuracy(1)],
             draws=20,
             annotators="fixed",
         )
@@ -51,8 +54,8 @@ def test_parts_are_not_merged_where_something_was_learned_from_all_cases(learned
     ]
     with pytest.raises(ds.DissensusError, match="cannot be merged"):
         parts[0].merge(parts[1])
-    assert not ds.Dirichlet().learns
-    assert not ds.PlackettLuce(prior="observed").learns
+    assert not Dirichlet().learns
+    assert not PlackettLuce(prior="observed").learns
 
 
 def test_what_cannot_be_merged_says_why(result: ds.Evaluation) -> None:
@@ -120,9 +123,7 @@ def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(resul
 
 
 def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
-    table = ds.evaluate(
-        SAID, MODELS, aggregations=[ds.MajorityVote()], metrics=[ds.TopKAccuracy(1)], draws=300
-    ).to_frame()
+    table = ds.evaluate(SAID, MODELS, aggregations=[MajorityVote()], metrics=[TopKAccuracy(1)], draws=300).to_frame()
     assert (table["sd"] < 1e-12).all()
     assert (table["low"] < table["high"]).all()
     np.testing.assert_allclose(table["difference"].drop_nulls(), 0, atol=1e-12)
@@ -131,7 +132,7 @@ def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
 def test_strata_add_up_and_show_their_size() -> None:
     sites = ["north" if case % 3 else "south" for case in range(90)]
     result = ds.evaluate(
-        SAID, MODELS, aggregations=[ds.Dirichlet()], metrics=[ds.TopKAccuracy(1)], draws=100, strata={"site": sites}
+        SAID, MODELS, aggregations=[Dirichlet()], metrics=[TopKAccuracy(1)], draws=100, strata={"site": sites}
     )
     table = result.by_group("site")
     sizes = dict(zip(table["stratum"], table["n_cases"], strict=True))
@@ -145,17 +146,15 @@ def test_strata_add_up_and_show_their_size() -> None:
 
 def test_groups_share_their_weights() -> None:
     """Cases that come in identical pairs of one patient are worth as much as one of each."""
-    single = ds.Annotations.from_counts([[3, 1], [1, 3], [2, 2], [4, 0]], ["a", "b"])
+    single = ds.Study.from_counts([[3, 1], [1, 3], [2, 2], [4, 0]], ["a", "b"])
     names = [f"{case}{twin}" for case in single.case_names for twin in "xy"]
-    double = ds.Annotations.from_counts(
+    double = ds.Study.from_counts(
         np.repeat([[3, 1], [1, 3], [2, 2], [4, 0]], 2, axis=0),
         ["a", "b"],
         case_names=names,
         groups=[name[0] for name in names],
     )
-    lonely = ds.Annotations.from_counts(
-        np.repeat([[3, 1], [1, 3], [2, 2], [4, 0]], 2, axis=0), ["a", "b"], case_names=names
-    )
+    lonely = ds.Study.from_counts(np.repeat([[3, 1], [1, 3], [2, 2], [4, 0]], 2, axis=0), ["a", "b"], case_names=names)
     model = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
     spread = {}
     for label, said, matrix in (
@@ -163,9 +162,7 @@ def test_groups_share_their_weights() -> None:
         ("double", double, np.repeat(model, 2, axis=0)),
         ("lonely", lonely, np.repeat(model, 2, axis=0)),
     ):
-        table = ds.evaluate(
-            said, {"m": matrix}, aggregations=[ds.MajorityVote()], metrics=[ds.TopKAccuracy(1)], draws=4000
-        )
+        table = ds.evaluate(said, {"m": matrix}, aggregations=[MajorityVote()], metrics=[TopKAccuracy(1)], draws=4000)
         spread[label] = table.to_frame()["case_sd"][0]
     few = (5 / 3) ** 0.5  # what four groups are widened by, and four cases are not
     assert spread["double"] == pytest.approx(few * spread["single"], rel=0.05)
@@ -176,11 +173,11 @@ def test_only_cases_that_all_models_have_are_evaluated_when_allowed() -> None:
     whole = ds.Predictions.from_scores(MODELS["good"], SAID.conditions, case_names=SAID.case_names)
     part = whole.select(slice(0, 50))
     with pytest.raises(ds.DissensusError, match=r"missing|lack"):
-        ds.evaluate(SAID, {"whole": whole, "part": part}, aggregations=[ds.Dirichlet()], metrics=METRICS, draws=20)
+        ds.evaluate(SAID, {"whole": whole, "part": part}, aggregations=[Dirichlet()], metrics=METRICS, draws=20)
     result = ds.evaluate(
         SAID,
         {"whole": whole, "part": part},
-        aggregations=[ds.Dirichlet()],
+        aggregations=[Dirichlet()],
         metrics=METRICS,
         draws=20,
         allow_missing=True,
@@ -193,17 +190,17 @@ def test_only_cases_that_all_models_have_are_evaluated_when_allowed() -> None:
     [
         ({"aggregations": []}, "nothing to evaluate"),
         ({"metrics": []}, "nothing to evaluate"),
-        ({"aggregations": [ds.PlackettLuce(3), ds.PlackettLuce(3)]}, "given twice"),
-        ({"metrics": [ds.TopKAccuracy(1), ds.TopKAccuracy(1)]}, "metric names must all be different"),
+        ({"aggregations": [PlackettLuce(3), PlackettLuce(3)]}, "given twice"),
+        ({"metrics": [TopKAccuracy(1), TopKAccuracy(1)]}, "metric names must all be different"),
         ({"level": 1.5}, "level must be between 0 and 1"),
         ({"strata": {"site": ["a"]}}, "number of site labels does not fit"),
-        ({"metrics": [ds.TopKAccuracy(12)]}, "12"),
-        ({"metrics": [ds.Coverage()]}, "set"),
+        ({"metrics": [TopKAccuracy(12)]}, "12"),
+        ({"metrics": [Coverage()]}, "set"),
         ({"draws": 0}, "draws must be a whole number"),
     ],
 )
 def test_bad_requests_are_refused_before_anything_is_drawn(change: dict[str, object], problem: str) -> None:
-    request: dict[str, object] = {"aggregations": [ds.Dirichlet()], "metrics": METRICS, "draws": 10, **change}
+    request: dict[str, object] = {"aggregations": [Dirichlet()], "metrics": METRICS, "draws": 10, **change}
     with pytest.raises(ds.DissensusError, match=problem):
         ds.evaluate(SAID, MODELS, **request)  # type: ignore[arg-type]
 
@@ -226,8 +223,8 @@ def test_specs_may_be_given_as_text() -> None:
     by_objects = ds.evaluate(
         SAID,
         MODELS,
-        aggregations=[ds.PlackettLuce(1.0), ds.PlackettLuce(3.0), ds.InverseRank("each")],
-        metrics=[ds.TopKAccuracy(1), ds.TopKAccuracy(3), ds.SetAccuracy(2)],
+        aggregations=[PlackettLuce(1.0), PlackettLuce(3.0), InverseRank("each")],
+        metrics=[TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2)],
         draws=20,
     )
     assert by_text == by_objects
@@ -236,11 +233,11 @@ def test_specs_may_be_given_as_text() -> None:
 
 def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_table() -> None:
     priors = [
-        ds.PlackettLuce(3, alpha=1.0, prior="observed"),
-        ds.PlackettLuce(3, alpha=0.5, prior="observed"),
-        ds.PlackettLuce(3, prior="symmetric", alpha=0.1),
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, alpha=0.5, prior="observed"),
+        PlackettLuce(3, prior="symmetric", alpha=0.1),
     ]
-    result = ds.evaluate(SAID, MODELS, aggregations=priors, metrics=[ds.TopKAccuracy(1)], draws=30)
+    result = ds.evaluate(SAID, MODELS, aggregations=priors, metrics=[TopKAccuracy(1)], draws=30)
     labels = [run.label for run in result.runs]
     assert labels == [
         "plackett-luce (alpha=1, prior=observed) 3",
@@ -268,14 +265,14 @@ def test_runs_of_one_aggregation_with_other_parameters_are_told_apart_in_every_t
 def test_case_weights_count_in_every_average() -> None:
     """A case of weight three counts like three cases, in means and by stratum."""
     rankings = [[[["a"]]], [[["b"]]]]
-    weighted = ds.Annotations.from_rankings(rankings, ["a", "b"], case_weights=[3.0, 1.0])
+    weighted = ds.Study.from_rankings(rankings, ["a", "b"], case_weights=[3.0, 1.0])
     model = {"m": [[1.0, 0.0], [1.0, 0.0]]}
-    chosen = {"aggregations": [ds.MajorityVote()], "metrics": [ds.TopKAccuracy(1)], "draws": 400}
+    chosen = {"aggregations": [MajorityVote()], "metrics": [TopKAccuracy(1)], "draws": 400}
     table = ds.evaluate(weighted, model, strata={"site": ["x", "x"]}, **chosen)  # type: ignore[arg-type]
     assert table.to_frame()["mean"][0] == pytest.approx(0.75)
     assert table.by_group("site")["mean"][0] == pytest.approx(0.75)
     assert table.by_certainty()["mean"][0] == pytest.approx(0.75)
-    plain = ds.evaluate(ds.Annotations.from_rankings(rankings, ["a", "b"]), model, **chosen)  # type: ignore[arg-type]
+    plain = ds.evaluate(ds.Study.from_rankings(rankings, ["a", "b"]), model, **chosen)  # type: ignore[arg-type]
     assert plain.to_frame()["mean"][0] == pytest.approx(0.5)
 
 
@@ -294,8 +291,8 @@ def test_the_table_summarises_draws_and_resamples_at_the_level_asked_for() -> No
 
 def test_metrics_keep_their_order_whatever_they_need() -> None:
     """Metrics of orders and of draws are computed apart and must come back in the places that they were given."""
-    metrics = [ds.BrierScore(), ds.TopKAccuracy(1), ds.LogScore(floor=0.01), ds.SetAccuracy(2), ds.TopKAccuracy(3)]
-    chosen = {"aggregations": [ds.Dirichlet()], "draws": 20}
+    metrics = [BrierScore(), TopKAccuracy(1), LogScore(floor=0.01), SetAccuracy(2), TopKAccuracy(3)]
+    chosen = {"aggregations": [Dirichlet()], "draws": 20}
     together = ds.evaluate(SAID, MODELS, metrics=metrics, **chosen)  # type: ignore[arg-type]
     for metric in metrics:
         alone = ds.evaluate(SAID, MODELS, metrics=[metric], **chosen)  # type: ignore[arg-type]
@@ -306,9 +303,7 @@ def test_metrics_keep_their_order_whatever_they_need() -> None:
 
 
 def test_the_difference_is_the_point_estimate_minus_the_adjusted_value_whichever_way_the_metric_points() -> None:
-    result = ds.evaluate(
-        SAID, MODELS, aggregations=[ds.Dirichlet()], metrics=[ds.TopKAccuracy(1), ds.BrierScore()], draws=50
-    )
+    result = ds.evaluate(SAID, MODELS, aggregations=[Dirichlet()], metrics=[TopKAccuracy(1), BrierScore()], draws=50)
     rows = result.to_frame().filter(estimand="adjusted")
     assert len(rows) == 2 * len(MODELS)
     for row in rows.iter_rows(named=True):
@@ -317,26 +312,26 @@ def test_the_difference_is_the_point_estimate_minus_the_adjusted_value_whichever
 
 def test_reliability_one_stands_for_all_else_the_middle_of_the_sweep() -> None:
     for sweep, label in (("dirichlet:1,2,5", "dirichlet 1"), ("dirichlet:2,3,5", "dirichlet 3")):
-        result = ds.evaluate(SAID, MODELS, aggregations=[sweep], metrics=[ds.TopKAccuracy(1)], draws=20)
+        result = ds.evaluate(SAID, MODELS, aggregations=[sweep], metrics=[TopKAccuracy(1)], draws=20)
         assert result.runs[result.reference].label == label
 
 
 def test_a_single_draw_is_counted_as_one() -> None:
     result = ds.evaluate(
-        SAID, MODELS, aggregations=["dirichlet:1,2,5", "majority-vote"], metrics=[ds.TopKAccuracy(1)], draws=20
+        SAID, MODELS, aggregations=["dirichlet:1,2,5", "majority-vote"], metrics=[TopKAccuracy(1)], draws=20
     )
     table = result.to_frame()
     assert table.filter(table["run"] == "majority-vote")["n_draws"].unique().to_list() == [1]
 
 
 def test_usual_metrics_leave_out_those_of_all_conditions() -> None:
-    said = ds.Annotations.from_counts([[3, 1, 0]], ["a", "b", "c"])
+    said = ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"])
     wanted = default_metrics(said, {}, said.conditions, None)
     assert [metric.name for metric in wanted] == ["top-1 accuracy", "top-2 set accuracy"]
 
 
 def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]], []], ["a", "b"], case_names=["x", "nobody"])
+    said = ds.Study.from_rankings([[[["a"]]], []], ["a", "b"], case_names=["x", "nobody"])
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]] * 2, conditions=["a", "b"], case_names=["x", "nobody"])
     result = ds.evaluate(said, {}, aggregations=[drawn, "dirichlet"], draws=10)
     assert (result.case_names, result.excluded) == (("x",), ("nobody",))

@@ -8,12 +8,13 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import plan
+from dissensus.metrics import UserMetric
 from dissensus.simulate.differential_study import SimulatedStudy
 
 
 @pytest.fixture(scope="module")
 def study() -> SimulatedStudy:
-    return ds.simulate_study(n_cases=130, n_conditions=6, seed=2)
+    return ds.simulate.study(n_cases=130, n_conditions=6, seed=2)
 
 
 ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "dirichlet:1", "annotator-bootstrap"], "draws": 20}
@@ -44,6 +45,6 @@ def test_what_learns_from_all_cases_is_refused(study: SimulatedStudy) -> None:
 
 
 def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: SimulatedStudy) -> None:
-    own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
+    own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with ThreadPoolExecutor(1) as executor, pytest.raises(ds.DissensusError, match="cannot be sent to workers"):
         ds.evaluate(study.annotations, study.predictions, metrics=[own], executor=executor, **ASKED)

@@ -11,6 +11,14 @@ import pytest
 
 import dissensus as ds
 from dissensus import draws as flow
+from dissensus.aggregations import (
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 from dissensus.evaluation.folds import clustered, without
 from dissensus.evaluation.held_out import (
     MOST_PER_CASE,
@@ -23,6 +31,7 @@ from dissensus.evaluation.held_out import (
     leading_conditions,
 )
 from dissensus.kernels.simulated_panels import Panels, winning_chances
+from dissensus.plugins import Aggregation, Batch
 from naive_plackett_luce import Array, Ranking, ranking_probability, rankings_of, simplex_grid
 
 NAMES = ["a", "b", "c"]
@@ -42,12 +51,12 @@ def naive_predictive(
 
 
 def predictive(
-    spec: ds.Aggregation, others: Sequence[Ranking], rankings: Sequence[Ranking], *, draws: int, unranked: str = "below"
+    spec: Aggregation, others: Sequence[Ranking], rankings: Sequence[Ranking], *, draws: int, unranked: str = "below"
 ) -> tuple[Array, Array]:
     """Say how likely draws from some opinions make each of several rankings, and its first block."""
     cases = [str(i) for i in range(len(rankings))]
-    said = ds.Annotations.from_rankings([others] * len(rankings), NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
-    left_out = ds.Annotations.from_rankings([[one] for one in rankings], NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
+    said = ds.Study.from_rankings([others] * len(rankings), NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
+    left_out = ds.Study.from_rankings([[one] for one in rankings], NAMES, case_names=cases, unranked=unranked)  # type: ignore[arg-type]
     parts = [judged(batch, left_out, {name: int(name) for name in cases}) for batch in spec.sample(said, draws=draws)]
     return np.concatenate([one for one, _ in parts]), np.concatenate([first for _, first in parts])
 
@@ -56,7 +65,7 @@ def predictive(
 @pytest.mark.parametrize("others", [[[[0]]], [[[0], [1]], [[1, 2]]], [[[2]], [[2], [0, 1]]]])
 def test_every_ranking_of_three_conditions_is_as_likely_as_by_quadrature(others: list[Ranking], unranked: str) -> None:
     everything = rankings_of(3)
-    spec = ds.PlackettLuce(1.0, alpha=0.8, prior="symmetric")
+    spec = PlackettLuce(1.0, alpha=0.8, prior="symmetric")
     found, first = predictive(spec, others, everything, draws=20_000, unranked=unranked)
     exact = naive_predictive(others, everything, 0.8, below=unranked == "below")
     assert np.exp(found) == pytest.approx(exact, rel=0.05)
@@ -67,27 +76,27 @@ def test_every_ranking_of_three_conditions_is_as_likely_as_by_quadrature(others:
 
 def test_conditions_that_nobody_mentioned_are_integrated_over_the_split_of_the_rest() -> None:
     everything = rankings_of(3)
-    found, _ = predictive(ds.Dirichlet(1.0, alpha=0.1), [[[0]]], everything, draws=8000)
+    found, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], everything, draws=8000)
     assert np.exp(found) == pytest.approx(naive_predictive([[[0]]], everything, 0.1), rel=0.06)
 
 
 def test_one_new_condition_in_the_last_place_is_exact_in_every_draw() -> None:
-    one, _ = predictive(ds.Dirichlet(1.0, alpha=0.1), [[[0]]], [[[1]], [[0], [2]]], draws=1)
-    drawn = ds.Dirichlet(1.0, alpha=0.1).sample(ds.Annotations.from_rankings([[[[0]]]] * 2, NAMES), draws=1)
+    one, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], [[[1]], [[0], [2]]], draws=1)
+    drawn = Dirichlet(1.0, alpha=0.1).sample(ds.Study.from_rankings([[[[0]]]] * 2, NAMES), draws=1)
     (_, rest), (known, _) = (batch.of_case(0)[0] for batch in drawn)
     assert np.exp(one) == pytest.approx([rest / 2, known / 2])
 
 
 def test_all_complete_orders_together_have_probability_one() -> None:
     orders = [one for one in rankings_of(3) if len(one) == 3]
-    found, _ = predictive(ds.PlackettLuce(2.0, prior="observed"), [[[1], [0]]], orders, draws=30_000)
+    found, _ = predictive(PlackettLuce(2.0, prior="observed"), [[[1], [0]]], orders, draws=30_000)
     assert np.exp(found).sum() == pytest.approx(1, abs=0.01)
 
 
 def test_leaving_annotators_out_gives_the_scores_of_a_plain_loop() -> None:
     cases: list[list[Ranking]] = [[[[0]], [[0], [1]], [[1, 2]]], [[[2], [0, 1]], [[2]]], [[[1]]]]
-    pairs = HeldOut.of(ds.Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=3)
-    spec = ds.PlackettLuce(2.0, alpha=0.7, prior="symmetric")
+    pairs = HeldOut.of(ds.Study.from_rankings(cases, NAMES), max_pairs=100, seed=3)
+    spec = PlackettLuce(2.0, alpha=0.7, prior="symmetric")
     found, _, _ = pairs.log_scores(spec, draws=20_000, seed=1, threads=2)
     exact = [
         np.log(naive_predictive([*said[:i], *said[i + 1 :]], [said[i]], 0.7, reliability=2)[0])
@@ -100,9 +109,9 @@ def test_leaving_annotators_out_gives_the_scores_of_a_plain_loop() -> None:
 
 
 def test_votes_are_left_out_one_at_a_time_and_count_as_so_many_annotators() -> None:
-    counted = ds.Annotations.from_counts([[3, 1, 0], [0, 2, 0]], NAMES)
-    listed = ds.Annotations.from_rankings(counted.to_rankings(), NAMES)
-    spec = ds.Dirichlet(1.0, alpha=0.5)
+    counted = ds.Study.from_counts([[3, 1, 0], [0, 2, 0]], NAMES)
+    listed = ds.Study.from_rankings(counted.to_rankings(), NAMES)
+    spec = Dirichlet(1.0, alpha=0.5)
     means = []
     for said in (counted, listed):
         pairs = HeldOut.of(said, max_pairs=100, seed=0)
@@ -114,14 +123,14 @@ def test_votes_are_left_out_one_at_a_time_and_count_as_so_many_annotators() -> N
     assert means[1] == pytest.approx([exact] * 2, abs=0.01)
 
 
-def study_of(n_cases: int, seed: int, *, names: bool = False) -> ds.Annotations:
+def study_of(n_cases: int, seed: int, *, names: bool = False) -> ds.Study:
     rng = np.random.default_rng(seed)
     cases = [
         [[[int(k)] for k in rng.permutation(3)[: rng.integers(1, 4)]] for _ in range(rng.integers(1, 9))]
         for _ in range(n_cases)
     ]
     who = [[f"A{rng.integers(4)}" for _ in case] for case in cases] if names else None
-    return ds.Annotations.from_rankings(cases, NAMES, annotator_names=who)
+    return ds.Study.from_rankings(cases, NAMES, annotator_names=who)
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -152,7 +161,7 @@ def test_whole_cases_are_chosen_until_there_are_enough_pairs() -> None:
 
 def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = HeldOut.of(study_of(30, 2), max_pairs=1000, seed=0)
-    spec = ds.PlackettLuce(1.5, alpha=0.5)
+    spec = PlackettLuce(1.5, alpha=0.5)
     one = pairs.log_scores(spec, draws=50, seed=0, threads=1)
     monkeypatch.setattr(flow, "BATCH_VALUES", 400)
     other = pairs.log_scores(spec, draws=50, seed=0, threads=3)
@@ -161,23 +170,23 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
     assert one[2] == other[2]
 
 
-@pytest.mark.parametrize("spec", [ds.InverseRank(), ds.MajorityVote(), ds.ProbabilisticInverseRank(5.0)])
-def test_what_has_no_mass_has_no_chance(spec: ds.Aggregation) -> None:
+@pytest.mark.parametrize("spec", [InverseRank(), MajorityVote(), ProbabilisticInverseRank(5.0)])
+def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
     cases: list[list[Ranking]] = [[[[0]], [[0]]], [[[0], [1]], [[1], [0]]], [[[0]], [[2]]]]
-    pairs = HeldOut.of(ds.Annotations.from_rankings(cases, NAMES), max_pairs=100, seed=0)
+    pairs = HeldOut.of(ds.Study.from_rankings(cases, NAMES), max_pairs=100, seed=0)
     found, first, _ = pairs.log_scores(spec, **HOW)
     assert np.isneginf(found[4:]).all()
     assert np.isneginf(first[4:]).all()
     assert found[0] == found[1] == 0.0
-    is_vote = isinstance(spec, ds.MajorityVote)
+    is_vote = isinstance(spec, MajorityVote)
     assert np.isneginf(found[2:4]).tolist() == [is_vote, is_vote]
 
 
 def test_what_has_no_mass_does_not_come_before_what_has_none_and_shares_a_first_block_with_what_has() -> None:
-    for spec, others in ((ds.MajorityVote(), [[[0]]]), (ds.PlackettLuceML(), [[[0], [1]]])):
+    for spec, others in ((MajorityVote(), [[[0]]]), (PlackettLuceML(), [[[0], [1]]])):
         found, _ = predictive(spec, others, [[[0], [1]], [[0, 1]], [[1], [0]]], draws=1)
         assert np.isneginf(found).all()
-    found, first = predictive(ds.MajorityVote(), [[[0]], [[1]]], [[[0, 2]], [[0], [1, 2]]], draws=1)
+    found, first = predictive(MajorityVote(), [[[0]], [[1]]], [[[0, 2]], [[0], [1, 2]]], draws=1)
     assert np.exp(first) == pytest.approx([0.5, 0.5])
     assert np.exp(found) == pytest.approx([0.0, 0.5])
 
@@ -196,7 +205,7 @@ def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:
 
 
 def test_groups_of_cases_are_the_clusters_where_there_are_groups() -> None:
-    said = ds.Annotations.from_rankings([[[[0]], [[1]]]] * 4, NAMES, groups=["x", "y", "x", "y"])
+    said = ds.Study.from_rankings([[[[0]], [[1]]]] * 4, NAMES, groups=["x", "y", "x", "y"])
     pairs = HeldOut.of(said, max_pairs=100, seed=0)
     assert pairs.clusters.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
 
@@ -214,7 +223,7 @@ def naive_chances(theta: np.ndarray, n_seats: int) -> np.ndarray:
     return wins
 
 
-def chances(batch: ds.Batch, n_seats: int) -> np.ndarray:
+def chances(batch: Batch, n_seats: int) -> np.ndarray:
     n = batch.n_cases
     panels = Panels(
         n_seats * np.arange(n + 1),
@@ -228,7 +237,7 @@ def chances(batch: ds.Batch, n_seats: int) -> np.ndarray:
 
 def test_simulated_panels_elect_whom_enumerated_panels_elect() -> None:
     theta = np.array([0.5, 0.3, 0.2])
-    batch = ds.Batch.from_dense(np.tile(theta, (1, 40_000, 1)), ["x"])
+    batch = Batch.from_dense(np.tile(theta, (1, 40_000, 1)), ["x"])
     for n_seats in (1, 2, 3, 4):
         assert chances(batch, n_seats)[0] == pytest.approx(naive_chances(theta, n_seats), abs=0.01)
 
@@ -236,8 +245,8 @@ def test_simulated_panels_elect_whom_enumerated_panels_elect() -> None:
 @pytest.mark.parametrize("n_seats", [2, 3])
 @pytest.mark.parametrize("prior", ["symmetric", "frequency"])
 def test_what_nobody_mentioned_is_elected_as_often_as_if_the_rest_were_split(n_seats: int, prior: str) -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]], [[["b"]], [["b"]]]], NAMES)
-    spec = ds.Dirichlet(1.0, alpha=0.6, prior="frequency") if prior == "frequency" else ds.Dirichlet(1.0, alpha=0.6)
+    said = ds.Study.from_rankings([[[["a"]]], [[["b"]], [["b"]]]], NAMES)
+    spec = Dirichlet(1.0, alpha=0.6, prior="frequency") if prior == "frequency" else Dirichlet(1.0, alpha=0.6)
     drawn = spec.sample(said, draws=3000)
     batch = next(iter(drawn))
     assert batch.support_of(0).tolist() == [0]
@@ -246,7 +255,7 @@ def test_what_nobody_mentioned_is_elected_as_often_as_if_the_rest_were_split(n_s
 
 
 def test_a_tied_first_block_names_that_many_different_conditions() -> None:
-    batch = ds.Batch.from_dense(np.tile([0.6, 0.3, 0.1], (1, 20_000, 1)), ["x"])
+    batch = Batch.from_dense(np.tile([0.6, 0.3, 0.1], (1, 20_000, 1)), ["x"])
     panels = Panels(np.array([0, 1]), np.array([2]), np.array([0, 3]), np.arange(3), np.zeros(1, dtype=np.uint64))
     found = winning_chances(batch.layout(), batch.values, panels)
     first_two = [0.6 * 0.3 / 0.4 + 0.3 * 0.6 / 0.7, 0.6 * 0.1 / 0.4 + 0.1 * 0.6 / 0.9]  # a and b, a and c
@@ -259,7 +268,7 @@ def test_halves_hold_every_annotator_once_and_the_first_is_the_larger_one(named:
     rng = np.random.default_rng(0)
     cases = [[[[int(rng.integers(3))]] for _ in range(rng.integers(1, 8))] for _ in range(50)]
     who = [[f"A{i}" for i in range(len(case))] for case in cases] if named else None
-    said = ds.Annotations.from_rankings(cases, NAMES, annotator_names=who)
+    said = ds.Study.from_rankings(cases, NAMES, annotator_names=who)
     split = PanelSplit.of(said, max_cases=1000, seed=0)
     sizes = said.rankings_per_case
     assert split.cases.tolist() == np.flatnonzero(sizes > 1).tolist()
@@ -271,16 +280,14 @@ def test_halves_hold_every_annotator_once_and_the_first_is_the_larger_one(named:
 
 
 def test_somebody_with_two_opinions_is_on_one_side() -> None:
-    said = ds.Annotations.from_rankings(
-        [[[["a"]], [["b"]], [["c"]]]] * 30, NAMES, annotator_names=[["A", "A", "B"]] * 30
-    )
+    said = ds.Study.from_rankings([[[["a"]], [["b"]], [["c"]]]] * 30, NAMES, annotator_names=[["A", "A", "B"]] * 30)
     split = PanelSplit.of(said, max_cases=100, seed=0)
     halves = {tuple(row) for row in split.first.reshape(30, 3).tolist()}
     assert halves == {(1, 1, 0), (0, 0, 1)}
 
 
 def test_votes_are_cut_like_annotators_who_are_listed() -> None:
-    split = PanelSplit.of(ds.Annotations.from_counts([[7, 4, 0]] * 40, NAMES), max_cases=100, seed=0)
+    split = PanelSplit.of(ds.Study.from_counts([[7, 4, 0]] * 40, NAMES), max_cases=100, seed=0)
     firsts = split.first.reshape(40, 2)
     assert (firsts.sum(axis=1) == 6).all()
     assert firsts[:, 0].mean() == pytest.approx(6 * 7 / 11, abs=0.6)
@@ -288,7 +295,7 @@ def test_votes_are_cut_like_annotators_who_are_listed() -> None:
 
 
 def test_those_who_tie_share_the_win_and_a_tied_block_shares_its_vote() -> None:
-    said = ds.Annotations.from_rankings([[[["a", "b"]], [["c"]], [["b"]]], [[["a"]], [["b"]]]], NAMES)
+    said = ds.Study.from_rankings([[[["a", "b"]], [["c"]], [["b"]]], [[["a"]], [["b"]]]], NAMES)
     split = PanelSplit(said, np.array([0, 1]), np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64))
     assert split.wins(np.array([1, 0])).tolist() == [1.0, 0.5]
     assert split.wins(np.array([2, 2])).tolist() == [0.0, 0.0]
@@ -298,8 +305,8 @@ def test_those_who_tie_share_the_win_and_a_tied_block_shares_its_vote() -> None:
 
 def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:
     others = [[[["b"]], [["b"]]]] * 30
-    said = ds.Annotations.from_rankings([[[["a"]]], *others], NAMES, case_names=[f"c{i}" for i in range(31)])
-    drawn = ds.PlackettLuce(0.05, alpha=200.0).sample(said, draws=300).select(["c0"])
+    said = ds.Study.from_rankings([[[["a"]]], *others], NAMES, case_names=[f"c{i}" for i in range(31)])
+    drawn = PlackettLuce(0.05, alpha=200.0).sample(said, draws=300).select(["c0"])
     certainty, leader = leading_conditions(next(iter(drawn)))
     assert leader.tolist() == [1]
     assert certainty[0] > 0.9
@@ -310,11 +317,11 @@ def test_what_a_model_lists_first_is_found_by_name() -> None:
     assert first_choices(model, ["z", "y", "x"]).tolist() == [1, -1, 2]
 
 
-def simulated(n_cases: int, n_votes: int, seed: int) -> ds.Annotations:
+def simulated(n_cases: int, n_votes: int, seed: int) -> ds.Study:
     """Draw plausibilities from a known prior, and first choices from them."""
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet([0.5] * 4, size=n_cases)
-    return ds.Annotations.from_counts([rng.multinomial(n_votes, row) for row in theta], ["a", "b", "c", "d"])
+    return ds.Study.from_counts([rng.multinomial(n_votes, row) for row in theta], ["a", "b", "c", "d"])
 
 
 def test_certainty_that_is_stated_is_confirmed_if_the_model_is_right_and_not_if_it_trusts_too_much() -> None:
@@ -323,7 +330,7 @@ def test_certainty_that_is_stated_is_confirmed_if_the_model_is_right_and_not_if_
         [rng.multivariate_hypergeometric(part, 3) for part in np.split(said.votes, said.ranking_offsets[1:-1])]
     )
     small = PanelSplit(said, np.arange(1500), few, rng.integers(2, size=1500))  # three against a panel that knows
-    right, trusting = (small.expected(ds.Dirichlet(reliability, alpha=0.5), {}, **HOW) for reliability in (1.0, 10.0))
+    right, trusting = (small.expected(Dirichlet(reliability, alpha=0.5), {}, **HOW) for reliability in (1.0, 10.0))
     for row in bins_of(right, small):
         assert abs(row["stated"] - row["confirmed"]) < 3 * row["confirmed_se"] + 0.02
     assert calibration_error(bins_of(right, small)) < 0.05
@@ -338,7 +345,7 @@ def test_agreement_with_small_panels_is_predicted_too(n_votes: int) -> None:
     split = PanelSplit.of(said, max_cases=5000, seed=0)
     rng = np.random.default_rng(0)
     models = {"random": rng.integers(4, size=2000)}
-    found = split.expected(ds.Dirichlet(1.0, alpha=0.5), models, **HOW)
+    found = split.expected(Dirichlet(1.0, alpha=0.5), models, **HOW)
     whole = bins_of(found, split)[-1]
     assert abs(whole["gap"]) < 3 * whole["gap_se"]
     assert whole["stated"] > whole["predicted"]

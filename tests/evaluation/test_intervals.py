@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus import Annotations, AverageOverlap, BrierScore, Dirichlet, Evaluation, LogScore, TopKAccuracy, evaluate
+from dissensus import Evaluation, Study, evaluate
+from dissensus.aggregations import Dirichlet
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
 from dissensus.evaluation.sums import CaseWeights, Sums, place_sums
 from dissensus.evaluation.sums import design_effects as effects_of
+from dissensus.metrics import AverageOverlap, BrierScore, LogScore, TopKAccuracy
 
 
 def answered(n_cases: int, *right: int, seed: int = 0, groups: list[str] | None = None) -> Evaluation:
     """Evaluate models that are right on the first cases, so many each, against one annotator."""
-    said = Annotations.from_rankings([[[["a"]]]] * n_cases, ["a", "b"], groups=groups)
+    said = Study.from_rankings([[[["a"]]]] * n_cases, ["a", "b"], groups=groups)
     scores = [[[1.0, 0.0]] * k + [[0.0, 1.0]] * (n_cases - k) for k in right]
     models = {f"right on {k}": one for k, one in zip(right, scores, strict=True)}
     return evaluate(said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1)], seed=seed)
@@ -48,7 +50,7 @@ def test_one_differing_case_of_a_thousand_is_not_better() -> None:
 def drawn(draws: int, *, disputed: bool) -> Evaluation:
     rng = np.random.default_rng(1)
     counts = [[4, 3, 3] if disputed else [12, 0, 0]] * 60
-    said = Annotations.from_counts(counts, ["a", "b", "c"])
+    said = Study.from_counts(counts, ["a", "b", "c"])
     models = {"A": rng.random((60, 3)), "B": rng.random((60, 3))}
     return evaluate(said, models, aggregations=[Dirichlet(1)], metrics=[TopKAccuracy(1)], draws=draws)
 
@@ -70,7 +72,7 @@ def test_one_draw_gives_no_narrower_interval_than_a_thousand() -> None:
 
 
 def test_intervals_stay_inside_the_range_of_their_metric() -> None:
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [[[["a"], ["b"]]], [[["b"], ["a"]]], [[["c"]]]], ["a", "b", "c", "d"], groups=["x", "x", "y"]
     )
     models = {"good": np.eye(4)[:3], "bad": np.eye(4)[[3, 3, 3]], "even": np.full((3, 4), 0.25)}
@@ -86,7 +88,7 @@ def test_intervals_stay_inside_the_range_of_their_metric() -> None:
 
 
 def test_metrics_without_limits_go_by_what_was_seen() -> None:
-    said = Annotations.from_counts([[1, 0]] * 3 + [[0, 1]] * 3, ["a", "b"])
+    said = Study.from_counts([[1, 0]] * 3 + [[0, 1]] * 3, ["a", "b"])
     models = {"A": [[0.9, 0.1]] * 6, "B": [[0.8, 0.2]] * 6}
     result = evaluate(said, models, aggregations=["majority-vote"], metrics=[LogScore()])
     row = result.to_frame().row(0, named=True)

@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
-from dissensus import Aggregation, Annotations, AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce, Ratings
+from dissensus import Study
+from dissensus.aggregations import AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch
 from dissensus.evaluation.labels import Labels, check_soft, labels_of, settled, vote_labels
 from dissensus.metrics.base import Drawn
+from dissensus.plugins import Aggregation
 from metrics.metric_studies import one_batch
 
-SAID = Annotations.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
-BINARY = Annotations.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
+SAID = Study.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
+BINARY = Study.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
 
 
-def batch_of(aggregation: Aggregation, study: Annotations, draws: int = 40) -> Batch:
+def batch_of(aggregation: Aggregation, study: Study, draws: int = 40) -> Batch:
     return one_batch(aggregation.sample(study, draws=draws, seed=2))
 
 
@@ -25,12 +27,12 @@ def top_shares(batch: Batch) -> np.ndarray:
     return np.asarray(best / best.sum(axis=2, keepdims=True))
 
 
-FULL = Annotations.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
+FULL = Study.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
 """Somebody mentions every condition of every case, so that draws have no ties."""
 
 
 @pytest.mark.parametrize("study", [FULL, BINARY], ids=["three", "two"])
-def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: Annotations) -> None:
+def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: Study) -> None:
     batch = batch_of(Dirichlet(), study)
     labels = labels_of(Drawn(batch, 1), "top", seed=0)
     assert labels.form == ("bits" if study.n_conditions == 2 else "codes")
@@ -69,7 +71,7 @@ def test_chance_decides_in_proportion() -> None:
 
 @pytest.mark.parametrize("aggregation", [Dirichlet(), PlackettLuce(2, prior="symmetric", alpha=0.5)], ids=repr)
 def test_plausibilities_as_labels_are_those_of_dense_draws_on_average(aggregation: Aggregation) -> None:
-    said = Annotations.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
+    said = Study.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
     batch = batch_of(aggregation, said, draws=3000)
     labels = labels_of(Drawn(batch, 1), "soft", seed=0)
     masses = labels.block(range(3000)).transpose(2, 0, 1)
@@ -103,7 +105,7 @@ def test_labels_within_some_conditions_have_no_mass_elsewhere() -> None:
 
 
 def test_votes_are_shares_of_first_choices() -> None:
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [[[["a"], ["b"]], [["b", "c"]], [["b"]]], [[["c"]], []], []],
         ["a", "b", "c"],
         case_names=["x", "y", "z"],
@@ -114,7 +116,7 @@ def test_votes_are_shares_of_first_choices() -> None:
 
 
 def test_votes_of_ratings_are_means_of_scores_and_squares() -> None:
-    votes = vote_labels(Ratings.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
+    votes = vote_labels(Study.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
     np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))
     np.testing.assert_allclose(votes.block(range(1))[0].T, votes.means)
 

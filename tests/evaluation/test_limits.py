@@ -4,15 +4,25 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import (
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import TopKAccuracy
+from dissensus.plugins import Aggregation, Metric
 
-STUDY = ds.simulate_study(n_cases=60, n_conditions=9, seed=11)
-SAMPLED: tuple[ds.Aggregation, ...] = (ds.PlackettLuce(3), ds.ProbabilisticInverseRank(30), ds.Dirichlet(2, alpha=0.5))
-FIXED: tuple[ds.Aggregation, ...] = (
-    ds.MajorityVote(),
-    ds.InverseRank("shared"),
-    ds.InverseRank("each"),
-    ds.PlackettLuceML(),
+STUDY = ds.simulate.study(n_cases=60, n_conditions=9, seed=11)
+SAMPLED: tuple[Aggregation, ...] = (PlackettLuce(3), ProbabilisticInverseRank(30), Dirichlet(2, alpha=0.5))
+FIXED: tuple[Aggregation, ...] = (
+    MajorityVote(),
+    InverseRank("shared"),
+    InverseRank("each"),
+    PlackettLuceML(),
 )
 NEAR_INFINITY = 1e7
 
@@ -22,16 +32,14 @@ def guesses(quality: float) -> FloatArray:
     return np.asarray(quality * np.log(STUDY.theta) + noise)
 
 
-def clear_cases() -> ds.Annotations:
+def clear_cases() -> ds.Study:
     """Keep the cases on which every deterministic aggregation has a single best condition by a clear margin."""
     ordered = [np.sort(fixed.sample(STUDY.annotations).mean(), axis=1) for fixed in FIXED]
     margins = np.min([theta[:, -1] - theta[:, -2] for theta in ordered], axis=0)
     return STUDY.annotations.select(margins > 0.02)
 
 
-def mean_of(
-    said: ds.Annotations, scores: FloatArray, aggregation: ds.Aggregation, metric: ds.Metric, draws: int = 50
-) -> float:
+def mean_of(said: ds.Study, scores: FloatArray, aggregation: Aggregation, metric: Metric, draws: int = 50) -> float:
     result = ds.evaluate(said, {"model": scores}, aggregations=[aggregation], metrics=[metric], draws=draws)
     return float(result.to_frame()["mean"][0])
 
@@ -39,16 +47,16 @@ def mean_of(
 @pytest.mark.parametrize(
     ("sampled", "limit"),
     [
-        (ds.Dirichlet(NEAR_INFINITY), ds.MajorityVote()),
-        (ds.ProbabilisticInverseRank(NEAR_INFINITY), ds.InverseRank("shared")),
-        (ds.ProbabilisticInverseRank(NEAR_INFINITY, ties="each"), ds.InverseRank("each")),
-        (ds.PlackettLuce(NEAR_INFINITY, warmup=400), ds.PlackettLuceML()),
+        (Dirichlet(NEAR_INFINITY), MajorityVote()),
+        (ProbabilisticInverseRank(NEAR_INFINITY), InverseRank("shared")),
+        (ProbabilisticInverseRank(NEAR_INFINITY, ties="each"), InverseRank("each")),
+        (PlackettLuce(NEAR_INFINITY, warmup=400), PlackettLuceML()),
     ],
     ids=lambda part: type(part).__name__,
 )
 @pytest.mark.parametrize("k", [1, 3])
 def test_adjusted_accuracy_is_plain_accuracy_at_infinite_reliability(
-    sampled: ds.Aggregation, limit: ds.Aggregation, k: int
+    sampled: Aggregation, limit: Aggregation, k: int
 ) -> None:
     said = clear_cases()
     assert 20 < said.n_cases < 60
@@ -56,5 +64,5 @@ def test_adjusted_accuracy_is_plain_accuracy_at_infinite_reliability(
     truth = limit.sample(said).mean().argmax(axis=1)
     plain = (np.argsort(-scores, axis=1)[:, :k] == truth[:, None]).any(axis=1).mean()
     assert 0.2 < plain < 0.95
-    assert mean_of(said, scores, limit, ds.TopKAccuracy(k)) == pytest.approx(plain, abs=1e-12)
-    assert mean_of(said, scores, sampled, ds.TopKAccuracy(k)) == pytest.approx(plain, abs=1e-12)
+    assert mean_of(said, scores, limit, TopKAccuracy(k)) == pytest.approx(plain, abs=1e-12)
+    assert mean_of(said, scores, sampled, TopKAccuracy(k)) == pytest.approx(plain, abs=1e-12)

@@ -73,7 +73,7 @@ def test_a_mean_over_nothing_is_undefined() -> None:
 
 @pytest.mark.parametrize("size", [13, 64])
 def test_the_size_of_pieces_changes_nothing_but_the_last_digits(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = ds.simulate_study(n_cases=120, n_conditions=5, seed=3)
+    study = ds.simulate.study(n_cases=120, n_conditions=5, seed=3)
     grouped = study.annotations.select(slice(None))
     strata = {"site": [str(case % 4) for case in range(120)]}
     how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "strata": strata, "panel": False}
@@ -92,7 +92,7 @@ def test_the_size_of_pieces_changes_nothing_but_the_last_digits(size: int, monke
 def test_the_order_of_rows_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "PIECE", 32)
     monkeypatch.setattr(tally, "PIECE", 32)
-    study = ds.simulate_study(n_cases=110, n_conditions=4, seed=5)
+    study = ds.simulate.study(n_cases=110, n_conditions=4, seed=5)
     order = RNG.permutation(110).tolist()
     how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "draws": 20, "metrics": ["brier-score", "auroc"]}
     one = ds.evaluate(study.annotations, study.predictions, threads=1, **how)

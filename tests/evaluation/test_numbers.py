@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import NormalInverseGamma
 from dissensus.cli import main
 from dissensus.evaluation.results import Evaluation
+from dissensus.metrics import MeanAbsoluteError
 
-STUDY = ds.simulate_ratings(n_cases=60, models={"A": 0.3, "B": 0.9}, shift=0.4, seed=1)
+STUDY = ds.simulate.ratings(n_cases=60, models={"A": 0.3, "B": 0.9}, shift=0.4, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def row(result: Evaluation, model: str, metric: str, estimand: str) -> dict[str,
 def test_numbers_are_judged_by_error_and_correlation_beside_the_mean_and_median_rating(result: Evaluation) -> None:
     assert [metric.name for metric in result.metrics] == ["mean absolute error", "RMSE", "correlation"]
     assert [point.id for point in result.points] == ["mean-rating", "median-rating"]
-    assert result.runs[0].spec == ds.NormalInverseGamma()
+    assert result.runs[0].spec == NormalInverseGamma()
 
 
 def test_agreement_is_the_mean_distance_to_single_ratings(result: Evaluation) -> None:
@@ -38,7 +40,7 @@ def test_agreement_is_the_mean_distance_to_single_ratings(result: Evaluation) ->
 
 
 def test_the_adjusted_error_is_the_mean_over_draws(result: Evaluation) -> None:
-    drawn = ds.NormalInverseGamma().sample(STUDY.ratings, draws=60)
+    drawn = NormalInverseGamma().sample(STUDY.ratings, draws=60)
     numbers = np.concatenate([batch.numbers for batch in drawn if batch.numbers is not None])[..., 0]
     gaps = np.abs(STUDY.predictions["A"].numbers[:, None] - numbers)
     assert row(result, "A", "mean absolute error", "adjusted")["mean"] == pytest.approx(gaps.mean())
@@ -51,21 +53,21 @@ def test_bare_numbers_are_in_the_order_of_the_ratings(result: Evaluation) -> Non
 
 
 def test_scores_of_intervals_are_evaluated_as_before() -> None:
-    said = ds.Ratings.from_scores([[1, 2, 2], [4, 5], [3, 1]])
+    said = ds.Study.from_scores([[1, 2, 2], [4, 5], [3, 1]])
     scores = ds.Predictions.from_scores([[0.8, 0.2], [0.1, 0.9], [0.6, 0.4]])
-    found = ds.evaluate(said, {"A": scores}, aggregations=[ds.NormalInverseGamma((2.5,))], draws=50)
+    found = ds.evaluate(said, {"A": scores}, aggregations=[NormalInverseGamma((2.5,))], draws=50)
     assert found.points == ()
     with pytest.raises(ds.DissensusError, match="needs numbers"):
-        ds.evaluate(said, {"A": scores}, aggregations=[ds.NormalInverseGamma((2.5,))], metrics=[ds.MeanAbsoluteError()])
+        ds.evaluate(said, {"A": scores}, aggregations=[NormalInverseGamma((2.5,))], metrics=[MeanAbsoluteError()])
 
 
 def test_held_out_ratings_find_shifts_and_the_reliability_that_is_true() -> None:
-    study = ds.simulate_ratings(n_cases=120, shift=0.8, seed=3)
+    study = ds.simulate.ratings(n_cases=120, shift=0.8, seed=3)
     specs = [
-        ds.NormalInverseGamma(reliability=gamma, shifts=shifts) for shifts in (False, True) for gamma in (0.25, 1, 10)
+        NormalInverseGamma(reliability=gamma, shifts=shifts) for shifts in (False, True) for gamma in (0.25, 1, 10)
     ]
     found = ds.calibrate(study.ratings, specs, draws=100)
-    assert found.best == ds.NormalInverseGamma(shifts=True)
+    assert found.best == NormalInverseGamma(shifts=True)
     assert "log density" in found.sentences[1]
     assert "ratings" in found.sentences[0]
     assert not found.split_rows
@@ -83,7 +85,7 @@ def test_intervals_hold_where_annotators_leave_little_open() -> None:
     truth = {"mean absolute error": 0.8 * np.sqrt(2 / np.pi), "RMSE": 0.8}
     held = dict.fromkeys(truth, 0)
     for seed in range(40):
-        study = ds.simulate_ratings(n_cases=60, n_annotators=16, opinions=16, noise=0.5, models={"A": 0.8}, seed=seed)
+        study = ds.simulate.ratings(n_cases=60, n_annotators=16, opinions=16, noise=0.5, models={"A": 0.8}, seed=seed)
         found = ds.evaluate(study.ratings, study.predictions, draws=40, annotators="fixed")
         for metric, expected in truth.items():
             one = row(found, "A", metric, "adjusted")
@@ -112,7 +114,7 @@ def test_the_command_line_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.M
         models += ["--predictions", f"{name}={tmp_path / name}.csv"]
     out = ["--out", tmp_path / "results", "--draws", 30, "--thresholds", "0.5"]
     assert command(monkeypatch, "evaluate", file, *models, *out) == 0
-    found = ds.load_evaluation(tmp_path / "results")
+    found = ds.load(tmp_path / "results")
     assert found.conditions == ("<= 0.5", "> 0.5")
     assert found.models == ("A", "B")
     assert command(monkeypatch, "report", tmp_path / "results", "--out", tmp_path / "page.html") == 0

@@ -9,16 +9,21 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, PlackettLuce
+from dissensus.agreement import annotator_agreement
+from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.tally import bin_of
+from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
+from dissensus.plugins import Metric
 
 RNG = np.random.default_rng(4)
 CONDITIONS = ("acne", "eczema", "nevus", "melanoma", "wart")
-VOTES = ds.Annotations.from_counts(RNG.integers(1, 6, size=(150, 5)), CONDITIONS)
+VOTES = ds.Study.from_counts(RNG.integers(1, 6, size=(150, 5)), CONDITIONS)
 """Every condition is mentioned on every case, so that nothing is left to expectation."""
 RISKS = ds.Categories.from_labels(["low", "low", "medium", "high", "low"], CONDITIONS)
 SCORES = {"first": RNG.random((150, 5)), "second": RNG.random((150, 5))}
-METRICS: tuple[ds.Metric, ...] = (ds.TopKAccuracy(2), ds.BrierScore(), ds.SetAccuracy(2))
+METRICS: tuple[Metric, ...] = (TopKAccuracy(2), BrierScore(), SetAccuracy(2))
 DRAWS = 120
 SITES = ["north" if case % 3 else "south" for case in range(150)]
 
@@ -28,7 +33,7 @@ def result() -> ds.Evaluation:
     return ds.evaluate(
         VOTES,
         SCORES,
-        aggregations=[ds.Dirichlet(reliability=2), ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
+        aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
         metrics=METRICS,
         draws=DRAWS,
         seed=3,
@@ -41,7 +46,7 @@ def result() -> ds.Evaluation:
 
 @pytest.fixture(scope="module")
 def dense() -> FloatArray:
-    return ds.Dirichlet(reliability=2).sample(VOTES, draws=DRAWS, seed=3).dense()
+    return Dirichlet(reliability=2).sample(VOTES, draws=DRAWS, seed=3).dense()
 
 
 def hits(dense: FloatArray) -> FloatArray:
@@ -98,32 +103,32 @@ def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case
         values[:, DRAWS // 4 :] = np.nan
         return np.asarray(values)
 
-    metric = ds.UserMetric("own", defined_at_first)
-    found = ds.evaluate(VOTES, SCORES, aggregations=[ds.Dirichlet()], metrics=[metric], draws=DRAWS)
-    known = ds.Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
+    metric = UserMetric("own", defined_at_first)
+    found = ds.evaluate(VOTES, SCORES, aggregations=[Dirichlet()], metrics=[metric], draws=DRAWS)
+    known = Dirichlet().sample(VOTES, draws=DRAWS).dense().max(axis=2)[:, : DRAWS // 4]
     first = found.per_case().filter(model="first", estimand="adjusted")
     np.testing.assert_allclose(first["mean"], known.mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(first["sd"], known.std(axis=1), rtol=1e-9)
 
 
 def test_tables_of_cases_are_those_of_single_functions(result: ds.Evaluation) -> None:
-    draws = ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
-    for top, expected in enumerate(ds.certainty_profile(draws, tops=(1, 2, 3)), start=1):
+    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
+    for top, expected in enumerate(certainty_profile(draws, tops=(1, 2, 3)), start=1):
         found = result.certainties().filter(aggregation="plackett-luce", top=top)
         np.testing.assert_allclose(found["certainty"], expected.values, atol=1e-12)
         np.testing.assert_allclose(found["error"], expected.errors, atol=1e-12)
         assert [tuple(winner) for winner in found["winner"].to_list()] == list(expected.winners)
-    by_risk = ds.annotation_certainty(draws, categories=RISKS)
+    by_risk = annotation_certainty(draws, categories=RISKS)
     found = result.category_certainties().filter(aggregation="plackett-luce")
     np.testing.assert_allclose(found["certainty"], by_risk.values, atol=1e-12)
     assert [(name,) for name in found["category"]] == list(by_risk.winners)
     risks = result.risks().filter(aggregation="plackett-luce").select("case", "mean", "min", "max")
-    assert risks.equals(ds.expected_risk(draws, RISKS))
-    assert result.agreement()["agreement"].to_list() == ds.annotator_agreement(VOTES).values.tolist()
+    assert risks.equals(expected_risk(draws, RISKS))
+    assert result.agreement()["agreement"].to_list() == annotator_agreement(VOTES).values.tolist()
 
 
 def test_plausibilities_are_means_shares_and_some_draws(result: ds.Evaluation) -> None:
-    draws = ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
+    draws = PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(VOTES, draws=DRAWS, seed=3)
     summary, found = draws.summary(), result.plausibilities().filter(aggregation="plackett-luce")
     assert found["condition"].to_list() == summary["condition"].to_list()
     np.testing.assert_allclose(found["mean"], summary["mean"], atol=1e-12)
@@ -134,8 +139,8 @@ def test_plausibilities_are_means_shares_and_some_draws(result: ds.Evaluation) -
 
 
 def test_unmentioned_conditions_are_any_other() -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
-    result = ds.evaluate(said, {}, aggregations=[ds.InverseRank()])
+    said = ds.Study.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
+    result = ds.evaluate(said, {}, aggregations=[InverseRank()])
     winners = dict(result.certainties().filter(top=2).select("case", "winner").iter_rows())
     assert winners == {"x": ["a", "any other"], "y": ["b", "c"]}
     assert dict(result.certainties().filter(top=2).select("case", "certainty").iter_rows())["x"] == pytest.approx(1 / 3)
@@ -147,7 +152,7 @@ def test_merging_keeps_everything(result: ds.Evaluation, pieces: int) -> None:
         ds.evaluate(
             VOTES.select(cases.tolist()),
             {name: scores[cases] for name, scores in SCORES.items()},
-            aggregations=[ds.Dirichlet(reliability=2), ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
+            aggregations=[Dirichlet(reliability=2), PlackettLuce(reliability=1, alpha=1.0, prior="observed")],
             metrics=METRICS,
             draws=DRAWS,
             seed=3,
@@ -174,7 +179,7 @@ def test_merging_keeps_everything(result: ds.Evaluation, pieces: int) -> None:
 
 def test_everything_comes_back_from_disk(result: ds.Evaluation, tmp_path: Path) -> None:
     result.save(tmp_path / "results")
-    again = ds.load_evaluation(tmp_path / "results")
+    again = ds.load(tmp_path / "results")
     assert again == result
     assert again.plausibilities().equals(result.plausibilities())
     assert again.images[2] == "2.png"
@@ -183,47 +188,47 @@ def test_everything_comes_back_from_disk(result: ds.Evaluation, tmp_path: Path) 
 
 
 def test_without_models_there_is_certainty(tmp_path: Path) -> None:
-    result = ds.evaluate(VOTES, {}, aggregations=[ds.Dirichlet()], draws=50, categories=RISKS)
+    result = ds.evaluate(VOTES, {}, aggregations=[Dirichlet()], draws=50, categories=RISKS)
     assert result.models == ()
     assert len(result.to_frame()) == len(result.by_certainty()) == len(result.by_category()) == 0
     assert len(result.certainties()) == 3 * 150
     assert "0 models, 150 cases" in repr(result)
     result.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == result
+    assert ds.load(tmp_path / "results") == result
 
 
 def test_ratings_are_evaluated_too(tmp_path: Path) -> None:
-    scores = ds.Ratings.from_scores([[1.0, 2.0, 3.0], [6.0, 7.0], [5.0, 4.0, 5.5]], case_names=["x", "y", "z"])
-    aggregation = ds.NormalInverseGamma(thresholds=(5.0,))
+    scores = ds.Study.from_scores([[1.0, 2.0, 3.0], [6.0, 7.0], [5.0, 4.0, 5.5]], case_names=["x", "y", "z"])
+    aggregation = NormalInverseGamma(thresholds=(5.0,))
     conditions = aggregation.sample(scores, draws=1).conditions
     model = ds.Predictions.from_scores([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], conditions, case_names=["x", "y", "z"])
-    result = ds.evaluate(scores, {"m": model}, aggregations=[aggregation], metrics=[ds.TopKAccuracy(1)], draws=400)
+    result = ds.evaluate(scores, {"m": model}, aggregations=[aggregation], metrics=[TopKAccuracy(1)], draws=400)
     means = dict(result.per_case().select("case", "mean").iter_rows())
     assert means["z"] == 0.5
     assert means["x"] > 0.9
     assert len(result.agreement()) == 0
     result.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == result
+    assert ds.load(tmp_path / "results") == result
 
 
 def test_a_study_without_opinions_is_refused() -> None:
-    said = ds.Annotations.from_rankings([[]], ["a", "b"], case_names=["x"])
+    said = ds.Study.from_rankings([[]], ["a", "b"], case_names=["x"])
     with pytest.raises(ds.DissensusError, match="no case has any opinion"):
         ds.evaluate(said, {})
 
 
 def test_aggregations_with_different_conditions_are_refused() -> None:
-    scores = ds.Ratings.from_scores([[1.0, 2.0]])
+    scores = ds.Study.from_scores([[1.0, 2.0]])
     with pytest.raises(ds.DissensusError, match="different conditions"):
         ds.evaluate(
             scores,
             {},
-            aggregations=[ds.NormalInverseGamma(thresholds=(1.0,)), ds.NormalInverseGamma(thresholds=(2.0,))],
+            aggregations=[NormalInverseGamma(thresholds=(1.0,)), NormalInverseGamma(thresholds=(2.0,))],
         )
 
 
 def test_labels_of_runs_are_unique() -> None:
-    runs = [ds.PlackettLuce(reliability=3), ds.PlackettLuce(reliability=3, prior="symmetric"), ds.Dirichlet()]
+    runs = [PlackettLuce(reliability=3), PlackettLuce(reliability=3, prior="symmetric"), Dirichlet()]
     result = ds.evaluate(VOTES.select(slice(0, 3)), {}, aggregations=runs, draws=20)
     labels = [result.run_label(run) for run in range(3)]
     assert len(set(labels)) == 3

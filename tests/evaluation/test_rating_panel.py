@@ -10,7 +10,8 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregation.rating_prior import fitted_line
+from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior, RatingPrior, rating_prior
+from dissensus.aggregations.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.refits import RatingRefits
 from dissensus.simulate.rating_study import SimulatedRatings
@@ -19,7 +20,7 @@ SKILLS = {"good": 0.5, "fair": 0.8}
 
 
 def simulated(seed: int, n_cases: int = 150) -> tuple[SimulatedRatings, dict[str, ds.Predictions]]:
-    study = ds.simulate_ratings(n_cases=n_cases, models=SKILLS, seed=seed)
+    study = ds.simulate.ratings(n_cases=n_cases, models=SKILLS, seed=seed)
     told = np.random.default_rng(1000 + seed).normal(size=n_cases)
     nonsense = ds.Predictions.from_numbers(told, case_names=study.ratings.case_names, name="nonsense")
     return study, {**study.predictions, "nonsense": nonsense}
@@ -28,8 +29,8 @@ def simulated(seed: int, n_cases: int = 150) -> tuple[SimulatedRatings, dict[str
 STUDY, MODELS = simulated(1)
 
 
-def fitted() -> ds.RatingPrior:
-    return ds.rating_prior(STUDY.ratings, MODELS)
+def fitted() -> RatingPrior:
+    return rating_prior(STUDY.ratings, MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_the_panel_is_the_headline_and_its_prior_is_written_down(result: ds.Eval
     assert result.prior.models[0]["alone"] > result.prior.models[0]["beyond"] > 0.1
     assert row(result, "good", "RMSE", "panel")["fit_sd"] > 0
     result.save(tmp_path / "kept")
-    assert ds.load_evaluation(tmp_path / "kept").prior == result.prior
+    assert ds.load(tmp_path / "kept").prior == result.prior
 
 
 def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() -> None:
@@ -80,7 +81,7 @@ def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() ->
 def test_the_posterior_is_the_prior_times_the_likelihood() -> None:
     prior, rated = fitted(), STUDY.ratings.opinions
     case, draws = 3, 20_000
-    drawn = ds.NormalInverseGamma(prior=prior).sample(STUDY.ratings.select([rated.case_names[case]]), draws=draws)
+    drawn = NormalInverseGamma(prior=prior).sample(STUDY.ratings.select([rated.case_names[case]]), draws=draws)
     numbers = next(iter(drawn)).numbers
     assert numbers is not None
     mu, spread = np.meshgrid(np.linspace(-6, 6, 1201), np.exp(np.linspace(-4, 2, 601)), indexing="ij")
@@ -103,7 +104,7 @@ def test_weighed_draws_are_draws_of_the_other_prior() -> None:
     refits = prior.refitted(weights)
     study = STUDY.ratings.select(names)
     rated, reweighting, apart = study.opinions, RatingRefits(prior, refits), []
-    for case, batch in enumerate(ds.NormalInverseGamma(prior=prior).sample(study, draws=draws)):
+    for case, batch in enumerate(NormalInverseGamma(prior=prior).sample(study, draws=draws)):
         assert batch.numbers is not None
         assert batch.n_cases == 1
         (found,) = reweighting.weights(batch, 1)
@@ -136,20 +137,20 @@ def test_the_line_is_that_of_least_squares_where_all_cases_have_as_many_ratings(
 def test_a_model_that_has_seen_ratings_is_left_out() -> None:
     rated = STUDY.ratings.opinions
     with pytest.warns(ds.DissensusWarning, match="'copy' does not inform the prior: it is nearer"):
-        prior = ds.rating_prior(STUDY.ratings, {**MODELS, "copy": rated.means})
+        prior = rating_prior(STUDY.ratings, {**MODELS, "copy": rated.means})
     assert prior.models == tuple(MODELS)
     repeated = rated.means.copy() + 0.5
     own = rated.annotators == 0
     repeated[rated.cases[own]] = rated.scores[own]
     with pytest.warns(ds.DissensusWarning, match="repeats annotator"):
-        ds.rating_prior(STUDY.ratings, {"repeats": repeated})
+        rating_prior(STUDY.ratings, {"repeats": repeated})
 
 
 def test_thresholds_and_shifts_are_those_of_the_first_aggregation_of_ratings() -> None:
-    first = ds.NormalInverseGamma((0.0, 1.0), shifts=True, reliability=3.0)
-    found = ds.evaluate(STUDY.ratings, MODELS, aggregations=[first, ds.NormalInverseGamma((0.0, 1.0))], draws=20)
+    first = NormalInverseGamma((0.0, 1.0), shifts=True, reliability=3.0)
+    found = ds.evaluate(STUDY.ratings, MODELS, aggregations=[first, NormalInverseGamma((0.0, 1.0))], draws=20)
     spec = found.runs[-1].spec
-    assert spec == ds.NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
+    assert spec == NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
 
 
 def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() -> None:
@@ -159,9 +160,9 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
     assert found.prior is not None
     assert "60 annotated cases" in found.prior.reason
     with pytest.raises(ds.DissensusError, match="needs to know what the models say"):
-        ds.NormalInverseGamma(prior="informed").sample(few)
-    agreed = ds.Ratings.from_scores([[1.0, 1.0]] * 120)
-    known = ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0))
+        NormalInverseGamma(prior="informed").sample(few)
+    agreed = ds.Study.from_scores([[1.0, 1.0]] * 120)
+    known = NormalInverseGamma(prior=NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0))
     told = ds.evaluate(agreed, {"A": np.arange(120.0)}, aggregations=[known], draws=20)
     assert told.prior is not None
     assert told.prior.reason == "no two ratings of a case differ"
@@ -169,12 +170,12 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
 
 def test_cases_that_the_prior_does_not_know_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="does not know these cases"):
-        ds.NormalInverseGamma(prior=fitted()).sample(ds.Ratings.from_scores([[1, 2]], case_names=["new"]))
+        NormalInverseGamma(prior=fitted()).sample(ds.Study.from_scores([[1, 2]], case_names=["new"]))
 
 
 def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: Path) -> None:
-    known = ds.NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
-    how = {"aggregations": [ds.NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
+    known = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
+    how = {"aggregations": [NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
     here = ds.evaluate(STUDY.ratings, MODELS, **how)  # type: ignore[arg-type]  # mixed settings
     with ThreadPoolExecutor(2) as executor:
         there = ds.evaluate(STUDY.ratings, MODELS, **how, executor=executor)  # type: ignore[arg-type]

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce, informed_prior
 from dissensus.evaluation.evaluator import why_no_panel
 from dissensus.evaluation.refits import FitSpread, Refits, draw_weights, reweighted_means
 from dissensus.evaluation.sums import CaseWeights
+from dissensus.metrics import TopKAccuracy
 
-STUDY = ds.simulate_study(n_cases=120, n_conditions=20, seed=5)
-TOP = [ds.TopKAccuracy(1)]
+STUDY = ds.simulate.study(n_cases=120, n_conditions=20, seed=5)
+TOP = [TopKAccuracy(1)]
 
 
-def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Annotations, dict[str, ds.Predictions], np.ndarray]:
+def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Study, dict[str, ds.Predictions], np.ndarray]:
     """Votes of a Dirichlet-multinomial model whose means two models know through noise."""
     rng = np.random.default_rng(seed)
     names = ["a", "b", "c", "d"]
@@ -22,7 +24,7 @@ def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Annotations,
     mean = np.exp(signal) / np.exp(signal).sum(axis=1, keepdims=True)
     theta = np.array([rng.dirichlet(4 * row + 1e-3) for row in mean])
     counts = np.array([rng.multinomial(n_votes, row) for row in theta])
-    study = ds.Annotations.from_counts(counts, names)
+    study = ds.Study.from_counts(counts, names)
     models = {}
     for name, noise in (("good", 0.4), ("poor", 1.5)):
         logits = signal + noise * rng.normal(size=signal.shape)
@@ -32,10 +34,10 @@ def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Annotations,
 
 def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
     study, models, _ = labelled(110, 3)
-    prior = ds.informed_prior(study, models)
+    prior = informed_prior(study, models)
     other = prior.coefficients + 0.15 * np.random.default_rng(1).normal(size=prior.coefficients.shape)
-    drawn = ds.PlackettLuce(prior=prior).sample(study, draws=20_000)
-    exact = ds.PlackettLuce(prior=replace(prior, coefficients=other)).sample(study, draws=20_000, seed=9).mean()
+    drawn = PlackettLuce(prior=prior).sample(study, draws=20_000)
+    exact = PlackettLuce(prior=replace(prior, coefficients=other)).sample(study, draws=20_000, seed=9).mean()
     shifts = prior.shifted(study.opinions, other)
     for batch in drawn.select(["3", "50", "99"]).map(lambda one: one, batch_cases=1):
         case = study.case_names.index(batch.case_names[0])
@@ -61,7 +63,7 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
         draws=100,
         annotators="fixed",
     )
-    prior = ds.informed_prior(STUDY.annotations, STUDY.predictions)
+    prior = informed_prior(STUDY.annotations, STUDY.predictions)
     weights = CaseWeights.of(result.study.panel, 0).bootstrap(np.arange(120), 40)
     fit = result.estimates[1].fit
     assert fit is not None
@@ -70,7 +72,7 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
     assert fit.sums[0, :, :, 0] == pytest.approx(weights.T @ means.T)
     refits = Refits(prior, STUDY.annotations.opinions, prior.refitted(weights.T))
     moved = np.zeros((40, len(STUDY.predictions)))
-    for batch in ds.PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
+    for batch in PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
         place = STUDY.annotations.case_names.index(batch.case_names[0])
         leading = batch.dense()[0].argmax(axis=1)
         own = draw_weights(batch, 0, refits.shifts(batch.case_names), 1)
@@ -108,14 +110,14 @@ def test_variance_of_the_fit_is_what_refits_add() -> None:
         (STUDY.annotations, {}, "no predictions"),
         (STUDY.annotations.select(slice(0, 99)), STUDY.predictions, "99 annotated cases"),
         (
-            ds.Annotations.from_counts(np.eye(2, dtype=int)[[0, 1] * 60], ["a", "b"]),
+            ds.Study.from_counts(np.eye(2, dtype=int)[[0, 1] * 60], ["a", "b"]),
             {"A": 1},
             "opinions per case is 1,",
         ),
     ],
     ids=["models", "cases", "opinions"],
 )
-def test_reasons_for_no_panel(study: ds.Annotations, models: dict[str, ds.Predictions], reason: str) -> None:
+def test_reasons_for_no_panel(study: ds.Study, models: dict[str, ds.Predictions], reason: str) -> None:
     assert reason in why_no_panel(study, models)
 
 

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.metrics import AverageOverlap, BrierScore, Overlap, SetAccuracy, TopKAccuracy
+from dissensus.plugins import Metric
 
 CODES = range(4)
 CONDITIONS = ["a", "b", "c", "d"]
-METRICS: list[ds.Metric] = [
-    ds.TopKAccuracy(1),
-    ds.TopKAccuracy(2),
-    ds.SetAccuracy(2),
-    ds.Overlap(2),
-    ds.AverageOverlap(2),
+METRICS: list[Metric] = [
+    TopKAccuracy(1),
+    TopKAccuracy(2),
+    SetAccuracy(2),
+    Overlap(2),
+    AverageOverlap(2),
 ]
 Blocks = list[list[int]]
 
@@ -66,8 +68,8 @@ def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
         row[0] = 1.0
     scores = rng.integers(1, 4, size=(8, 4)).astype(float)
     case_weights = rng.random(8)
-    said = ds.Annotations.from_rankings(opinions, CONDITIONS, weights=weights, case_weights=case_weights.tolist())
-    result = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=[*METRICS, ds.BrierScore()])
+    said = ds.Study.from_rankings(opinions, CONDITIONS, weights=weights, case_weights=case_weights.tolist())
+    result = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=[*METRICS, BrierScore()])
     alone = [
         agreement(
             ds.evaluate(said.select([case]), {"M": scores[[case]]}, aggregations=["majority-vote"], metrics=METRICS)
@@ -81,11 +83,11 @@ def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
         ]
         np.testing.assert_allclose([own[metric.name] for own in alone], means, atol=1e-12)
         assert agreement(result)[metric.name] == pytest.approx(np.average(means, weights=case_weights))
-    assert ds.BrierScore().name not in agreement(result)
+    assert BrierScore().name not in agreement(result)
 
 
 def test_votes_count_as_often_as_they_were_given() -> None:
-    said = ds.Annotations.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
+    said = ds.Study.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
     result = ds.evaluate(said, {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}, aggregations=["majority-vote"], metrics=METRICS[:1])
     assert agreement(result) == {"top-1 accuracy": pytest.approx((0.75 + 0.5) / 2)}
 
@@ -94,7 +96,7 @@ def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPat
     from dissensus.evaluation import single_opinions
 
     rng = np.random.default_rng(5)
-    said = ds.Annotations.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
+    said = ds.Study.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
     scores = rng.random((6, 4))
     whole = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
     monkeypatch.setattr(single_opinions, "OPINIONS_AT_ONCE", 7)
@@ -102,6 +104,6 @@ def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPat
 
 
 def test_abstentions_say_nothing() -> None:
-    said = ds.Annotations.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
+    said = ds.Study.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
     result = ds.evaluate(said, {"M": [[1, 0, 0, 0]] * 2}, aggregations=["majority-vote"], metrics=METRICS[:1])
     assert agreement(result) == {"top-1 accuracy": pytest.approx((1.0 + 0.5) / 2)}

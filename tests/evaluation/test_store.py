@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.aggregation.base import RecordedAggregation
+from dissensus.aggregations import Dirichlet, PlackettLuce
+from dissensus.aggregations.base import RecordedAggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation import store
+from dissensus.metrics import TopKAccuracy, UserMetric
 from dissensus.metrics.base import RecordedMetric
 
-STUDY = ds.simulate_study(n_cases=12, n_conditions=8, seed=4)
+STUDY = ds.simulate.study(n_cases=12, n_conditions=8, seed=4)
 RECEIPT = Receipt(
     "opinions.csv",
     "long",
@@ -48,8 +50,8 @@ def result() -> ds.Evaluation:
             first: STUDY.predictions[first].with_receipt(replace_path(RECEIPT, "A.csv")),
             **{name: STUDY.predictions[name] for name in others},
         },
-        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed"), ds.Dirichlet(2)],
-        metrics=[ds.TopKAccuracy(1), ds.UserMetric("hits", hits, meaning="How often the best is found.")],
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)],
+        metrics=[TopKAccuracy(1), UserMetric("hits", hits, meaning="How often the best is found.")],
         draws=40,
         categories=STUDY.categories,
         strata=STUDY.strata,
@@ -76,7 +78,7 @@ def write(place: Path, content: dict[str, Any], *, forge: bool = False) -> None:
 
 def refused(place: Path) -> str:
     with pytest.raises(ds.DissensusError) as caught:
-        ds.load_evaluation(place)
+        ds.load(place)
     assert str(place) in str(caught.value)
     return str(caught.value)
 
@@ -85,7 +87,7 @@ def refused(place: Path) -> str:
 
 
 def test_everything_comes_back_exactly(result: ds.Evaluation, place: Path) -> None:
-    again = ds.load_evaluation(place)
+    again = ds.load(place)
     assert again == result
     assert again.to_frame().equals(result.to_frame())
     assert again.by_category().equals(result.by_category())
@@ -98,7 +100,7 @@ def test_everything_comes_back_exactly(result: ds.Evaluation, place: Path) -> No
 
 
 def test_receipts_come_back(result: ds.Evaluation, place: Path) -> None:
-    again = ds.load_evaluation(place)
+    again = ds.load(place)
     assert [receipt.path for receipt in result.receipts] == ["opinions.csv", "A.csv"]
     assert again.receipts == result.receipts
     assert again.study.receipt == RECEIPT
@@ -108,7 +110,7 @@ def test_receipts_are_stored_without_the_directories_of_files(result: ds.Evaluat
     study = result.study.with_receipt(replace_path(RECEIPT, "somewhere/unheard-of/opinions.csv"))
     dataclasses.replace(result, study=study).save(tmp_path / "results")
     assert "unheard-of" not in (tmp_path / "results" / "run.json").read_text(encoding="utf-8")
-    assert ds.load_evaluation(tmp_path / "results").receipts == result.receipts
+    assert ds.load(tmp_path / "results").receipts == result.receipts
 
 
 def test_results_from_before_there_were_receipts_are_read(result: ds.Evaluation, place: Path) -> None:
@@ -116,7 +118,7 @@ def test_results_from_before_there_were_receipts_are_read(result: ds.Evaluation,
     for part in (content["study"], *content["models"]):
         del part["receipt"]
     write(place, content, forge=True)
-    again = ds.load_evaluation(place)
+    again = ds.load(place)
     assert again == result
     assert again.receipts == ()
 
@@ -134,16 +136,16 @@ def test_a_forged_receipt_is_refused(place: Path, change: str) -> None:
 
 
 def test_specs_come_back_as_specs(result: ds.Evaluation, place: Path) -> None:
-    again = ds.load_evaluation(place)
-    assert [run.spec for run in again.runs] == [ds.PlackettLuce(3, alpha=1.0, prior="observed"), ds.Dirichlet(2)]
+    again = ds.load(place)
+    assert [run.spec for run in again.runs] == [PlackettLuce(3, alpha=1.0, prior="observed"), Dirichlet(2)]
     assert again.points == result.points
-    assert again.metrics[0] == ds.TopKAccuracy(1)
+    assert again.metrics[0] == TopKAccuracy(1)
 
 
 def test_a_metric_that_is_not_at_hand_keeps_its_words_and_cannot_be_computed(
     result: ds.Evaluation, place: Path
 ) -> None:
-    metric = ds.load_evaluation(place).metrics[1]
+    metric = ds.load(place).metrics[1]
     assert isinstance(metric, RecordedMetric)
     assert metric.record() == result.metrics[1].record()
     assert (metric.name, metric.meaning) == ("hits", "How often the best is found.")
@@ -152,11 +154,11 @@ def test_a_metric_that_is_not_at_hand_keeps_its_words_and_cannot_be_computed(
 
 
 def test_draws_from_elsewhere_come_back_by_name(tmp_path: Path) -> None:
-    drawn = ds.Dirichlet().sample(STUDY.annotations, draws=20)
+    drawn = Dirichlet().sample(STUDY.annotations, draws=20)
     given = ds.Plausibilities.from_draws(drawn.dense(), conditions=drawn.conditions, case_names=drawn.case_names)
     result = ds.evaluate(STUDY.annotations.select(list(drawn.case_names)), {}, aggregations=[given], draws=20)
     result.save(tmp_path / "results")
-    again = ds.load_evaluation(tmp_path / "results")
+    again = ds.load(tmp_path / "results")
     assert again == result
     assert isinstance(again.runs[0].spec, RecordedAggregation)
     with pytest.raises(ds.DissensusError, match="cannot be sampled here"):
@@ -169,7 +171,7 @@ def test_merged_results_come_back(tmp_path: Path) -> None:
         ds.evaluate(
             STUDY.annotations.select(list(some)),
             {name: said.select(list(some)) for name, said in STUDY.predictions.items()},
-            aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
+            aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
             metrics=["top-k-accuracy:1"],
             draws=30,
             categories=STUDY.categories,
@@ -178,30 +180,30 @@ def test_merged_results_come_back(tmp_path: Path) -> None:
     ]
     merged = parts[0].merge(parts[1])
     merged.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == merged
+    assert ds.load(tmp_path / "results") == merged
 
 
 def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]]], ["a", "b"])
-    undefined = ds.UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))
+    said = ds.Study.from_rankings([[[["a"]]]], ["a", "b"])
+    undefined = UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))
     result = ds.evaluate(said, {"A": [[0.0, 1.0]]}, aggregations=["dirichlet"], metrics=[undefined], draws=5)
     result.save(tmp_path / "results")
     for name in ("summary.json", "run.json"):
         json.loads((tmp_path / "results" / name).read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert json.loads((tmp_path / "results" / "summary.json").read_text(encoding="utf-8"))[0]["mean"] is None
-    assert np.isnan(ds.load_evaluation(tmp_path / "results").to_frame()["mean"][0])
+    assert np.isnan(ds.load(tmp_path / "results").to_frame()["mean"][0])
 
 
 def test_versions_are_those_of_the_run(place: Path) -> None:
     content = described(place)
     content["versions"]["dissensus"] = "0.0.7"
     write(place, content, forge=True)
-    assert ds.load_evaluation(place).versions["dissensus"] == "0.0.7"
+    assert ds.load(place).versions["dissensus"] == "0.0.7"
 
 
 @pytest.mark.slow
 def test_the_demo_is_small(tmp_path: Path) -> None:
-    study = ds.simulate_study(n_cases=400, seed=1)
+    study = ds.simulate.study(n_cases=400, seed=1)
     result = ds.evaluate(
         study.annotations, study.predictions, draws=1000, seed=1, categories=study.categories, strata=study.strata
     )
@@ -276,7 +278,7 @@ def test_a_forged_run_json_is_refused_in_one_clear_error_or_says_the_same(
     for path in places_of(content):
         write(place, changed(content, path, change), forge=True)
         try:
-            loaded = ds.load_evaluation(place)
+            loaded = ds.load(place)
         except ds.DissensusError:
             continue
         np.testing.assert_array_equal(loaded.case_means, result.case_means, err_msg=str(path))

@@ -9,7 +9,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import UserMetric
 
 N_CASES, DRAWS = 24, 40
 RNG = np.random.default_rng(3)
@@ -25,7 +27,7 @@ METRICS = ["top-k-accuracy:1", "expected-accuracy:1"]
 
 def study(rows: FloatArray | None = None, *, weights: FloatArray = WEIGHTS, groups: list[str] | None = None) -> Any:
     chosen = np.arange(N_CASES) if rows is None else np.asarray(rows)
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         [[[[code]] for code in range(3) for _ in range(COUNTS[case, code])] for case in chosen],
         ["a", "b", "c"],
         case_names=[f"case {case}" for case in chosen],
@@ -50,7 +52,7 @@ def whole() -> ds.Evaluation:
 
 def plain_values(model: str) -> tuple[FloatArray, FloatArray]:
     """Value of both metrics for every case and draw, from dense draws."""
-    dense = ds.Dirichlet(1).sample(study(), draws=DRAWS, seed=4).dense()
+    dense = Dirichlet(1).sample(study(), draws=DRAWS, seed=4).dense()
     first = SCORES[model].argmax(axis=1)
     hits = (dense.argmax(axis=2) == first[:, None]).astype(float)
     return hits, np.take_along_axis(dense, first[:, None, None], axis=2)[:, :, 0]
@@ -110,7 +112,7 @@ def test_cases_of_one_group_are_resampled_together() -> None:
 
 
 def test_infinite_values_are_not_hidden() -> None:
-    said = ds.Annotations.from_rankings([[[["a"]]], [[["a"]]]], ["a", "b"])
+    said = ds.Study.from_rankings([[[["a"]]], [[["a"]]]], ["a", "b"])
     scores = [[0.0, 1.0], [0.5, 0.5]]
     result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["log-score"])
     assert result.to_frame().row(0, named=True)["mean"] == -np.inf
@@ -121,10 +123,10 @@ def test_undefined_values_do_not_count_and_a_mean_of_nothing_is_undefined() -> N
         best = plausibilities.argmax(axis=2)
         return np.where(best == 0, scores[:, :1], np.nan)
 
-    said = ds.Annotations.from_counts([[5, 0], [5, 0], [0, 5]], ["a", "b"])
+    said = ds.Study.from_counts([[5, 0], [5, 0], [0, 5]], ["a", "b"])
     strata = {"said": ["a", "a", "b"]}
     scores = [[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]]
-    own = [ds.UserMetric("of a", of_a)]
+    own = [UserMetric("of a", of_a)]
     result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=own, strata=strata)
     assert result.to_frame()["mean"].to_list() == pytest.approx([0.4])
     by_group = dict(result.by_group("said").select("stratum", "mean").iter_rows())

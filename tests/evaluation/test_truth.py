@@ -13,9 +13,7 @@ RNG = np.random.default_rng(5)
 NAMES = [f"case {number}" for number in range(N)]
 LABELS = RNG.integers(2, size=N)
 SCORES = np.clip(LABELS[:, None] * [[-0.4, 0.4]] + RNG.normal(0.5, 0.3, (N, 1)) * [[-1, 1]] + [[1, 0]], 0.01, 0.99)
-SAID = ds.Annotations.from_counts(
-    RNG.multinomial(3, [0.5, 0.5], size=N), ["no", "yes"], case_names=NAMES, question="binary"
-)
+SAID = ds.Study.from_counts(RNG.multinomial(3, [0.5, 0.5], size=N), ["no", "yes"], case_names=NAMES, question="binary")
 TRUTH = {name: ("no", "yes")[label] for name, label in zip(NAMES, LABELS, strict=True)}
 ASKED: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 30, "panel": False}
 
@@ -43,12 +41,12 @@ def test_values_against_the_truth_are_plain_values() -> None:
 
 
 def test_numbers_and_findings_have_a_truth_too() -> None:
-    rated = ds.Ratings.from_scores(RNG.normal(3.0, 1.0, (N, 3)).tolist(), case_names=NAMES)
+    rated = ds.Study.from_scores(RNG.normal(3.0, 1.0, (N, 3)).tolist(), case_names=NAMES)
     values = RNG.normal(3.0, 1.0, N)
     known = dict(zip(NAMES, values.tolist(), strict=True))
     numbers = ds.evaluate(rated, {"A": np.full(N, 2.5)}, truth=known, metrics=["mean-absolute-error"], panel=False)
     assert of_truth(numbers)["mean absolute error"] == pytest.approx(np.abs(values - 2.5).mean())
-    ticked = ds.Checklists.from_sets([[{"AF"}, set()] for _ in NAMES], ["AF", "ST"], case_names=NAMES)
+    ticked = ds.Study.from_sets([[{"AF"}, set()] for _ in NAMES], ["AF", "ST"], case_names=NAMES)
     present = {name: {"AF"} if label else set() for name, label in zip(NAMES, LABELS, strict=True)}
     scores = ds.Predictions.from_scores(np.tile([0.9, 0.2], (N, 1)), ["AF", "ST"], case_names=NAMES)
     findings = ds.evaluate(ticked, {"A": scores}, truth=present, metrics=["top-k-accuracy:1"], **ASKED)

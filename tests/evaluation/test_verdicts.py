@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 from dissensus.evaluation.comparison import difference, holm
+from dissensus.metrics import BrierScore, TopKAccuracy
 
 WIDE = ds.Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
 P_VALUES = st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), max_size=8)
@@ -84,13 +85,13 @@ def test_few_cases_or_groups_have_no_verdict(n_cases: int, n_groups: int, verdic
 
 
 def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> ds.Comparison:
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         [[[["a"]]]] * n_cases,
         ["a", "b"],
         groups=[str(case % n_groups) for case in range(n_cases)] if n_groups else None,
     )
     models = {"right": [[0.9, 0.1]] * n_cases, "wrong": [[0.2, 0.8]] * n_cases, "same": [[0.9, 0.1]] * n_cases}
-    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[ds.TopKAccuracy(1), ds.BrierScore()])
+    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1), BrierScore()])
     return result.compare(margin=margin)
 
 
@@ -146,7 +147,7 @@ def test_flips_are_between_orders_that_can_be_told_apart() -> None:
 
 def test_infinite_values_are_shown_and_decide_nothing() -> None:
     """A log score without a floor, of models that call the truth impossible."""
-    said = ds.Annotations.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
     models = {"A": [[1.0, 0.0]] * 40, "B": [[0.0, 1.0]] * 40}
     result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=["log-score"], draws=20)
     assert result.to_frame()["mean"].to_list() == [-np.inf, -np.inf]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.agreement import annotator_agreement, krippendorff_alpha, pairwise_agreement
 from dissensus.figures.case_charts import study_statistics
 from voted_studies import voted_study, written_out
 
@@ -19,12 +20,12 @@ def test_agreement_and_alpha_of_votes(seed: int) -> None:
     said = voted_study(seed)
     both: Any = (said, written_out(said))
     for within, ties in product(("ranking", "first-block"), ("shared", "each")):
-        found, expected = (ds.annotator_agreement(one, ties=ties, within=within) for one in both)
+        found, expected = (annotator_agreement(one, ties=ties, within=within) for one in both)
         np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
         np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)
         assert found.mean == pytest.approx(expected.mean, rel=1e-12)
     for distance in ("first-choice", "overlap", "set", "masi"):
-        alpha, same = (ds.krippendorff_alpha(one, distance=distance, draws=50) for one in both)
+        alpha, same = (krippendorff_alpha(one, distance=distance, draws=50) for one in both)
         for name in ("value", "low", "high", "observed", "expected"):
             assert getattr(alpha, name) == pytest.approx(getattr(same, name), rel=1e-10, nan_ok=True), name
         assert (alpha.n_cases, alpha.n_rankings) == (same.n_cases, same.n_rankings)
@@ -32,13 +33,13 @@ def test_agreement_and_alpha_of_votes(seed: int) -> None:
 
 def test_pairs_of_named_annotators_are_not_changed_by_votes() -> None:
     said = voted_study(3)
-    assert ds.pairwise_agreement(said).equals(ds.pairwise_agreement(written_out(said)))
+    assert pairwise_agreement(said).equals(pairwise_agreement(written_out(said)))
 
 
 def test_agreement_of_so_many_votes_that_pairs_cannot_be_listed() -> None:
-    said = ds.Annotations.from_counts(np.array([[3, 1], [0, 4]]) * 10**12, ["a", "b"])
-    assert ds.annotator_agreement(said).values == pytest.approx([0.75, 1.0])
-    assert ds.krippendorff_alpha(said, draws=10).observed == pytest.approx(0.1875)
+    said = ds.Study.from_counts(np.array([[3, 1], [0, 4]]) * 10**12, ["a", "b"])
+    assert annotator_agreement(said).values == pytest.approx([0.75, 1.0])
+    assert krippendorff_alpha(said, draws=10).observed == pytest.approx(0.1875)
 
 
 def test_figures_of_the_study_are_the_same() -> None:
@@ -47,8 +48,8 @@ def test_figures_of_the_study_are_the_same() -> None:
 
 
 def test_votes_are_stored_with_results(tmp_path: Path) -> None:
-    said = ds.Annotations.from_counts([[3, 1], [0, 2]], ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [0, 2]], ["a", "b"])
     result = ds.evaluate(said, {"A": [[0.7, 0.3], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
     result.save(tmp_path / "results")
-    assert ds.load_evaluation(tmp_path / "results") == result
-    assert ds.load_evaluation(tmp_path / "results").study.votes.tolist() == [3, 1, 2]
+    assert ds.load(tmp_path / "results") == result
+    assert ds.load(tmp_path / "results").study.votes.tolist() == [3, 1, 2]

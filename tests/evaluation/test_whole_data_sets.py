@@ -9,7 +9,9 @@ import dissensus as ds
 from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.metrics import AUROC, BrierScore, CohenKappa, FBeta, Matthews, Sensitivity, TopKAccuracy
 from dissensus.metrics.data_set import Said
+from dissensus.plugins import Metric
 from dissensus.simulate.checklist_study import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
@@ -28,8 +30,8 @@ def data_set(n: int = 300, seed: int = 0) -> DataSet:
     return DataSet((said,), {"top": labels})
 
 
-@pytest.mark.parametrize("metric", [ds.AUROC(), ds.Sensitivity(), ds.FBeta(), ds.CohenKappa(), ds.Matthews()], ids=repr)
-def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: ds.Metric) -> None:
+@pytest.mark.parametrize("metric", [AUROC(), Sensitivity(), FBeta(), CohenKappa(), Matthews()], ids=repr)
+def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: Metric) -> None:
     data, rng = data_set(), np.random.default_rng(1)
     [whole] = data_set_metrics([metric])
     found = data.valued([whole])
@@ -48,11 +50,11 @@ def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: ds.Metric
 
 def test_values_of_draws_are_the_metric_of_every_draw() -> None:
     data = data_set(n=50)
-    found = data.valued([ds.AUROC()])
+    found = data.valued([AUROC()])
     masses = data.labels["top"].block(range(64))
-    naive = [ds.AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
+    naive = [AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
     np.testing.assert_array_equal(found.values[0, 0], naive)
-    np.testing.assert_array_equal(data.valued([ds.AUROC()], step=5).values[0, 0], naive[::5])
+    np.testing.assert_array_equal(data.valued([AUROC()], step=5).values[0, 0], naive[::5])
 
 
 def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> None:
@@ -64,13 +66,13 @@ def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> N
     calls[:20] = 1
     said = Said.of_scores(np.column_stack([1 - calls, calls]), is_binary=True)
     one = Labels("masses", 1, labels[:, None], labels, np.empty((n, 0, 2), dtype=np.float32))
-    reach = DataSet((said,), {"top": one}).valued([ds.Sensitivity()]).reaches[0, 0]
+    reach = DataSet((said,), {"top": one}).valued([Sensitivity()]).reaches[0, 0]
     assert abs(reach / (n / n_positive) - 1) < 0.03
 
 
 def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
     counts = np.tile([[0, 9]], (15, 1)).tolist() + np.tile([[9, 0]], (285, 1)).tolist()
-    said = ds.Annotations.from_counts(counts, ["no", "yes"], question="binary")
+    said = ds.Study.from_counts(counts, ["no", "yes"], question="binary")
     scores = np.array(counts) / 9.0
     result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["sensitivity"], panel=False)
     row = result.to_frame().row(0, named=True)
@@ -89,7 +91,7 @@ def test_findings_and_cases_of_rows_are_numbered() -> None:
 
 @pytest.fixture(scope="module")
 def simulated() -> SimulatedAnswers:
-    return ds.simulate_checklists(n_cases=140, seed=5)
+    return ds.simulate.checklists(n_cases=140, seed=5)
 
 
 def test_every_finding_is_a_question_with_a_prior_of_its_own(simulated: SimulatedAnswers) -> None:
@@ -122,5 +124,5 @@ def test_findings_of_a_case_are_resampled_together(simulated: SimulatedAnswers) 
 
 
 def test_places_of_metrics_keep_their_order() -> None:
-    metrics = [ds.TopKAccuracy(1), ds.AUROC(), ds.BrierScore(), ds.FBeta()]
+    metrics = [TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]
     assert places_of(metrics).tolist() == [1, 3]

@@ -8,6 +8,9 @@ from functools import cache
 import numpy as np
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote, NormalInverseGamma, PlackettLuce, ProbabilisticInverseRank
+from dissensus.metrics import AUROC, CalibrationError, NetBenefit, Sensitivity, TopKAccuracy
+from dissensus.plugins import Aggregation, Metric
 
 SCRIPT = "<script>alert(1)</script>"
 MODEL = '<b>A</b> & "B"'
@@ -16,7 +19,7 @@ CONDITIONS = (SCRIPT, "b", "c", "d", TEMPLATE)
 CATEGORIES = ds.Categories.from_labels(["low", "low", "medium", "high", "high"], CONDITIONS)
 
 
-def study(n_cases: int = 12) -> ds.Annotations:
+def study(n_cases: int = 12) -> ds.Study:
     """Give a few opinions of two to four annotators on every case, with ties."""
     rng = np.random.default_rng(5)
     rankings = []
@@ -27,7 +30,7 @@ def study(n_cases: int = 12) -> ds.Annotations:
             first, second = rng.choice(favourite[:3], 2, replace=False).tolist()
             opinions.append([[first], [second]] if rng.random() < 0.7 else [[first, second]])
         rankings.append(opinions)
-    return ds.Annotations.from_rankings(rankings, list(CONDITIONS), case_names=[f"<i>{i}</i>" for i in range(n_cases)])
+    return ds.Study.from_rankings(rankings, list(CONDITIONS), case_names=[f"<i>{i}</i>" for i in range(n_cases)])
 
 
 def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
@@ -39,16 +42,16 @@ def scores(n_cases: int, n_models: int) -> dict[str, np.ndarray[tuple[int, int],
 def usual() -> ds.Evaluation:
     """Evaluate three models under two aggregations, with categories, and what held-out annotators say."""
     aggregations = [
-        *(ds.PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
-        ds.ProbabilisticInverseRank(10),
+        *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
+        ProbabilisticInverseRank(10),
     ]
     metrics = [
-        ds.TopKAccuracy(1),
-        ds.TopKAccuracy(3),
-        ds.AUROC(),
-        ds.CalibrationError(),
-        ds.NetBenefit(0.2),
-        ds.Sensitivity(),
+        TopKAccuracy(1),
+        TopKAccuracy(3),
+        AUROC(),
+        CalibrationError(),
+        NetBenefit(0.2),
+        Sensitivity(),
     ]
     trust = ds.calibrate(study(), aggregations[:1], draws=40)
     return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, trust=trust)
@@ -63,17 +66,17 @@ def case_about(condition: str) -> str:
 
 
 def evaluated(
-    said: ds.Annotations,
+    said: ds.Study,
     n_models: int,
-    aggregations: Sequence[ds.Aggregation],
+    aggregations: Sequence[Aggregation],
     *,
-    metrics: Sequence[ds.Metric] | None = None,
+    metrics: Sequence[Metric] | None = None,
     categories: ds.Categories | None = None,
     draws: int = 40,
     trust: ds.Calibration | None = None,
 ) -> ds.Evaluation:
     models = scores(said.n_cases, n_models)
-    chosen = [ds.TopKAccuracy(1)] if metrics is None else metrics
+    chosen = [TopKAccuracy(1)] if metrics is None else metrics
     return ds.evaluate(
         said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories, reference=trust
     )
@@ -82,24 +85,24 @@ def evaluated(
 @cache
 def edges() -> dict[str, ds.Evaluation]:
     """Evaluate what is only just enough."""
-    one = ds.Annotations.from_rankings([[[[0], [1]]]], list(CONDITIONS))
-    alone = ds.Annotations.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
-    luce: list[ds.Aggregation] = [ds.PlackettLuce(3, alpha=1.0, prior="observed")]
-    ratings = ds.Ratings.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
+    one = ds.Study.from_rankings([[[[0], [1]]]], list(CONDITIONS))
+    alone = ds.Study.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
+    luce: list[Aggregation] = [PlackettLuce(3, alpha=1.0, prior="observed")]
+    ratings = ds.Study.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
     return {
         "one case": evaluated(one, 2, luce, categories=CATEGORIES),
         "one annotator": evaluated(alone, 2, luce, categories=CATEGORIES),
         "one model": evaluated(study(), 1, luce),
         "no models": evaluated(study(), 0, luce, categories=CATEGORIES),
         "no categories": evaluated(study(), 2, luce),
-        "no reliability": evaluated(study(), 2, [ds.MajorityVote()], categories=CATEGORIES, draws=1),
+        "no reliability": evaluated(study(), 2, [MajorityVote()], categories=CATEGORIES, draws=1),
         "one draw": evaluated(study(), 2, luce, categories=CATEGORIES, draws=1),
         "two conditions": ds.evaluate(
-            ds.Annotations.from_counts([[2, 1], [0, 3]], ["x", "y"]),
+            ds.Study.from_counts([[2, 1], [0, 3]], ["x", "y"]),
             {"A": np.eye(2), "B": np.ones((2, 2))},
             aggregations=luce,
-            metrics=[ds.TopKAccuracy(1)],
+            metrics=[TopKAccuracy(1)],
             draws=10,
         ),
-        "ratings": ds.evaluate(ratings, {}, aggregations=[ds.NormalInverseGamma(thresholds=(0.0,))], draws=20),
+        "ratings": ds.evaluate(ratings, {}, aggregations=[NormalInverseGamma(thresholds=(0.0,))], draws=20),
     }

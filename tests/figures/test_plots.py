@@ -12,6 +12,7 @@ import pytest
 from plotly.graph_objects import Figure
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures import case_charts, model_charts
@@ -90,7 +91,7 @@ def test_figures_that_need_what_is_not_there_are_refused(edge: str, absent: set[
 
 def test_figures_are_small_enough_for_a_page() -> None:
     many = study(3000)
-    found = Plots(evaluated(many, 2, [ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=10))
+    found = Plots(evaluated(many, 2, [PlackettLuce(3, alpha=1.0, prior="observed")], draws=10))
     for name in ("certainty", "certainty_by_top", "agreement"):
         figure = found.figure(name)
         assert max(len(trace.x) for trace in figure.data) <= 2000
@@ -296,7 +297,7 @@ def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[
 
 
 def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
-    runs = [ds.PlackettLuce(gamma, alpha=alpha, prior="observed") for alpha in (1.0, 0.1) for gamma in (1, 3)]
+    runs = [PlackettLuce(gamma, alpha=alpha, prior="observed") for alpha in (1.0, 0.1) for gamma in (1, 3)]
     found = Plots(evaluated(study(), 2, runs))
     chart = found.chart("certainty")
     assert [len(panel.marks) for panel in chart.panels] == [2, 2]
@@ -310,9 +311,9 @@ def test_runs_that_differ_by_other_parameters_are_not_mixed() -> None:
 def three_priors() -> ds.Evaluation:
     """Evaluate under three runs of one aggregation and one reliability: only their priors differ."""
     runs = [
-        ds.PlackettLuce(3, alpha=1.0, prior="observed"),
-        ds.PlackettLuce(3, prior="symmetric"),
-        ds.PlackettLuce(3, alpha=0.1, prior="observed"),
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, prior="symmetric"),
+        PlackettLuce(3, alpha=0.1, prior="observed"),
     ]
     return evaluated(study(), 2, runs, categories=CATEGORIES)
 
@@ -394,8 +395,8 @@ def test_hostile_names_are_shown_as_they_are() -> None:
 
 def test_long_and_many_names() -> None:
     names = [f"condition with a long name number {i} of a long list of names" for i in range(40)]
-    said = ds.Annotations.from_rankings([[[[i] for i in range(40)]]], names)
-    runs = [ds.PlackettLuce(1, alpha=1.0, prior="observed")]
+    said = ds.Study.from_rankings([[[[i] for i in range(40)]]], names)
+    runs = [PlackettLuce(1, alpha=1.0, prior="observed")]
     chart = Plots(ds.evaluate(said, {}, aggregations=runs, draws=10)).chart("case", case="0")
     assert "25 less plausible conditions are not shown" in chart.caption
     assert all(len(tick) <= 34 for _, tick in chart.panels[0].y.ticks)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dissensus import Annotations, DissensusError, DissensusWarning, examine_annotations
+from dissensus import DissensusError, DissensusWarning, Study, examine
 from dissensus.predictions.reader import examine_predictions
 from fuzz.mutations import mutated
 from fuzz.naive_reader import READERS, DoubtError, Said
@@ -41,7 +41,7 @@ def verdict(seed: Seed, content: bytes, folder: Path, *, told: bool = False) -> 
         with in_time(), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", DissensusWarning)
-            read: Any = examine_annotations if seed.holds == "annotations" else examine_predictions
+            read: Any = examine if seed.holds == "annotations" else examine_predictions
             reading = read(path, **options)
     except DissensusError as error:
         if not error.problem or path.name not in error.where:
@@ -92,7 +92,7 @@ def _compare(reading: Any, seed: Seed, content: bytes, path: Path) -> None:
         )
 
 
-def _said(study: Annotations) -> Said:
+def _said(study: Study) -> Said:
     """Write a study out as the naive reader does."""
     pairs = zip(study.panel.annotators.tolist(), study.votes.tolist(), strict=True)
     who = [study.annotator_names[code] if code >= 0 else None if n == 1 else f"{n} voters" for code, n in pairs]

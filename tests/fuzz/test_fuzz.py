@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import dissensus as ds
+from dissensus.plugins import Format
 from dissensus.predictions.reader import FORMATS
 from fuzz import rule
 from fuzz.__main__ import REGRESSIONS, from_regression
@@ -20,11 +20,11 @@ SOME = [pytest.param(batch, marks=[pytest.mark.slow] if batch >= 4 else []) for 
 
 def test_every_format_has_a_seed() -> None:
     found = {(seed.holds, seed.format) for seed in seeds()}
-    annotations = {("annotations", name) for name, kind in ds.Format.family.known().items() if _is_own(kind)}
+    annotations = {("annotations", name) for name, kind in Format.family.known().items() if _is_own(kind)}
     assert found == annotations | {("predictions", known.name) for known in FORMATS}
 
 
-def _is_own(kind: type[ds.Format]) -> bool:
+def _is_own(kind: type[Format]) -> bool:
     return kind.__module__.startswith("dissensus.")
 
 

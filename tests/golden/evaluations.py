@@ -19,6 +19,38 @@ import numpy as np
 import polars as pl
 
 import dissensus as ds
+from dissensus.aggregations import (
+    Dirichlet,
+    MeanRating,
+    NormalInverseGamma,
+    NormalInverseGammaPrior,
+    PlackettLuce,
+    annotator_shifts,
+    informed_prior,
+    rating_prior,
+    sampling_diagnostics,
+)
+from dissensus.agreement import (
+    agreement_measures,
+    annotator_agreement,
+    annotator_confusion,
+    annotator_gradings,
+    annotator_quality,
+    cohen_kappa,
+    krippendorff_alpha,
+    mean_average_overlap,
+    pairwise_agreement,
+)
+from dissensus.certainty import (
+    annotation_certainty,
+    certainty_of,
+    certainty_profile,
+    expected_risk,
+    plausibility_regions,
+    rank_certainty,
+    rank_shares,
+)
+from dissensus.metrics import CategoryAccuracy, UserDataSetMetric, UserMetric
 
 Tables: TypeAlias = dict[str, pl.DataFrame]
 Stored: TypeAlias = dict[str, dict[str, list[Any]]]
@@ -89,22 +121,22 @@ def case(function: Callable[[], Tables]) -> Callable[[], Tables]:
 
 @cache
 def ranked_study(n_cases: int = 40) -> Any:
-    return ds.simulate_study(n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), seed=7)
+    return ds.simulate.study(n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), seed=7)
 
 
 @cache
 def binary_study(n_cases: int = 60) -> Any:
-    return ds.simulate_binary(n_cases=n_cases, n_annotators=5, opinions=(2, 4), seed=3)
+    return ds.simulate.binary(n_cases=n_cases, n_annotators=5, opinions=(2, 4), seed=3)
 
 
 @cache
 def checked_study() -> Any:
-    return ds.simulate_checklists(n_cases=30, n_annotators=4, findings=3, prevalence=0.3, not_assessed=0.1, seed=4)
+    return ds.simulate.checklists(n_cases=30, n_annotators=4, findings=3, prevalence=0.3, not_assessed=0.1, seed=4)
 
 
 @cache
 def rated_study(n_cases: int = 50) -> Any:
-    return ds.simulate_ratings(
+    return ds.simulate.ratings(
         n_cases=n_cases, n_annotators=5, opinions=3, shift=0.4, models={"A": 0.4, "B": 0.8}, seed=5
     )
 
@@ -144,7 +176,7 @@ def two_models(n_cases: int, n_conditions: int, seed: int) -> dict[str, Any]:
     return {name: scores(n_cases, n_conditions, seed + place) for place, name in enumerate("AB")}
 
 
-def tied_study(unranked: str = "below") -> ds.Annotations:
+def tied_study(unranked: str = "below") -> ds.Study:
     """Build rankings with ties, abstentions, an unannotated case, weights, groups and weights of cases."""
     rng = np.random.default_rng(11)
     names = [f"c{number}" for number in range(6)]
@@ -157,7 +189,7 @@ def tied_study(unranked: str = "below") -> ds.Annotations:
         chosen = rng.permutation(5)[:n_opinions]
         people.append([None if person == 4 else f"reader {person}" for person in chosen])
         weights.append([float(weight) for weight in rng.choice([0.5, 1.0, 2.0], n_opinions)])
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         rankings,
         names,
         case_names=[f"case {number}" for number in range(30)],
@@ -185,7 +217,7 @@ def scores(n_cases: int, n_conditions: int, seed: int) -> np.ndarray[Any, np.dty
     return made / made.sum(axis=1, keepdims=True)
 
 
-def graded_study() -> ds.Annotations:
+def graded_study() -> ds.Study:
     """Build grades of named annotators, some of several grades in order."""
     rng = np.random.default_rng(8)
     rows = [
@@ -194,7 +226,7 @@ def graded_study() -> ds.Annotations:
         for person in rng.permutation(5)[: rng.integers(2, 5)]
         for grade in [int(np.clip(round(2 + 1.2 * np.sin(number) + 0.7 * rng.normal()), 0, 4))]
     ]
-    return ds.Annotations.from_long(pl.DataFrame(rows), [str(grade) for grade in range(5)], question="grades")
+    return ds.Study.from_long(pl.DataFrame(rows), [str(grade) for grade in range(5)], question="grades")
 
 
 # Tables of an evaluation --------------------------------------------------------------------------------
@@ -259,7 +291,7 @@ def attributes(thing: object, names: str) -> pl.DataFrame:
 @case
 def rankings() -> Tables:
     study = ranked_study()
-    metrics = [*RANKED, *SCORED, ds.CategoryAccuracy(study.categories.labels)]
+    metrics = [*RANKED, *SCORED, CategoryAccuracy(study.categories.labels)]
     how = {"seed": 5, "categories": study.categories, "strata": {"site": study.strata["site"]}}
     result = evaluated(study.annotations, few(study.predictions, 3), SAMPLED, metrics, **FIXED, **how)
     return tables_of(result, margin=0.05, draws=True)
@@ -302,7 +334,7 @@ def ties_of_sampled_annotators() -> Tables:
 @case
 def votes() -> Tables:
     counts = np.random.default_rng(9).multinomial(7, [0.5, 0.3, 0.15, 0.05], size=40)
-    study = ds.Annotations.from_counts(counts, list("abcd"), groups=patients(40))
+    study = ds.Study.from_counts(counts, list("abcd"), groups=patients(40))
     risks = ds.Categories.from_labels(["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2})
     specs = ["dirichlet:1", "plackett-luce:2", "majority-vote"]
     metrics = ["top-k-accuracy:1", "brier-score", "wasserstein-distance", "calibration-error:5"]
@@ -388,7 +420,7 @@ def binary_of_sampled_annotators() -> Tables:
 def conditions_as_decisions() -> Tables:
     """Metrics of a whole data set with more than two conditions, averaged over them."""
     counts = np.random.default_rng(6).multinomial(5, [0.5, 0.3, 0.2], size=40)
-    study = ds.Annotations.from_counts(counts, list("abc"), groups=patients(40))
+    study = ds.Study.from_counts(counts, list("abc"), groups=patients(40))
     metrics = [*AVERAGED[:4], *DECIDED, *ORDERED]
     result = evaluated(study, two_models(40, 3, 7), ["dirichlet:1"], metrics, strata=sites(40))
     return {**tables_of(result), **curves_of(result)}
@@ -398,7 +430,7 @@ def conditions_as_decisions() -> Tables:
 def grades() -> Tables:
     study = graded_study()
     result = evaluated(study, two_models(50, 5, 9), GRADED, GRADES, **FIXED)
-    own = {"gradings": ds.annotator_gradings(study, draws=100), "measures": ds.agreement_measures(study)}
+    own = {"gradings": annotator_gradings(study, draws=100), "measures": agreement_measures(study)}
     return {**tables_of(result), "confusion": result.confusion(), **own}
 
 
@@ -428,7 +460,7 @@ def weighted_findings() -> Tables:
         for n, row in enumerate(opinions(rng, 24, lambda _: {}))
         for name in ("cyst", "node")
     ]
-    study = ds.Checklists.from_long(pl.DataFrame(rows))
+    study = ds.Study.from_long(pl.DataFrame(rows))
     models = {name: np.random.default_rng(seed).random((24, 2)).round(2) for name, seed in (("A", 1), ("B", 2))}
     return tables_of(evaluated(study, models, ["dirichlet:1"], ["top-k-accuracy:1", "auroc"]))
 
@@ -440,7 +472,7 @@ def weighted_findings() -> Tables:
 def weighted_numbers() -> Tables:
     rng = np.random.default_rng(17)
     said = enumerate(opinions(rng, 24, lambda _: {}))
-    study = ds.Ratings.from_long(
+    study = ds.Study.from_long(
         pl.DataFrame([{**row, "score": float(rng.normal()), "weight": 1.0 + n % 2} for n, row in said])
     )
     models = {"A": rng.normal(size=24), "B": rng.normal(size=24)}
@@ -454,7 +486,7 @@ def numbers() -> Tables:
     spread = ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=cases)
     models = {**few(study.predictions), "spread": spread}
     result = evaluated(study.ratings, models, NUMBERS, NUMBERED, strata=sites(50), **FIXED)
-    return {**tables_of(result, draws=True), "shifts": ds.annotator_shifts(study.ratings)}
+    return {**tables_of(result, draws=True), "shifts": annotator_shifts(study.ratings)}
 
 
 @case
@@ -466,7 +498,7 @@ def numbers_of_sampled_annotators() -> Tables:
 
 @case
 def numbers_cut_at_thresholds() -> Tables:
-    specs = [ds.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.MeanRating(thresholds=(-0.5, 0.5))]
+    specs = [NormalInverseGamma(thresholds=(-0.5, 0.5)), MeanRating(thresholds=(-0.5, 0.5))]
     metrics = ["top-k-accuracy:1", "brier-score", "auroc"]
     return tables_of(evaluated(rated_study().ratings, two_models(50, 3, 12), specs, metrics, **FIXED))
 
@@ -474,7 +506,7 @@ def numbers_cut_at_thresholds() -> Tables:
 @case
 def numbers_as_counts() -> Tables:
     counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
-    study = ds.Ratings.from_counts(counts, levels=[1.0, 2.0, 3.0, 4.0], groups=patients(30))
+    study = ds.Study.from_counts(counts, levels=[1.0, 2.0, 3.0, 4.0], groups=patients(30))
     models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
     return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
 
@@ -488,7 +520,7 @@ def panel_of_rankings() -> Tables:
     said, models = study.annotations, few(study.predictions)
     specs, metrics = ["plackett-luce:1", "dirichlet:1"], ["top-k-accuracy:1", "average-overlap:3", "auroc"]
     result = evaluated(said, models, specs, metrics, draws=50, strata=study.strata, panel=True, **FIXED)
-    priors = {"prior": ds.informed_prior(said, models), "prior of two folds": ds.informed_prior(said, models, folds=2)}
+    priors = {"prior": informed_prior(said, models), "prior of two folds": informed_prior(said, models, folds=2)}
     return {**tables_of(result, margin=0.02), **{name: prior.table() for name, prior in priors.items()}}
 
 
@@ -518,14 +550,14 @@ def panel_of_numbers() -> Tables:
     return {
         **tables_of(result),
         "informed": informed.to_frame(),
-        "prior": ds.rating_prior(said, models).table(),
-        "prior with shifts": ds.rating_prior(said, models, shifts=True).table(),
+        "prior": rating_prior(said, models).table(),
+        "prior with shifts": rating_prior(said, models, shifts=True).table(),
     }
 
 
 @case
 def panel_of_findings() -> Tables:
-    study = ds.simulate_checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
+    study = ds.simulate.checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
     models, metrics = few(study.predictions), ["top-k-accuracy:1", "auroc"]
     result = evaluated(study.checklists, models, ["plackett-luce:1"], metrics, draws=50, panel=True, **FIXED)
     return tables_of(result, cases=False)
@@ -574,20 +606,20 @@ def calibration_of_other_questions() -> Tables:
 @case
 def certainty() -> Tables:
     study = ranked_study()
-    draws = ds.PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
+    draws = PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
     found = {
         "summary": first_of(draws.summary(), 100),
         "mean": pl.DataFrame(draws.mean()[:10]),
-        "one": ds.annotation_certainty(draws).to_frame(),
-        "three": ds.annotation_certainty(draws, top=3).to_frame(),
-        "categories": ds.annotation_certainty(draws, categories=study.categories).to_frame(),
-        "given": ds.certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
-        "rank": ds.rank_certainty(draws, rank=2).to_frame(),
-        "shares": first_of(ds.rank_shares(draws, rank=2), 100),
-        "risk": ds.expected_risk(draws, study.categories),
-        "diagnostics": ds.sampling_diagnostics(draws).to_frame(),
+        "one": annotation_certainty(draws).to_frame(),
+        "three": annotation_certainty(draws, top=3).to_frame(),
+        "categories": annotation_certainty(draws, categories=study.categories).to_frame(),
+        "given": certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
+        "rank": rank_certainty(draws, rank=2).to_frame(),
+        "shares": first_of(rank_shares(draws, rank=2), 100),
+        "risk": expected_risk(draws, study.categories),
+        "diagnostics": sampling_diagnostics(draws).to_frame(),
     }
-    for one in ds.certainty_profile(draws):
+    for one in certainty_profile(draws):
         found[f"profile {one.top}"] = one.to_frame()
         found[f"profile {one.top} in all"] = attributes(one, "mean mean_error")
     return found
@@ -596,8 +628,8 @@ def certainty() -> Tables:
 @case
 def regions() -> Tables:
     study = binary_study()
-    draws, said = ds.Dirichlet(1).sample(study.annotations, draws=100, seed=3), next(iter(study.predictions.values()))
-    found = ds.plausibility_regions(draws, said, coverage=0.8)
+    draws, said = Dirichlet(1).sample(study.annotations, draws=100, seed=3), next(iter(study.predictions.values()))
+    found = plausibility_regions(draws, said, coverage=0.8)
     return {
         "regions": attributes(found, "threshold coverage n_cases n_draws"),
         "contains": pl.DataFrame({"share": found.contains(draws, said)}),
@@ -609,10 +641,10 @@ def regions() -> Tables:
 def given_draws() -> Tables:
     made = np.random.default_rng(4).dirichlet(np.ones(4), size=(60, 20))
     given = ds.Plausibilities.from_draws(made, conditions=list("abcd"), n_chains=2)
-    study = ds.Annotations.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
+    study = ds.Study.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
     metrics = ["top-k-accuracy:1", "auroc"]
     result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics)
-    return {**tables_of(result), "diagnostics": ds.sampling_diagnostics(given).to_frame()}
+    return {**tables_of(result), "diagnostics": sampling_diagnostics(given).to_frame()}
 
 
 @case
@@ -624,7 +656,7 @@ def own_metrics() -> Tables:
         return np.average(given.argmax(axis=1) == labels, axis=1, weights=weights)
 
     study = binary_study()
-    own = [ds.UserMetric("first", first), ds.UserDataSetMetric("hits", hits)]
+    own = [UserMetric("first", first), UserDataSetMetric("hits", hits)]
     return tables_of(evaluated(study.annotations, few(study.predictions), ["dirichlet:1"], own, draws=50, **FIXED))
 
 
@@ -637,7 +669,7 @@ def agreement() -> Tables:
     ranked, binary = ranked_study().annotations, binary_study().annotations
     numbers = "value low high observed expected n_cases"
     alphas = [
-        attributes(ds.krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
+        attributes(krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
             study=pl.lit(name), distance=pl.lit(distance)
         )
         for name, study, distances in (
@@ -647,17 +679,17 @@ def agreement() -> Tables:
         )
         for distance in distances
     ]
-    kappa = ds.cohen_kappa(binary, tuple(binary.annotator_names[:2]))
+    kappa = cohen_kappa(binary, tuple(binary.annotator_names[:2]))
     measured = {"ranked": ranked, "binary": binary, "ratings": rated, "tied": tied}
     return {
         "alphas": pl.concat(alphas),
         "kappa": attributes(kappa, "measure value low high n_cases n_annotators"),
-        "tied": ds.annotator_agreement(tied).to_frame(),
-        "tied within": ds.annotator_agreement(tied, ties="each", within="first-block").to_frame(),
-        "ranked": ds.annotator_agreement(ranked).to_frame(),
-        "pairs": first_of(ds.pairwise_agreement(ranked, depth=2), 100),
-        "pairs tied": first_of(ds.pairwise_agreement(tied), 100),
-        **{f"measures {name}": ds.agreement_measures(study) for name, study in measured.items()},
+        "tied": annotator_agreement(tied).to_frame(),
+        "tied within": annotator_agreement(tied, ties="each", within="first-block").to_frame(),
+        "ranked": annotator_agreement(ranked).to_frame(),
+        "pairs": first_of(pairwise_agreement(ranked, depth=2), 100),
+        "pairs tied": first_of(pairwise_agreement(tied), 100),
+        **{f"measures {name}": agreement_measures(study) for name, study in measured.items()},
         "overlap": overlaps(),
     }
 
@@ -669,19 +701,19 @@ def overlaps() -> pl.DataFrame:
     depths = (1, 3)
     return pl.DataFrame(
         {
-            f"at {depth}": [ds.mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
+            f"at {depth}": [mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
             for depth in depths
         }
     )
 
 
 @case
-def annotator_quality() -> Tables:
+def qualities() -> Tables:
     said = binary_study().annotations
     return {
-        "quality": ds.annotator_quality(said, draws=100),
-        "confusion": ds.annotator_confusion(said, draws=100),
-        "gold": ds.annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
+        "quality": annotator_quality(said, draws=100),
+        "confusion": annotator_confusion(said, draws=100),
+        "gold": annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
     }
 
 
@@ -713,7 +745,7 @@ def saved() -> Tables:
     result = evaluated(study.annotations, few(study.predictions), specs, metrics, draws=50, strata=sites(60))
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "result")
-        return tables_of(ds.load_evaluation(Path(folder) / "result"))
+        return tables_of(ds.load(Path(folder) / "result"))
 
 
 @case
@@ -759,7 +791,7 @@ def files_of_numbers() -> Tables:
         for name, error in errors.items()
     }
     metrics = ["mean-absolute-error", "rmse", "correlation"]
-    known = ds.NormalInverseGamma(thresholds=(2.0,), prior=ds.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
+    known = NormalInverseGamma(thresholds=(2.0,), prior=NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
     return evaluated_files(said, models, 15, aggregations=[known], metrics=metrics, **FIXED)
 
 

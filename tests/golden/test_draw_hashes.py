@@ -8,6 +8,16 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 
 EXPECTED: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("draw_hashes.json").read_text())
 
@@ -18,37 +28,37 @@ RANKINGS = [
     [[[condition] for condition in "abcdefgh"], [list("abcdefghi")]],
 ]
 WEIGHTS = [[1.0, 0.5, 1.0], [2.0, 1.0, 0.3], [], [1.0, 1.5]]
-WEIGHTED = ds.Annotations.from_rankings(
+WEIGHTED = ds.Study.from_rankings(
     RANKINGS, list("abcdefghij"), case_names=["one", "two", "three", "four"], weights=WEIGHTS
 )
 STUDIES = {
-    "simulated": ds.simulate_study(n_cases=40, seed=7).annotations,
+    "simulated": ds.simulate.study(n_cases=40, seed=7).annotations,
     "weighted": WEIGHTED,
     "unobserved": WEIGHTED.with_unranked("unobserved"),
 }
-RATINGS = ds.Ratings.from_scores([[1, 2, 2], [5, 4], [3, 3, 1, 2], [2]], case_names=["a", "b", "c", "d"])
+RATINGS = ds.Study.from_scores([[1, 2, 2], [5, 4], [3, 3, 1, 2], [2]], case_names=["a", "b", "c", "d"])
 
 AGGREGATIONS = {
-    "Plackett-Luce": ds.PlackettLuce(alpha=1.0, prior="observed"),
-    "Plackett-Luce, reliability 3": ds.PlackettLuce(3, alpha=1.0, prior="observed"),
-    "Plackett-Luce, reliability 2.5, alpha 0.5": ds.PlackettLuce(2.5, alpha=0.5, prior="observed"),
-    "Plackett-Luce, reliability 10, symmetric, alpha 0.02": ds.PlackettLuce(10, prior="symmetric", alpha=0.02),
-    "Plackett-Luce, 3 chains, warm-up 10": ds.PlackettLuce(1, chains=3, warmup=10, alpha=1.0, prior="observed"),
-    "Plackett-Luce, by frequency": ds.PlackettLuce(2.5, alpha=2.0, prior="frequency"),
-    "probabilistic inverse rank": ds.ProbabilisticInverseRank(),
-    "probabilistic inverse rank, reliability 10, ties each": ds.ProbabilisticInverseRank(10, ties="each", alpha=0.1),
-    "Dirichlet": ds.Dirichlet(),
-    "Dirichlet, reliability 2.5, alpha 0.1": ds.Dirichlet(2.5, alpha=0.1),
-    "majority vote": ds.MajorityVote(),
-    "inverse rank": ds.InverseRank(),
-    "inverse rank, ties each": ds.InverseRank("each"),
-    "maximum likelihood": ds.PlackettLuceML(),
-    "annotator bootstrap": ds.AnnotatorBootstrap(),
-    "annotator bootstrap of majority votes, size 5": ds.AnnotatorBootstrap(ds.MajorityVote(), size=5),
+    "Plackett-Luce": PlackettLuce(alpha=1.0, prior="observed"),
+    "Plackett-Luce, reliability 3": PlackettLuce(3, alpha=1.0, prior="observed"),
+    "Plackett-Luce, reliability 2.5, alpha 0.5": PlackettLuce(2.5, alpha=0.5, prior="observed"),
+    "Plackett-Luce, reliability 10, symmetric, alpha 0.02": PlackettLuce(10, prior="symmetric", alpha=0.02),
+    "Plackett-Luce, 3 chains, warm-up 10": PlackettLuce(1, chains=3, warmup=10, alpha=1.0, prior="observed"),
+    "Plackett-Luce, by frequency": PlackettLuce(2.5, alpha=2.0, prior="frequency"),
+    "probabilistic inverse rank": ProbabilisticInverseRank(),
+    "probabilistic inverse rank, reliability 10, ties each": ProbabilisticInverseRank(10, ties="each", alpha=0.1),
+    "Dirichlet": Dirichlet(),
+    "Dirichlet, reliability 2.5, alpha 0.1": Dirichlet(2.5, alpha=0.1),
+    "majority vote": MajorityVote(),
+    "inverse rank": InverseRank(),
+    "inverse rank, ties each": InverseRank("each"),
+    "maximum likelihood": PlackettLuceML(),
+    "annotator bootstrap": AnnotatorBootstrap(),
+    "annotator bootstrap of majority votes, size 5": AnnotatorBootstrap(MajorityVote(), size=5),
 }
 NORMAL = {
-    "normal-inverse-gamma": ds.NormalInverseGamma((0.0,)),
-    "normal-inverse-gamma, 2 thresholds, reliability 2": ds.NormalInverseGamma((1.5, 3.0), reliability=2),
+    "normal-inverse-gamma": NormalInverseGamma((0.0,)),
+    "normal-inverse-gamma, 2 thresholds, reliability 2": NormalInverseGamma((1.5, 3.0), reliability=2),
 }
 
 

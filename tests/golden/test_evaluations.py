@@ -2,7 +2,7 @@
 
 import pytest
 
-import dissensus as ds
+from dissensus.plugins import Aggregation, Metric
 from golden import evaluations
 
 GOLDEN = evaluations.golden()
@@ -16,5 +16,5 @@ def test_tables_stay_what_they_were(name: str) -> None:
 
 def test_all_is_covered() -> None:
     assert set(GOLDEN) == set(evaluations.CASES)
-    for family, texts in ((ds.Aggregation.family, evaluations.AGGREGATIONS), (ds.Metric.family, evaluations.METRICS)):
+    for family, texts in ((Aggregation.family, evaluations.AGGREGATIONS), (Metric.family, evaluations.METRICS)):
         assert set(family.known()) == {text.partition(":")[0] for text in texts}

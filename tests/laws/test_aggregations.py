@@ -11,15 +11,27 @@ import pytest
 import dissensus
 import dissensus as ds
 from dissensus import draws as flow
-from dissensus.aggregation.priors import Lessons, taught
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    DawidSkene,
+    Dirichlet,
+    NormalInverseGamma,
+    NormalInverseGammaPrior,
+    OrderedProbit,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
+from dissensus.aggregations.priors import Lessons, taught
+from dissensus.plugins import Aggregation
 
 DRAWS = 60
-KINDS = ds.Aggregation.family.known()
+KINDS = Aggregation.family.known()
 
 
-def _special_cases() -> ds.Annotations:
+def _special_cases() -> ds.Study:
     """Rankings at the edges: everything tied, one condition, an abstention, nobody, all conditions, zero weight."""
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         [
             [[["a", "b", "c", "d", "e"]]],
             [[["b"]]],
@@ -35,22 +47,18 @@ def _special_cases() -> ds.Annotations:
     )
 
 
-def _rankings() -> ds.Annotations:
-    simulated = ds.simulate_study(n_cases=12, n_conditions=15, seed=3).annotations
-    anonymous = ds.Annotations.from_rankings(
-        simulated.to_rankings(), simulated.conditions, case_names=simulated.case_names
-    )
+def _rankings() -> ds.Study:
+    simulated = ds.simulate.study(n_cases=12, n_conditions=15, seed=3).annotations
+    anonymous = ds.Study.from_rankings(simulated.to_rankings(), simulated.conditions, case_names=simulated.case_names)
     special = _special_cases()
-    renamed = ds.Annotations(
-        anonymous.conditions, special.panel, special.block_offsets, special.code_offsets, special.codes
-    )
-    return ds.Annotations.concatenate([anonymous, renamed])
+    renamed = ds.Study(anonymous.conditions, special.panel, special.block_offsets, special.code_offsets, special.codes)
+    return ds.Study.concatenate([anonymous, renamed])
 
 
-def _ratings() -> ds.Ratings:
+def _ratings() -> ds.Study:
     rng = np.random.default_rng(5)
     scores = [rng.normal(rng.normal(), 1, size=n).round(1).tolist() for n in (3, 1, 8, 0, 5, 12, 2)]
-    return ds.Ratings.from_scores(scores, case_names=[f"r{i}" for i in range(7)])
+    return ds.Study.from_scores(scores, case_names=[f"r{i}" for i in range(7)])
 
 
 RANKINGS, RATINGS = _rankings(), _ratings()
@@ -59,17 +67,17 @@ RANKINGS, RATINGS = _rankings(), _ratings()
 STUDIES: dict[str, ds.Study] = {"rankings": RANKINGS, "ratings": RATINGS}
 
 
-def study_for(aggregation: ds.Aggregation) -> ds.Study:
-    return RANKINGS.asked("grades") if isinstance(aggregation, ds.OrderedProbit) else STUDIES[aggregation.needs]
+def study_for(aggregation: Aggregation) -> ds.Study:
+    return RANKINGS.asked("grades") if isinstance(aggregation, OrderedProbit) else STUDIES[aggregation.needs]
 
 
-def every_aggregation() -> list[ds.Aggregation]:
+def every_aggregation() -> list[Aggregation]:
     plain = [kind() for kind in KINDS.values()]
-    races = ds.PlackettLuce(2.5), ds.PlackettLuce(2.5, alpha=0.5, prior="observed"), ds.PlackettLuce(2.5, tempered=True)
-    learned = ds.Dirichlet(prior="frequency", alpha="fitted"), ds.ProbabilisticInverseRank(2.0, scale="annotator")
-    confused = ds.DawidSkene(0.5), ds.DawidSkene(target="votes", warmup=50)
-    graded = ds.OrderedProbit(0.5, warmup=50)
-    return [*plain, ds.AnnotatorBootstrap(ds.PlackettLuceML(), size=2), *races, *learned, *confused, graded]
+    races = PlackettLuce(2.5), PlackettLuce(2.5, alpha=0.5, prior="observed"), PlackettLuce(2.5, tempered=True)
+    learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
+    confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
+    graded = OrderedProbit(0.5, warmup=50)
+    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused, graded]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
@@ -85,22 +93,22 @@ def draws_of(plausibilities: ds.Plausibilities) -> dict[str, bytes]:
 
 def test_every_aggregation_is_public_under_the_name_of_its_class() -> None:
     for kind in KINDS.values():
-        assert kind.__name__ in dissensus.__all__
-        assert getattr(dissensus, kind.__name__) is kind
+        assert kind.__name__ in ds.aggregations.__all__
+        assert getattr(ds.aggregations, kind.__name__) is kind
 
 
 @cache
-def drawn_by(aggregation: ds.Aggregation) -> ds.Plausibilities:
+def drawn_by(aggregation: Aggregation) -> ds.Plausibilities:
     return aggregation.sample(study_for(aggregation), draws=DRAWS, threads=1)
 
 
 @cache
-def reference_of(aggregation: ds.Aggregation) -> dict[str, bytes]:
+def reference_of(aggregation: Aggregation) -> dict[str, bytes]:
     return draws_of(drawn_by(aggregation))
 
 
 @EVERY
-def test_every_aggregation_says_what_it_is(aggregation: ds.Aggregation) -> None:
+def test_every_aggregation_says_what_it_is(aggregation: Aggregation) -> None:
     assert aggregation.id == type(aggregation).id
     assert aggregation.meaning.endswith(".")
     assert aggregation.methods
@@ -112,7 +120,7 @@ def test_every_aggregation_says_what_it_is(aggregation: ds.Aggregation) -> None:
 
 
 @EVERY
-def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: ds.Aggregation) -> None:
+def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Aggregation) -> None:
     limit = aggregation.limit
     assert (drawn_by(aggregation).n_draws == 1) == (limit == aggregation)
     if limit is not None:
@@ -121,7 +129,7 @@ def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: ds
 
 
 @EVERY
-def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: ds.Aggregation) -> None:
+def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregation) -> None:
     result = drawn_by(aggregation)
     dense, case = result.dense(), 0
     assert dense.shape == (result.n_cases, result.n_draws, result.n_conditions)
@@ -140,7 +148,7 @@ def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: ds.Aggre
 
 
 @EVERY
-def test_cases_without_opinion_are_excluded_and_named(aggregation: ds.Aggregation) -> None:
+def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) -> None:
     result = drawn_by(aggregation)
     assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
     assert set(result.case_names).isdisjoint(result.excluded)
@@ -148,7 +156,7 @@ def test_cases_without_opinion_are_excluded_and_named(aggregation: ds.Aggregatio
 
 
 @EVERY
-def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: ds.Aggregation) -> None:
+def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: Aggregation) -> None:
     result = drawn_by(aggregation)
     dense, means = result.dense().mean(axis=1), result.mean()
     np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
@@ -162,7 +170,7 @@ def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggreg
 
 
 @EVERY
-def test_top_shares_agree_with_dense_draws(aggregation: ds.Aggregation) -> None:
+def test_top_shares_agree_with_dense_draws(aggregation: Aggregation) -> None:
     result = drawn_by(aggregation)
     dense = result.dense()
     best = dense == dense.max(axis=2, keepdims=True)
@@ -178,7 +186,7 @@ def test_top_shares_agree_with_dense_draws(aggregation: ds.Aggregation) -> None:
 
 
 @EVERY
-def test_nothing_but_the_seed_changes_a_bit(aggregation: ds.Aggregation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_the_seed_changes_a_bit(aggregation: Aggregation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not threads, batches, pickling, what was selected, nor what somebody does to draws that were given away."""
     study, result, reference = study_for(aggregation), drawn_by(aggregation), reference_of(aggregation)
     before = pickle.dumps(study)
@@ -196,10 +204,10 @@ def test_nothing_but_the_seed_changes_a_bit(aggregation: ds.Aggregation, monkeyp
     assert pickle.dumps(study) == before
 
 
-def of_every_case_alone(aggregation: ds.Aggregation) -> ds.Aggregation:
+def of_every_case_alone(aggregation: Aggregation) -> Aggregation:
     """Fix what ratings of other cases tell."""
-    if isinstance(aggregation, ds.NormalInverseGamma):
-        return ds.NormalInverseGamma((0.0,), prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
+    if isinstance(aggregation, NormalInverseGamma):
+        return NormalInverseGamma((0.0,), prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
     return type(aggregation).from_parameters({"thresholds": (0.0,)}) if aggregation.needs == "ratings" else aggregation
 
 
@@ -207,25 +215,25 @@ ALONE = [
     one
     for one in every_aggregation()
     # other cases tell how frequent a condition is
-    if not (isinstance(one, ds.PlackettLuce | ds.Dirichlet) and one.prior == "frequency")
+    if not (isinstance(one, PlackettLuce | Dirichlet) and one.prior == "frequency")
 ]
 
 
 @pytest.mark.parametrize("aggregation", ALONE, ids=repr)
-def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: ds.Aggregation) -> None:
+def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation) -> None:
     study, aggregation = study_for(aggregation), of_every_case_alone(aggregation)
     reference = draws_of(aggregation.sample(study, draws=DRAWS))
     order = np.random.default_rng(0).permutation(study.n_cases)
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
     # annotators are known by what they say on other cases
-    is_joint = isinstance(aggregation, ds.DawidSkene | ds.OrderedProbit)
+    is_joint = isinstance(aggregation, DawidSkene | OrderedProbit)
     for part in () if is_joint else (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
 
 
 @EVERY
-def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: ds.Aggregation) -> None:
+def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: Aggregation) -> None:
     study = study_for(aggregation)
     if aggregation.needs_whole:
         with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
@@ -245,7 +253,7 @@ def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(agg
 
 
 RANKED = [one for one in every_aggregation() if one.needs == "rankings"]
-LONG = ds.DawidSkene | ds.OrderedProbit
+LONG = DawidSkene | OrderedProbit
 
 
 @pytest.mark.parametrize(
@@ -253,15 +261,15 @@ LONG = ds.DawidSkene | ds.OrderedProbit
     [pytest.param(one, marks=[pytest.mark.slow] if isinstance(one, LONG) else []) for one in RANKED],
     ids=repr,
 )
-def test_relabelling_conditions_relabels_plausibilities(aggregation: ds.Aggregation) -> None:
+def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation) -> None:
     study = study_for(aggregation)
     assert study.kind == "rankings"
     # grades can only be counted from the other end
     shuffled = tuple(np.random.default_rng(1).permutation(study.conditions))
-    shuffled = study.conditions[::-1] if isinstance(aggregation, ds.OrderedProbit) else shuffled
+    shuffled = study.conditions[::-1] if isinstance(aggregation, OrderedProbit) else shuffled
     column = [shuffled.index(name) for name in study.conditions]
     # chains over the whole study: some 30 draws of Dawid-Skene are worth an independent one, of sd 0.5 at the worst
-    draws, bound = (40_000, 0.06) if isinstance(aggregation, ds.DawidSkene) else (8000, 0.035)
+    draws, bound = (40_000, 0.06) if isinstance(aggregation, DawidSkene) else (8000, 0.035)
     plain = aggregation.sample(study, draws=draws)
     relabelled = aggregation.sample(study.with_conditions(shuffled), draws=draws)
     difference = np.abs(plain.mean() - relabelled.mean()[:, column])
@@ -270,18 +278,14 @@ def test_relabelling_conditions_relabels_plausibilities(aggregation: ds.Aggregat
     assert difference.max() < (1e-9 if plain.n_draws == 1 else bound)
 
 
-@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, ds.AnnotatorBootstrap)], ids=repr)
-def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: ds.Aggregation) -> None:
+@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, AnnotatorBootstrap)], ids=repr)
+def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregation) -> None:
     """But for the bootstrap, which resamples people: one of weight two is not two."""
     rankings = _special_cases().to_rankings()
     conditions = ["a", "b", "c", "d", "e"]
-    asked: Any = {"question": "grades"} if isinstance(aggregation, ds.OrderedProbit) else {}
-    twice = ds.Annotations.from_rankings(
-        [[r for r in case for _ in range(2)] for case in rankings], conditions, **asked
-    )
-    heavy = ds.Annotations.from_rankings(
-        rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked
-    )
+    asked: Any = {"question": "grades"} if isinstance(aggregation, OrderedProbit) else {}
+    twice = ds.Study.from_rankings([[r for r in case for _ in range(2)] for case in rankings], conditions, **asked)
+    heavy = ds.Study.from_rankings(rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked)
     np.testing.assert_allclose(
         aggregation.sample(twice, draws=DRAWS).mean(), aggregation.sample(heavy, draws=DRAWS).mean(), atol=1e-9
     )

@@ -13,9 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, MajorityVote, NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation import data_set, plan, tally
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.plugins import Metric
 from metrics.data_set_studies import CHOSEN
 from pieces.random_files import Files, differences
 
@@ -25,7 +27,7 @@ N_CASES, DRAWS = 104, 16
 CASES = [f"case {number}" for number in range(N_CASES)]
 CONDITIONS = ("a", "b", "c")
 FINDINGS = ("cyst", "node")
-KINDS = [kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric)]
+KINDS = [kind for kind in Metric.family.known().values() if issubclass(kind, DataSetMetric)]
 
 
 def chosen(truths: tuple[str, ...], *, numbers: bool) -> list[DataSetMetric]:
@@ -39,7 +41,7 @@ def chosen(truths: tuple[str, ...], *, numbers: bool) -> list[DataSetMetric]:
     return list(dict.fromkeys(known))
 
 
-def _names(kind: type[ds.Metric]) -> list[str]:
+def _names(kind: type[Metric]) -> list[str]:
     return [part.name for part in kind.parameter_fields()]
 
 
@@ -87,8 +89,8 @@ SITES = ["rare" if number == 7 else f"site {number % 2}" for number in range(N_C
 def aggregations(study: ds.Study) -> list[Any]:
     """Return what draws case by case and learns nothing from others."""
     if study.kind == "ratings":
-        return [ds.NormalInverseGamma(prior=ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))]
-    return [ds.Dirichlet(1, alpha=1.0), ds.MajorityVote()]
+        return [NormalInverseGamma(prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))]
+    return [Dirichlet(1, alpha=1.0), MajorityVote()]
 
 
 def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[IntArray, dict[str, FloatArray]]:
@@ -119,7 +121,7 @@ def _table(votes: IntArray, names: tuple[str, ...], rng: np.random.Generator) ->
 def _choices(names: tuple[str, ...], question: Any, seed: int) -> Example:
     rng = np.random.default_rng(seed)
     votes, scores = _labels(rng, len(names))
-    said = ds.Annotations.from_long(_table(votes, names, rng), conditions=names, question=question)
+    said = ds.Study.from_long(_table(votes, names, rng), conditions=names, question=question)
     return Example(said, scores, names)
 
 
@@ -136,7 +138,7 @@ def _checklists() -> Example:
             for reader, label in enumerate(row)
         ]
     table = pl.DataFrame(rows, schema=["case", "annotator", "finding", "present"], orient="row")
-    return Example(ds.Checklists.from_long(table, FINDINGS), scores, FINDINGS, ("top",))
+    return Example(ds.Study.from_long(table, FINDINGS), scores, FINDINGS, ("top",))
 
 
 def _ratings() -> Example:
@@ -144,7 +146,7 @@ def _ratings() -> Example:
     truth = rng.normal(size=N_CASES)
     said = [(one + 0.5 * rng.normal(size=3)).tolist() for one in truth]
     scores = {name: truth + noise * rng.normal(size=N_CASES) for name, noise in (("A", 0.3), ("B", 0.9))}
-    return Example(ds.Ratings.from_scores(said, case_names=CASES), scores)
+    return Example(ds.Study.from_scores(said, case_names=CASES), scores)
 
 
 MADE: dict[str, Callable[[], Example]] = {
@@ -200,7 +202,7 @@ def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: 
 @EVERY
 def test_what_was_saved_is_loaded_again_and_another_seed_says_something_else(name: str, tmp_path: Path) -> None:
     once(name).save(tmp_path / "saved")
-    loaded = ds.load_evaluation(tmp_path / "saved")
+    loaded = ds.load(tmp_path / "saved")
     assert loaded == once(name)
     assert not list(differences(once(name), loaded))
     loaded.save(tmp_path / "again")

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-import dissensus as ds
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Said, first_shares
+from dissensus.plugins import Metric
 
-KINDS = tuple(kind for kind in ds.Metric.family.known().values() if issubclass(kind, DataSetMetric))
+KINDS = tuple(kind for kind in Metric.family.known().values() if issubclass(kind, DataSetMetric))
 OWN = tuple(kind for kind in KINDS if "numbers" not in kind.accepts)
 """Metrics of conditions; those of numbers have labels of their own."""
 
@@ -27,7 +27,7 @@ def every_metric() -> list[DataSetMetric]:
     return [kind.from_parameters(chosen) for kind in OWN for chosen in parameters_for(kind)]
 
 
-def parameters_for(kind: type[ds.Metric]) -> list[dict[str, Any]]:
+def parameters_for(kind: type[Metric]) -> list[dict[str, Any]]:
     names = [part.name for part in kind.parameter_fields()]
     found = list(CHOSEN.get(kind.id, [{}]))
     if "threshold" in names and kind.id != "net-benefit":

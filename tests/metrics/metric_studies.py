@@ -8,44 +8,55 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dissensus as ds
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+)
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import CategoryAccuracy, KendallTau, LogScore, SpearmanFootrule
 from dissensus.metrics.base import SetMetric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.grades import GradeMetric
+from dissensus.plugins import Aggregation, Batch, Drawn, Metric, Predicted
 from strategies import rankings
 
-AGGREGATIONS: tuple[ds.Aggregation, ...] = (
-    ds.PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
-    ds.PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
-    ds.Dirichlet(alpha=0.5),
-    ds.Dirichlet(reliability=0.3, alpha=2.0),
-    ds.ProbabilisticInverseRank(reliability=5),
-    ds.MajorityVote(),
-    ds.InverseRank(),
-    ds.InverseRank(ties="each"),
-    ds.PlackettLuceML(),
-    ds.AnnotatorBootstrap(ds.PlackettLuceML()),
+AGGREGATIONS: tuple[Aggregation, ...] = (
+    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
+    PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
+    Dirichlet(alpha=0.5),
+    Dirichlet(reliability=0.3, alpha=2.0),
+    ProbabilisticInverseRank(reliability=5),
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+    PlackettLuceML(),
+    AnnotatorBootstrap(PlackettLuceML()),
 )
 
 KINDS = tuple(
     kind
-    for kind in ds.Metric.family.known().values()
+    for kind in Metric.family.known().values()
     if not issubclass(kind, DataSetMetric) and kind.accepts != ("numbers",)
 )
 """Metrics of conditions that have a value of every case and draw."""
 
 
-def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[ds.Metric]:
+def metrics_for(n_conditions: int, *, some: Sequence[int] | None = None) -> list[Metric]:
     """Give every metric with some numbers of places, or with all that K conditions allow."""
     wanted = range(1, n_conditions + 1) if some is None else some
     found = [kind.from_parameters(chosen) for kind in KINDS for chosen in parameters_for(kind, n_conditions, wanted)]
-    return [*found, ds.LogScore(floor=0.01)]
+    return [*found, LogScore(floor=0.01)]
 
 
-def parameters_for(kind: type[ds.Metric], n_conditions: int, wanted: Sequence[int]) -> list[dict[str, Any]]:
+def parameters_for(kind: type[Metric], n_conditions: int, wanted: Sequence[int]) -> list[dict[str, Any]]:
     """Choose parameters of a kind of metric by their names."""
     names = [part.name for part in kind.parameter_fields()]
-    last = n_conditions if kind in (ds.KendallTau, ds.SpearmanFootrule) else n_conditions - 1
+    last = n_conditions if kind in (KendallTau, SpearmanFootrule) else n_conditions - 1
     within = [k for k in wanted if k <= last]
     if "truth" in names and issubclass(kind, GradeMetric):
         near = [{"distance": d} for d in (0, 1, 2)] if "distance" in names else [{}]
@@ -53,12 +64,12 @@ def parameters_for(kind: type[ds.Metric], n_conditions: int, wanted: Sequence[in
     if "j" in names:
         return [{"k": k, "j": j} for k in within for j in {1, 2, k - 1, k} if 1 <= j <= k]
     if "k" in names:
-        fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is ds.CategoryAccuracy else {}
+        fixed = {"categories": [i // 2 for i in range(n_conditions)]} if kind is CategoryAccuracy else {}
         return [{**fixed, "k": k} for k in [*within, *([None] if issubclass(kind, SetMetric) else [])]]
     return [{"depth": depth} for depth in wanted] if "depth" in names else [{}]
 
 
-def fits(metric: ds.Metric, predictions: ds.Predictions) -> bool:
+def fits(metric: Metric, predictions: ds.Predictions) -> bool:
     """Tell whether a metric is made for such predictions."""
     if isinstance(metric, SetMetric) and metric.k is None:
         return predictions.kind == "set"
@@ -67,21 +78,21 @@ def fits(metric: ds.Metric, predictions: ds.Predictions) -> bool:
     return predictions.kind in metric.accepts
 
 
-def measured(metric: ds.Metric, batch: ds.Batch, predictions: ds.Predictions) -> FloatArray:
+def measured(metric: Metric, batch: Batch, predictions: ds.Predictions) -> FloatArray:
     metric.check(predictions)
-    return metric.values(ds.Drawn(batch, metric.depth_for(predictions)), ds.Predicted(predictions, batch))
+    return metric.values(Drawn(batch, metric.depth_for(predictions)), Predicted(predictions, batch))
 
 
-def all_values(metric: ds.Metric, drawn: ds.Plausibilities, predictions: ds.Predictions) -> FloatArray:
+def all_values(metric: Metric, drawn: ds.Plausibilities, predictions: ds.Predictions) -> FloatArray:
     return np.concatenate([measured(metric, batch, predictions) for batch in drawn])
 
 
-def one_batch(drawn: ds.Plausibilities) -> ds.Batch:
+def one_batch(drawn: ds.Plausibilities) -> Batch:
     """Draw all cases at once."""
     return drawn.sampler(np.arange(drawn.n_cases))
 
 
-def dense_order(batch: ds.Batch) -> FloatArray:
+def dense_order(batch: Batch) -> FloatArray:
     """Return what the conditions of dense draws are compared by, shape (n_cases, n_draws, K)."""
     return replace(batch, values=batch.compared).dense()
 
@@ -91,16 +102,16 @@ def names_of(n: int) -> list[str]:
 
 
 @st.composite
-def small_studies(draw: st.DrawFn, *, most: int = 5) -> ds.Annotations:
+def small_studies(draw: st.DrawFn, *, most: int = 5) -> ds.Study:
     """Draw a few cases over 2 to 5 conditions, each with at least one opinion."""
     n_conditions = draw(st.integers(2, most))
     opinion = rankings(n_conditions).filter(bool)
     nested = draw(st.lists(st.lists(opinion, min_size=1, max_size=3), min_size=1, max_size=2))
-    return ds.Annotations.from_rankings(nested, names_of(n_conditions))
+    return ds.Study.from_rankings(nested, names_of(n_conditions))
 
 
 @st.composite
-def predictions_for(draw: st.DrawFn, study: ds.Annotations) -> ds.Predictions:
+def predictions_for(draw: st.DrawFn, study: ds.Study) -> ds.Predictions:
     """Draw what a model says: scores, short lists of scores, rankings or sets, with many ties."""
     conditions, cases = study.conditions, study.case_names
     kind = draw(st.sampled_from(("scores", "list", "ranking", "set")))

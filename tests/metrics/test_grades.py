@@ -5,6 +5,16 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet
+from dissensus.metrics import (
+    BrierScore,
+    GradeError,
+    RankedProbabilityScore,
+    TopKAccuracy,
+    WassersteinDistance,
+    WithinGrades,
+)
+from dissensus.plugins import Drawn, Metric, Predicted
 from metrics.metric_studies import one_batch
 
 GRADES = ["none", "mild", "moderate", "severe", "worst"]
@@ -13,20 +23,20 @@ GRADES = ["none", "mild", "moderate", "severe", "worst"]
 def studied(n_cases: int = 40) -> tuple[ds.Plausibilities, ds.Predictions]:
     rng = np.random.default_rng(7)
     votes = 1 + rng.multinomial(6, [0.3, 0.25, 0.2, 0.15, 0.1], size=n_cases)  # every grade is mentioned
-    said = ds.Annotations.from_counts(votes, GRADES, question="grades")
-    drawn = ds.Dirichlet(prior="symmetric").sample(said, draws=20, seed=3)
+    said = ds.Study.from_counts(votes, GRADES, question="grades")
+    drawn = Dirichlet(prior="symmetric").sample(said, draws=20, seed=3)
     return drawn, ds.Predictions.from_scores(rng.dirichlet(np.ones(5), size=n_cases), GRADES)
 
 
-def measured(metric: ds.Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def measured(metric: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     drawn, model = studied()
     batch = one_batch(drawn)
-    values = metric.values(ds.Drawn(batch, metric.depth), ds.Predicted(model, batch))
+    values = metric.values(Drawn(batch, metric.depth), Predicted(model, batch))
     return values, batch.dense(), model.to_scores()
 
 
 def test_the_wasserstein_distance_is_that_of_scipy() -> None:
-    values, draws, scores = measured(ds.WassersteinDistance())
+    values, draws, scores = measured(WassersteinDistance())
     grades = np.arange(5)
     expected = [
         [wasserstein_distance(grades, grades, draw, score) for draw in case]
@@ -36,34 +46,34 @@ def test_the_wasserstein_distance_is_that_of_scipy() -> None:
 
 
 def test_the_top_grade_error_is_the_distance_between_the_first_grades() -> None:
-    values, draws, scores = measured(ds.GradeError())
+    values, draws, scores = measured(GradeError())
     expected = np.abs(draws.argmax(axis=2) - scores.argmax(axis=1)[:, None])
     np.testing.assert_allclose(values, expected, atol=1e-12)
 
 
 def test_the_soft_grade_error_weighs_distances_by_plausibility() -> None:
-    values, draws, scores = measured(ds.GradeError("soft"))
+    values, draws, scores = measured(GradeError("soft"))
     distances = np.abs(np.arange(5) - scores.argmax(axis=1)[:, None])
     np.testing.assert_allclose(values, (draws * distances[:, None, :]).sum(axis=2), atol=1e-12)
 
 
 def test_within_no_grade_is_accuracy_and_within_all_of_them_is_certain() -> None:
-    accuracy = measured(ds.TopKAccuracy(1))[0]
-    np.testing.assert_allclose(measured(ds.WithinGrades(0))[0], accuracy, atol=1e-12)
-    np.testing.assert_allclose(measured(ds.WithinGrades(4, "soft"))[0], 1.0, atol=1e-12)
+    accuracy = measured(TopKAccuracy(1))[0]
+    np.testing.assert_allclose(measured(WithinGrades(0))[0], accuracy, atol=1e-12)
+    np.testing.assert_allclose(measured(WithinGrades(4, "soft"))[0], 1.0, atol=1e-12)
 
 
 def test_a_brier_score_of_two_grades_is_twice_the_ranked_probability_score() -> None:
-    said = ds.Annotations.from_counts([[3, 1], [0, 2]], question="grades")
-    batch = one_batch(ds.Dirichlet().sample(said, draws=30))
-    model = ds.Predicted(ds.Predictions.from_scores([[0.7, 0.3], [0.2, 0.8]], ["0", "1"]), batch)
-    ranked = ds.RankedProbabilityScore("soft").values(ds.Drawn(batch, 0), model)
-    np.testing.assert_allclose(2 * ranked, ds.BrierScore().values(ds.Drawn(batch, 0), model), atol=1e-12)
+    said = ds.Study.from_counts([[3, 1], [0, 2]], question="grades")
+    batch = one_batch(Dirichlet().sample(said, draws=30))
+    model = Predicted(ds.Predictions.from_scores([[0.7, 0.3], [0.2, 0.8]], ["0", "1"]), batch)
+    ranked = RankedProbabilityScore("soft").values(Drawn(batch, 0), model)
+    np.testing.assert_allclose(2 * ranked, BrierScore().values(Drawn(batch, 0), model), atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["ranked-probability-score", "wasserstein-distance"])
 def test_scores_that_are_no_probabilities_are_refused(metric: str) -> None:
-    said = ds.Annotations.from_counts([[3, 1], [0, 2]], question="grades")
+    said = ds.Study.from_counts([[3, 1], [0, 2]], question="grades")
     logits = ds.Predictions.from_scores([[0.7, -0.3], [0.2, 0.8]], ["0", "1"])
     with pytest.raises(ds.DissensusError, match="needs probabilities"):
         ds.evaluate(said, {"A": logits}, metrics=[metric], draws=10)

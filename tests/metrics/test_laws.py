@@ -13,8 +13,29 @@ from hypothesis import strategies as st
 
 import dissensus
 import dissensus as ds
+from dissensus.aggregations import AnnotatorBootstrap, InverseRank, MajorityVote, PlackettLuceML
+from dissensus.metrics import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    GradeError,
+    KendallTau,
+    LogScore,
+    Overlap,
+    RankBiasedOverlap,
+    RankedProbabilityScore,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+    UserDataSetMetric,
+    UserMetric,
+    WassersteinDistance,
+)
 from dissensus.metrics.base import OrderMetric
 from dissensus.metrics.grades import GradeMetric
+from dissensus.plugins import Aggregation, Drawn, Metric, Predicted
 from metrics.data_set_studies import every_metric
 from metrics.metric_studies import (
     AGGREGATIONS,
@@ -28,25 +49,25 @@ from metrics.metric_studies import (
 )
 
 N_CONDITIONS = 12
-STUDY = ds.simulate_study(n_cases=15, n_conditions=N_CONDITIONS, seed=2).annotations
+STUDY = ds.simulate.study(n_cases=15, n_conditions=N_CONDITIONS, seed=2).annotations
 DIRICHLET = AGGREGATIONS[2]
 DRAWN = [aggregation.sample(STUDY, draws=20, seed=1) for aggregation in AGGREGATIONS]
 SCORES = np.random.default_rng(3).random((STUDY.n_cases, N_CONDITIONS)).round(1)
 
 METRICS_HERE, NAME = metrics_for(N_CONDITIONS, some=(1, 3, 4, 11, 12)), attrgetter("name")
 EVERY = pytest.mark.parametrize("metric", METRICS_HERE, ids=NAME)
-ALL_METRICS: list[ds.Metric] = [*METRICS_HERE, *every_metric()]
-EVERY_KIND = tuple(ds.Metric.family.known().values())
+ALL_METRICS: list[Metric] = [*METRICS_HERE, *every_metric()]
+EVERY_KIND = tuple(Metric.family.known().values())
 
 
-@pytest.mark.parametrize("aggregation", [ds.PlackettLuceML(), ds.AnnotatorBootstrap(ds.PlackettLuceML())], ids=repr)
-def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: ds.Aggregation) -> None:
+@pytest.mark.parametrize("aggregation", [PlackettLuceML(), AnnotatorBootstrap(PlackettLuceML())], ids=repr)
+def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: Aggregation) -> None:
     """Every annotator gives the same complete ranking, and the model as well: nothing is left to a tie."""
     rng, n = np.random.default_rng(1), 6
     orders = [rng.permutation(n).tolist() for _ in range(4)]
     names = [f"c{i}" for i in range(n)]
     lists = [[names[i] for i in order] for order in orders]
-    said = ds.Annotations.from_rankings([[[[name] for name in one]] * 3 for one in lists], names)
+    said = ds.Study.from_rankings([[[[name] for name in one]] * 3 for one in lists], names)
     batch = one_batch(aggregation.sample(said, draws=5))
     models = [
         ds.Predictions.from_scores((n - np.argsort(orders, axis=1)) / 21, names),
@@ -59,8 +80,8 @@ def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: ds.Ag
         for model in [model for model in models if is_about_orders and fits(metric, model)]:
             np.testing.assert_allclose(measured(metric, batch, model), 1.0, rtol=1e-12, err_msg=metric.name)
             judged.add(type(metric))
-    distances = {ds.GradeError, ds.RankedProbabilityScore, ds.WassersteinDistance}
-    assert judged == {*KINDS} - {ds.BrierScore, ds.LogScore, ds.SetSize, *distances}
+    distances = {GradeError, RankedProbabilityScore, WassersteinDistance}
+    assert judged == {*KINDS} - {BrierScore, LogScore, SetSize, *distances}
 
 
 def said_by_model(scores: np.ndarray = SCORES, conditions: tuple[str, ...] = STUDY.conditions) -> ds.Predictions:
@@ -76,14 +97,14 @@ RANKINGS = ds.Predictions.from_rankings(
 ALL_PREDICTIONS = (said_by_model(), RANKINGS, SETS)
 
 
-def made_for(metric: ds.Metric) -> ds.Predictions:
+def made_for(metric: Metric) -> ds.Predictions:
     return next(said for said in ALL_PREDICTIONS if fits(metric, said))
 
 
 def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
-    public = {getattr(dissensus, name) for name in dissensus.__all__ if name[0].isupper()}
-    metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, ds.Metric)}
-    assert metrics - {ds.Metric, ds.UserMetric, ds.UserDataSetMetric} == set(EVERY_KIND)
+    public = {getattr(ds.metrics, name) for name in ds.metrics.__all__}
+    metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Metric)}
+    assert metrics - {Metric, UserMetric, UserDataSetMetric} == set(EVERY_KIND)
 
 
 def test_every_metric_says_what_it_means() -> None:
@@ -113,7 +134,7 @@ def test_names_tell_metrics_apart() -> None:
 
 
 @EVERY
-def test_a_metric_obeys_the_laws(metric: ds.Metric) -> None:
+def test_a_metric_obeys_the_laws(metric: Metric) -> None:
     """Values stay within the range; neither company, depth, the order of cases nor, for orders, the scale matter."""
     (low, high), predictions = metric.range, made_for(metric)
     backwards, logits = predictions.select(slice(None, None, -1)), said_by_model(np.log(SCORES + 0.05) - 1)
@@ -130,31 +151,31 @@ def test_a_metric_obeys_the_laws(metric: ds.Metric) -> None:
         np.testing.assert_array_equal(all_values(metric, drawn, backwards), values)
         for case in range(drawn.n_cases):
             batch = drawn.sampler(np.array([case]))
-            alone = metric.values(ds.Drawn(batch, N_CONDITIONS), ds.Predicted(predictions, batch))
+            alone = metric.values(Drawn(batch, N_CONDITIONS), Predicted(predictions, batch))
             np.testing.assert_array_equal(alone[0], values[case])
 
 
 @EVERY
-def test_names_of_conditions_do_not_matter(metric: ds.Metric) -> None:
+def test_names_of_conditions_do_not_matter(metric: Metric) -> None:
     """Grades keep their distances when they are counted from the other end."""
-    is_of_grades = isinstance(metric, GradeMetric | ds.WassersteinDistance)
+    is_of_grades = isinstance(metric, GradeMetric | WassersteinDistance)
     order = np.arange(N_CONDITIONS)[::-1] if is_of_grades else np.random.default_rng(0).permutation(N_CONDITIONS)
     shuffled = tuple(STUDY.conditions[i] for i in order)
     predictions = made_for(metric)
-    moved: ds.Metric = metric
-    if isinstance(metric, ds.CategoryAccuracy):
+    moved: Metric = metric
+    if isinstance(metric, CategoryAccuracy):
         moved = replace(metric, categories=[metric.categories[i] for i in order])
     study, aligned = STUDY.with_conditions(shuffled), predictions.align(conditions=shuffled)
-    for aggregation in (ds.MajorityVote(), ds.InverseRank()):
+    for aggregation in (MajorityVote(), InverseRank()):
         relabelled = all_values(moved, aggregation.sample(study), aligned)
         np.testing.assert_allclose(relabelled, all_values(metric, aggregation.sample(STUDY), predictions), atol=1e-12)
 
 
 def test_top_k_accuracy_grows_with_k_and_falls_with_j() -> None:
     for drawn in DRAWN:
-        values = [all_values(ds.TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
+        values = [all_values(TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
         assert (np.diff(values, axis=0) >= -1e-12).all()
-        values = [all_values(ds.TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
+        values = [all_values(TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
         assert (np.diff(values, axis=0) <= 1e-12).all()
 
 
@@ -162,14 +183,14 @@ def test_a_constant_classifier_finds_conditions_by_chance() -> None:
     for constant, drawn in product((1e-300, 0.25, -3.0), DRAWN):
         predictions = said_by_model(np.full_like(SCORES, constant))
         for k in range(1, N_CONDITIONS):
-            np.testing.assert_allclose(all_values(ds.TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
-        values = all_values(ds.TopKAccuracy(5, j=2), drawn, predictions)
+            np.testing.assert_allclose(all_values(TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
+        values = all_values(TopKAccuracy(5, j=2), drawn, predictions)
         np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)
 
 
-PERFECT: tuple[ds.Metric, ...] = (
-    *(ds.TopKAccuracy(1), ds.SetAccuracy(2), ds.Overlap(3), ds.AverageOverlap(5), ds.RankBiasedOverlap(0.8, 12)),
-    *(ds.KendallTau(4), ds.SpearmanFootrule(4)),
+PERFECT: tuple[Metric, ...] = (
+    *(TopKAccuracy(1), SetAccuracy(2), Overlap(3), AverageOverlap(5), RankBiasedOverlap(0.8, 12)),
+    *(KendallTau(4), SpearmanFootrule(4)),
 )
 
 
@@ -195,7 +216,7 @@ def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) 
     sets = ds.Predictions.from_sets(named, study.conditions, case_names=study.case_names)
     tied = ds.Predictions.from_rankings([[block] for block in named], study.conditions, case_names=study.case_names)
     batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
-    for kind in (ds.SetAccuracy, ds.Overlap):
+    for kind in (SetAccuracy, Overlap):
         expected = measured(kind(size), batch, tied)
         np.testing.assert_array_equal(measured(kind(size), batch, sets), expected)
         np.testing.assert_allclose(measured(kind(), batch, sets), expected, rtol=1e-13, atol=1e-15)
@@ -204,13 +225,13 @@ def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) 
 def test_an_empty_set_counts_nothing_and_a_set_of_everything_counts_in_full() -> None:
     for inside, worth in ((False, 0.0), (True, 1.0)):
         sets = ds.Predictions.from_sets(np.full(SCORES.shape, inside), STUDY.conditions, case_names=STUDY.case_names)
-        for metric, drawn in product((ds.SetAccuracy(), ds.Overlap(), ds.Coverage()), DRAWN):
+        for metric, drawn in product((SetAccuracy(), Overlap(), Coverage()), DRAWN):
             np.testing.assert_array_equal(all_values(metric, drawn, sets), worth)
 
 
 def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
     small = ds.Predictions.from_sets(SCORES > 0.95, STUDY.conditions, case_names=STUDY.case_names)
-    models, metrics = {"small": small, "large": SETS}, (ds.SetAccuracy(), ds.Overlap())
+    models, metrics = {"small": small, "large": SETS}, (SetAccuracy(), Overlap())
     assert SETS.entries_per_case.max() > 5
     found = dissensus.evaluate(STUDY, models, aggregations=[DIRICHLET], metrics=["set-accuracy", "overlap"], draws=30)
     drawn = DIRICHLET.sample(STUDY, draws=30)

@@ -9,9 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dissensus as ds
 import naive_metrics as naive
+from dissensus.metrics import (
+    AverageOverlap,
+    BrierScore,
+    CategoryAccuracy,
+    Coverage,
+    ExpectedAccuracy,
+    ExpectedCoverage,
+    GradeError,
+    KendallTau,
+    LogScore,
+    Overlap,
+    RankBiasedOverlap,
+    RankedProbabilityScore,
+    SetAccuracy,
+    SetSize,
+    SpearmanFootrule,
+    TopKAccuracy,
+    WassersteinDistance,
+    WithinGrades,
+)
 from dissensus.metrics.base import OrderMetric
+from dissensus.plugins import Aggregation, Metric
 from metrics.metric_studies import (
     AGGREGATIONS,
     KINDS,
@@ -31,25 +51,25 @@ def size(_: Sequence[float], scores: Sequence[float], __: Sequence[int]) -> floa
     return float(sum(score > 0 for score in scores))
 
 
-TWINS: dict[type[ds.Metric], Callable[..., float]] = {
-    ds.TopKAccuracy: naive.top_k_accuracy,
-    ds.SetAccuracy: naive.set_accuracy,
-    ds.Overlap: naive.overlap,
-    ds.AverageOverlap: naive.average_overlap,
-    ds.RankBiasedOverlap: naive.rank_biased_overlap,
-    ds.CategoryAccuracy: naive.category_accuracy,
-    ds.KendallTau: partial(naive.list_similarity, distance=naive.pair_distance),
-    ds.SpearmanFootrule: partial(naive.list_similarity, distance=naive.place_distance),
-    ds.ExpectedAccuracy: naive.expected_accuracy,
-    ds.LogScore: naive.log_score,
-    ds.BrierScore: naive.brier_score,
-    ds.Coverage: naive.coverage,
-    ds.ExpectedCoverage: naive.expected_coverage,
-    ds.SetSize: size,
-    ds.GradeError: naive.grade_error,
-    ds.WithinGrades: naive.within_grades,
-    ds.RankedProbabilityScore: naive.ranked_probability_score,
-    ds.WassersteinDistance: naive.wasserstein_distance,
+TWINS: dict[type[Metric], Callable[..., float]] = {
+    TopKAccuracy: naive.top_k_accuracy,
+    SetAccuracy: naive.set_accuracy,
+    Overlap: naive.overlap,
+    AverageOverlap: naive.average_overlap,
+    RankBiasedOverlap: naive.rank_biased_overlap,
+    CategoryAccuracy: naive.category_accuracy,
+    KendallTau: partial(naive.list_similarity, distance=naive.pair_distance),
+    SpearmanFootrule: partial(naive.list_similarity, distance=naive.place_distance),
+    ExpectedAccuracy: naive.expected_accuracy,
+    LogScore: naive.log_score,
+    BrierScore: naive.brier_score,
+    Coverage: naive.coverage,
+    ExpectedCoverage: naive.expected_coverage,
+    SetSize: size,
+    GradeError: naive.grade_error,
+    WithinGrades: naive.within_grades,
+    RankedProbabilityScore: naive.ranked_probability_score,
+    WassersteinDistance: naive.wasserstein_distance,
 }
 
 
@@ -57,12 +77,12 @@ def test_every_metric_has_a_twin() -> None:
     assert set(TWINS) == set(KINDS)
 
 
-def is_of_order(metric: ds.Metric) -> bool:
+def is_of_order(metric: Metric) -> bool:
     """Tell metrics that look at what conditions are compared by, not at plausibilities."""
     return isinstance(metric, OrderMetric) or getattr(metric, "truth", "soft") == "top"
 
 
-def twin(metric: ds.Metric, draw: Iterable[float], scores: Iterable[float], mentioned: Iterable[int]) -> float:
+def twin(metric: Metric, draw: Iterable[float], scores: Iterable[float], mentioned: Iterable[int]) -> float:
     """Compute a metric of one case and one draw the slow way; its parameters are those of the twin."""
     parameters = {part.name: getattr(metric, part.name) for part in fields(metric)}  # type: ignore[arg-type]
     return TWINS[type(metric)](tuple(draw), tuple(scores), tuple(mentioned), **parameters)
@@ -71,7 +91,7 @@ def twin(metric: ds.Metric, draw: Iterable[float], scores: Iterable[float], ment
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
 @settings(max_examples=20)
 @given(data=st.data())
-def test_metrics_are_exact_expectations(aggregation: ds.Aggregation, data: st.DataObject) -> None:
+def test_metrics_are_exact_expectations(aggregation: Aggregation, data: st.DataObject) -> None:
     study = data.draw(small_studies())
     predictions = data.draw(predictions_for(study))
     batch = one_batch(aggregation.sample(study, draws=DRAWS, seed=data.draw(st.integers(0, 99))))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.metrics import LogScore
 from dissensus.metrics.base import RecordedMetric, restored_metric
+from dissensus.plugins import Metric
 from metrics.data_set_studies import every_metric
 from metrics.metric_studies import metrics_for
 
@@ -26,7 +28,7 @@ def test_every_metric_comes_back_from_its_record_which_holds_what_tables_and_rep
 
 
 def test_less_is_better_for_distances_and_sizes_only() -> None:
-    assert {kind.id for kind in ds.Metric.family.known().values() if not kind.higher_is_better} == {
+    assert {kind.id for kind in Metric.family.known().values() if not kind.higher_is_better} == {
         *("bland-altman", "brier-reliability", "brier-score", "brier-uncertainty", "calibration-error", "crps"),
         *("negative-likelihood-ratio", "mean-absolute-error", "rmse", "set-size", "grade-error"),
         *("ranked-probability-score", "wasserstein-distance", "wasserstein-numbers"),
@@ -34,7 +36,7 @@ def test_less_is_better_for_distances_and_sizes_only() -> None:
 
 
 def test_a_metric_that_nobody_provides_is_stood_for() -> None:
-    record = {**ds.LogScore().record(), "id": "elsewhere", "name": "own score", "parameters": {"floor": 0.5}}
+    record = {**LogScore().record(), "id": "elsewhere", "name": "own score", "parameters": {"floor": 0.5}}
     stored = restored_metric(record)
     assert isinstance(stored, RecordedMetric)
     assert (stored.id, stored.name, stored.range) == ("elsewhere", "own score", (-np.inf, 0.0))
@@ -44,10 +46,10 @@ def test_a_metric_that_nobody_provides_is_stood_for() -> None:
     assert pickle.loads(pickle.dumps(stored)) == stored
     with pytest.raises(FrozenInstanceError):
         stored.name = "mine"  # type: ignore[misc]
-    assert "elsewhere" not in ds.Metric.family.known()
+    assert "elsewhere" not in Metric.family.known()
 
 
 def test_a_record_with_a_parameter_that_the_metric_does_not_have_is_refused() -> None:
-    record = ds.LogScore().record()
+    record = LogScore().record()
     with pytest.raises(ds.DissensusError, match=r"log-score has no flor\n.*floor\n.*did you mean 'floor'"):
         restored_metric({**record, "parameters": {"flor": 0.1}})

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import SetAccuracy, TopKAccuracy
+from dissensus.plugins import Aggregation, Batch, Drawn, Predicted
 from metrics.metric_studies import AGGREGATIONS, dense_order, measured, one_batch, predictions_for, small_studies
 
 
@@ -15,8 +18,8 @@ def counted(values: FloatArray, codes: list[int]) -> tuple[list[int], list[int]]
     return [int((values > values[c]).sum()) for c in codes], [int((values == values[c]).sum()) for c in codes]
 
 
-def assert_standings_are_right(batch: ds.Batch, depth: int) -> None:
-    found = ds.Drawn(batch, depth).orders
+def assert_standings_are_right(batch: Batch, depth: int) -> None:
+    found = Drawn(batch, depth).orders
     dense = dense_order(batch)
     for case in range(batch.n_cases):
         codes = batch.support_of(case).tolist()
@@ -29,8 +32,8 @@ def assert_standings_are_right(batch: ds.Batch, depth: int) -> None:
     assert_orders_are_different_and_counted(batch, depth)
 
 
-def assert_orders_are_different_and_counted(batch: ds.Batch, depth: int) -> None:
-    found = ds.Drawn(batch, depth).orders
+def assert_orders_are_different_and_counted(batch: Batch, depth: int) -> None:
+    found = Drawn(batch, depth).orders
     assert len(found.above) == len(found.tied) == found.starts[-1]
     assert found.offsets[-1] == len(found.counts) == len(found.has_rest)
     np.testing.assert_array_equal(found.counts, np.bincount(found.of_draw.ravel(), minlength=len(found.counts)))
@@ -46,46 +49,46 @@ def assert_orders_are_different_and_counted(batch: ds.Batch, depth: int) -> None
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
 @given(data=st.data())
-def test_standings_of_draws_are_counts(aggregation: ds.Aggregation, data: st.DataObject) -> None:
+def test_standings_of_draws_are_counts(aggregation: Aggregation, data: st.DataObject) -> None:
     study = data.draw(small_studies())
     assert_standings_are_right(one_batch(aggregation.sample(study, draws=8)), data.draw(st.integers(1, 6)))
 
 
 @pytest.mark.parametrize("depth", [1, 3, 10])
 def test_unmentioned_conditions_are_found_wherever_they_stand(depth: int) -> None:
-    study = ds.Annotations.from_rankings([[[["c3"]]], [[["c1"], ["c2"]]]], [f"c{i}" for i in range(40)])
+    study = ds.Study.from_rankings([[[["c3"]]], [[["c1"], ["c2"]]]], [f"c{i}" for i in range(40)])
     for aggregation in (
-        ds.Dirichlet(alpha=1.0),
-        ds.Dirichlet(alpha=0.001),
-        ds.PlackettLuce(reliability=0.1, alpha=3.0, prior="observed"),
+        Dirichlet(alpha=1.0),
+        Dirichlet(alpha=0.001),
+        PlackettLuce(reliability=0.1, alpha=3.0, prior="observed"),
     ):
         assert_standings_are_right(one_batch(aggregation.sample(study, draws=200)), depth)
 
 
 def test_masses_too_small_for_a_number_are_ties() -> None:
-    study = ds.Annotations.from_rankings([[[["c0"], ["c1", "c2"]]]], [f"c{i}" for i in range(6)])
-    batch = one_batch(ds.Dirichlet(reliability=0.0005, alpha=0.0005).sample(study, draws=300))
+    study = ds.Study.from_rankings([[[["c0"], ["c1", "c2"]]]], [f"c{i}" for i in range(6)])
+    batch = one_batch(Dirichlet(reliability=0.0005, alpha=0.0005).sample(study, draws=300))
     assert (batch.dense() == 0).any()
     assert_standings_are_right(batch, 4)
 
 
 def test_a_tie_of_two_hundred_conditions_is_shared() -> None:
     n = 419
-    study = ds.Annotations.from_rankings([[[list(range(200))]]], [f"c{i}" for i in range(n)])
-    batch = one_batch(ds.MajorityVote().sample(study))
+    study = ds.Study.from_rankings([[[list(range(200))]]], [f"c{i}" for i in range(n)])
+    batch = one_batch(MajorityVote().sample(study))
     assert_standings_are_right(batch, 3)
     named = ds.Predictions.from_rankings([[[0], [1], [300]]], study.conditions)
-    assert measured(ds.TopKAccuracy(3), batch, named)[0, 0] == pytest.approx(2 / 200, rel=1e-13)
+    assert measured(TopKAccuracy(3), batch, named)[0, 0] == pytest.approx(2 / 200, rel=1e-13)
     pair = ds.Predictions.from_rankings([[[0, 1]]], study.conditions)
-    assert measured(ds.SetAccuracy(2), batch, pair)[0, 0] == pytest.approx(1 / (200 * 199 / 2), rel=1e-13)
+    assert measured(SetAccuracy(2), batch, pair)[0, 0] == pytest.approx(1 / (200 * 199 / 2), rel=1e-13)
 
 
 @given(data=st.data())
 def test_standings_of_predictions_are_counts(data: st.DataObject) -> None:
     study = data.draw(small_studies())
     predictions = data.draw(predictions_for(study))
-    batch = one_batch(ds.MajorityVote().sample(study))
-    predicted = ds.Predicted(predictions, batch)
+    batch = one_batch(MajorityVote().sample(study))
+    predicted = Predicted(predictions, batch)
     scores = predictions.to_scores()
     for case in range(batch.n_cases):
         members = slice(*batch.support_offsets[case : case + 2])
@@ -98,12 +101,12 @@ def test_standings_of_predictions_are_counts(data: st.DataObject) -> None:
 def test_short_lists_over_many_conditions_are_as_good_as_long_ones() -> None:
     n = 100_000
     names = [str(i) for i in range(n)]
-    study = ds.Annotations.from_rankings([[[["5"], ["70000"]], [["9", "5"]]]], names)
-    batch = one_batch(ds.PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(study, draws=50))
+    study = ds.Study.from_rankings([[[["5"], ["70000"]], [["9", "5"]]]], names)
+    batch = one_batch(PlackettLuce(reliability=1, alpha=1.0, prior="observed").sample(study, draws=50))
     short = ds.Predictions.from_rankings([[["9"], ["70000", "11"], ["5"]]], names)
     scores = np.zeros((1, n))
     scores[0, [9, 70000, 11, 5]] = 3, 2, 2, 1
-    for metric in (ds.TopKAccuracy(2), ds.SetAccuracy(3)):
+    for metric in (TopKAccuracy(2), SetAccuracy(3)):
         np.testing.assert_array_equal(
             measured(metric, batch, short), measured(metric, batch, ds.Predictions.from_scores(scores, names))
         )

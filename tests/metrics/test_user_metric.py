@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.spec import distinct_names
+from dissensus.metrics import AUROC, SubsetAccuracy, TopKAccuracy, UserDataSetMetric, UserMetric
 from dissensus.metrics.base import restored_metric
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.plugins import Metric
 from metrics.data_set_studies import hard_labels, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
 
-STUDY = ds.simulate_study(n_cases=12, n_conditions=50, seed=5).annotations
+STUDY = ds.simulate.study(n_cases=12, n_conditions=50, seed=5).annotations
 SCORES = np.random.default_rng(4).dirichlet(np.ones(50), size=12)
 MODEL = ds.Predictions.from_scores(SCORES, STUDY.conditions, case_names=STUDY.case_names)
-BATCH = one_batch(ds.PlackettLuce(reliability=0.3, alpha=1.0, prior="observed").sample(STUDY, draws=30))
+BATCH = one_batch(PlackettLuce(reliability=0.3, alpha=1.0, prior="observed").sample(STUDY, draws=30))
 
 
 def hit(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
@@ -38,33 +41,33 @@ def test_a_function_sees_dense_scores_and_draws_in_batches(monkeypatch: pytest.M
         return hit(scores, plausibilities)
 
     monkeypatch.setattr("dissensus.metrics.user_metric.BATCH_VALUES", 5 * 50 * BATCH.n_draws)
-    found = measured(ds.UserMetric("hit", watched), BATCH, MODEL)
+    found = measured(UserMetric("hit", watched), BATCH, MODEL)
     assert seen == [5, 5, 2]
-    np.testing.assert_allclose(found, measured(ds.TopKAccuracy(1), BATCH, MODEL), atol=1e-15)
+    np.testing.assert_allclose(found, measured(TopKAccuracy(1), BATCH, MODEL), atol=1e-15)
 
 
 def test_a_function_is_called_for_every_kind_of_predictions() -> None:
     first = SCORES.max(axis=1, keepdims=True) == SCORES
     sets = ds.Predictions.from_sets(first, STUDY.conditions, case_names=STUDY.case_names)
-    metric = ds.UserMetric("hit", hit)
+    metric = UserMetric("hit", hit)
     np.testing.assert_array_equal(measured(metric, BATCH, sets), measured(metric, BATCH, MODEL))
 
 
 def test_what_users_say_of_a_function_is_known_of_the_metric() -> None:
-    metric = ds.UserMetric("miss", missed, higher_is_better=False, range=(0, 1), meaning="How often it is wrong.")
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1), meaning="How often it is wrong.")
     assert (metric.higher_is_better, metric.is_share) == (False, True)
     assert metric.methods == "Miss: how often it is wrong."
-    plain = ds.UserMetric("miss", missed)
+    plain = UserMetric("miss", missed)
     assert (plain.higher_is_better, plain.is_share, plain.range) == (True, False, (-np.inf, np.inf))
     assert plain.methods == "Miss: a measure of the user's own."
 
 
 def test_an_evaluation_takes_functions_beside_other_metrics() -> None:
-    metric = ds.UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
     done = ds.evaluate(
         STUDY,
         {"A": MODEL},
-        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
         metrics=["top-k-accuracy", metric],
         draws=20,
     )
@@ -73,13 +76,13 @@ def test_an_evaluation_takes_functions_beside_other_metrics() -> None:
 
 
 def test_names_tell_functions_apart() -> None:
-    metrics = ds.UserMetric("hit", hit), ds.UserMetric("miss", missed)
+    metrics = UserMetric("hit", hit), UserMetric("miss", missed)
     assert metrics[0] != metrics[1]
     assert distinct_names(metrics) == ("user-metric (name=hit)", "user-metric (name=miss)")
 
 
 def test_a_metric_of_a_function_survives_pickling() -> None:
-    metric = ds.UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
+    metric = UserMetric("miss", missed, higher_is_better=False, range=(0, 1))
     again = pickle.loads(pickle.dumps(metric))
     assert again == metric
     assert hash(again) == hash(metric)
@@ -87,7 +90,7 @@ def test_a_metric_of_a_function_survives_pickling() -> None:
 
 
 def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
-    metric = ds.UserMetric("miss", missed, higher_is_better=False, range=[0, np.inf], meaning="Misses.")  # type: ignore[arg-type]
+    metric = UserMetric("miss", missed, higher_is_better=False, range=[0, np.inf], meaning="Misses.")  # type: ignore[arg-type]
     record = json.loads(json.dumps(metric.record(), allow_nan=False))
     assert record == metric.record()
     assert record["parameters"] == {"name": "miss"}
@@ -103,19 +106,19 @@ def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
 
 def test_functions_of_the_wrong_shape_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(12, 50\)\n.*'mine'"):
-        measured(ds.UserMetric("mine", lambda scores, _: scores), BATCH, MODEL)
+        measured(UserMetric("mine", lambda scores, _: scores), BATCH, MODEL)
     with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(30, 12\)"):
-        measured(ds.UserMetric("turned", lambda _, draws: draws[..., 0].T), BATCH, MODEL)
+        measured(UserMetric("turned", lambda _, draws: draws[..., 0].T), BATCH, MODEL)
 
 
 def test_metrics_without_a_name_a_function_or_a_range_are_refused() -> None:
     with pytest.raises(ds.DissensusError, match="needs a name"):
-        ds.UserMetric("", hit)
+        UserMetric("", hit)
     with pytest.raises(ds.DissensusError, match=r"needs a function(.|\n)*'mine'"):
-        ds.UserMetric("mine")
+        UserMetric("mine")
     for limits in ((1, 0), (0, 0), (0, 1, 2), (0, np.nan)):
         with pytest.raises(ds.DissensusError, match=r"least and its greatest(.|\n)*'mine'"):
-            ds.UserMetric("mine", hit, range=limits)  # type: ignore[arg-type]
+            UserMetric("mine", hit, range=limits)  # type: ignore[arg-type]
 
 
 # Of a whole data set -------------------------------------------------------------------------------------
@@ -142,8 +145,8 @@ def test_a_function_sees_all_cases_and_the_labels_of_every_draw() -> None:
         assert (scores is said.scores, weights is said.weights) == (True, True)
         return auroc(scores, given, weights)
 
-    metric = ds.UserDataSetMetric("mine", watched, range=(0, 1))
-    np.testing.assert_allclose(metric.of_draws(said, labels), ds.AUROC().of_draws(said, labels), rtol=1e-12)
+    metric = UserDataSetMetric("mine", watched, range=(0, 1))
+    np.testing.assert_allclose(metric.of_draws(said, labels), AUROC().of_draws(said, labels), rtol=1e-12)
     np.testing.assert_array_equal(seen, [codes])
 
 
@@ -151,9 +154,9 @@ def test_shared_labels_are_drawn_as_often_as_their_share_says() -> None:
     said = some_said(30, rounded=6)
     labels = (soft_labels(said) * 20).round() / 20
     labels[:, 0] = 1 - labels[:, 1]
-    metric = ds.UserDataSetMetric("accuracy", accuracy, truth="soft")
+    metric = UserDataSetMetric("accuracy", accuracy, truth="soft")
     found = metric.of_draws(said, labels)
-    np.testing.assert_allclose(found, ds.SubsetAccuracy(truth="soft").of_draws(said, labels), rtol=1e-12)
+    np.testing.assert_allclose(found, SubsetAccuracy(truth="soft").of_draws(said, labels), rtol=1e-12)
     assert metric.of_draws(said, labels[1:2]) == found[1]
 
 
@@ -161,7 +164,7 @@ def test_a_case_without_a_label_has_a_code_of_its_own() -> None:
     said = some_said(4)
     labels, _ = hard_labels(said, draws=1)
     labels[:, :, 2] = 0.0
-    metric = ds.UserDataSetMetric("missing", lambda _, given, __: (given == -1).sum(axis=1))
+    metric = UserDataSetMetric("missing", lambda _, given, __: (given == -1).sum(axis=1))
     assert metric.of_draws(said, labels) == 1
     assert np.isnan(metric.of_draws(said, np.zeros((1, 2, 4))))
     assert np.isnan(metric.slopes(said, np.zeros((2, 4)))).all()
@@ -169,7 +172,7 @@ def test_a_case_without_a_label_has_a_code_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("n", "function", "exact"),
-    [(200, accuracy, ds.SubsetAccuracy()), (200, auroc, ds.AUROC()), (1500, accuracy, ds.SubsetAccuracy())],
+    [(200, accuracy, SubsetAccuracy()), (200, auroc, AUROC()), (1500, accuracy, SubsetAccuracy())],
 )
 def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
     n: int, function: Callable[..., FloatArray], exact: DataSetMetric
@@ -177,7 +180,7 @@ def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
     """Up to 500 cases each is left out; above, blocks of several are."""
     said = some_said(n, rounded=6, seed=n)
     labels = hard_labels(said, draws=1)[0][0]
-    metric = ds.UserDataSetMetric("mine", function)
+    metric = UserDataSetMetric("mine", function)
     found, expected = ((labels * said.weights * one.slopes(said, labels)).sum(axis=0) for one in (metric, exact))
     assert found.sum() == pytest.approx(0.0, abs=1e-9)
     assert (found**2).sum() == pytest.approx((expected**2).sum(), rel=0.02 if n == 200 else 0.15)
@@ -186,9 +189,9 @@ def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
 
 
 def test_a_data_set_function_is_stored_as_any_function_is() -> None:
-    metric = ds.UserDataSetMetric("own area", auroc, range=(0, 1), meaning="Own area.", truth="soft")
+    metric = UserDataSetMetric("own area", auroc, range=(0, 1), meaning="Own area.", truth="soft")
     assert metric.record()["parameters"] == {"name": "own area", "truth": "soft"}
-    assert metric.id not in ds.Metric.family.known()
+    assert metric.id not in Metric.family.known()
     assert pickle.loads(pickle.dumps(metric)) == metric
     assert metric.counted(some_said(4), np.full((2, 4), 0.5)) == pytest.approx(some_said(4).weights.sum())
 
@@ -197,8 +200,8 @@ def test_data_set_functions_of_the_wrong_shape_and_without_a_name_are_refused() 
     said = some_said(4)
     labels, _ = hard_labels(said)
     with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(3,\)[^\n]*\n.*\(3, 4\)\n.*'mine'"):
-        ds.UserDataSetMetric("mine", lambda _, given, __: given.astype(np.float64)).of_draws(said, labels)
+        UserDataSetMetric("mine", lambda _, given, __: given.astype(np.float64)).of_draws(said, labels)
     with pytest.raises(ds.DissensusError, match="needs a name"):
-        ds.UserDataSetMetric("", auroc)
+        UserDataSetMetric("", auroc)
     with pytest.raises(ds.DissensusError, match=r"needs a function(.|\n)*labels \(draws, n\)"):
-        ds.UserDataSetMetric("mine")
+        UserDataSetMetric("mine")

@@ -10,22 +10,24 @@ import narwhals as nw
 import polars as pl
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
+from dissensus.certainty import annotation_certainty
 
 
-def read_and_write(said: ds.Annotations, place: Path) -> None:
+def read_and_write(said: ds.Study, place: Path) -> None:
     """Give a study to files and tables, and take it back."""
     for suffix in ("csv", "parquet"):
         path = place / f"opinions.{suffix}"
-        ds.write_annotations(said, path)
-        assert ds.read_annotations(path) == said, suffix
+        ds.write(said, path)
+        assert ds.read(path) == said, suffix
     labels = pl.DataFrame({"case": ["p", "p", "q"], "annotator": ["x", "y", "x"], "condition": ["a|b", "b", ""]})
     labels.write_ndjson(place / "labels.jsonl")
-    built = ds.Annotations.from_long(nw.from_native(labels), tie_separator="|")
+    built = ds.Study.from_long(nw.from_native(labels), tie_separator="|")
     assert built.to_rankings() == [[[["a", "b"]], [["b"]]], [[]]]
-    assert ds.read_annotations(place / "labels.jsonl", tie_separator="|") == built
+    assert ds.read(place / "labels.jsonl", tie_separator="|") == built
 
 
-def read_models(said: ds.Annotations, place: Path) -> Mapping[str, ds.Predictions]:
+def read_models(said: ds.Study, place: Path) -> Mapping[str, ds.Predictions]:
     """Read two models, one from a matrix with a column per condition and one from a long table."""
     wide = pl.DataFrame({"case": said.case_names, **{name: float(len(name)) for name in said.conditions}})
     wide.write_csv(place / "wide.csv")
@@ -37,15 +39,15 @@ def read_models(said: ds.Annotations, place: Path) -> Mapping[str, ds.Prediction
 
 def evaluate(place: Path) -> None:
     """Evaluate, compare, store and report."""
-    study = ds.simulate_study(n_cases=12, n_conditions=8, seed=1)
+    study = ds.simulate.study(n_cases=12, n_conditions=8, seed=1)
     said = study.annotations
     read_and_write(said, place)
-    certainty = ds.annotation_certainty(ds.PlackettLuce(2).sample(said, draws=40))
+    certainty = annotation_certainty(PlackettLuce(2).sample(said, draws=40))
     assert 0 < certainty.mean <= 1
     result = ds.evaluate(
         said,
         read_models(said, place),
-        aggregations=[ds.PlackettLuce(2), ds.ProbabilisticInverseRank(10)],
+        aggregations=[PlackettLuce(2), ProbabilisticInverseRank(10)],
         draws=40,
         categories=study.categories,
         strata=study.strata,
@@ -55,7 +57,7 @@ def evaluate(place: Path) -> None:
     assert set(result.compare().to_frame()["verdict"]) != set()
     assert result.by_group("site").height > 0
     result.save(place / "results")
-    assert ds.load_evaluation(place / "results") == result
+    assert ds.load(place / "results") == result
     ds.write_report(result, place / "report.html")
     assert (place / "report.html").stat().st_size > 100_000
 

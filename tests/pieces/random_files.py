@@ -42,7 +42,7 @@ class Files:
         missing, kinds = how.pop("allow_missing", False), how.pop("kinds", {})
         positive = how.pop("positive", None)
         self.study.write_parquet(folder / "study.parquet")
-        study = ds.read_annotations(folder / "study.parquet", **how)
+        study = ds.read(folder / "study.parquet", **how)
         models = {}
         for name, frame in self.models.items():
             frame.write_parquet(folder / "model.parquet")

@@ -14,7 +14,9 @@ import pytest
 
 import dissensus as ds
 from dissensus import DissensusError
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior
+from dissensus.aggregations.base import Aggregation
+from dissensus.metrics import UserMetric
 from dissensus.pieces import evaluation
 from dissensus.report.page import report_html
 from pieces.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows, tables_of
@@ -50,7 +52,7 @@ def asked_of(files: Files, aggregations: list[str]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def mixed() -> Files:
     """A study with groups, case weights and labels, a model of scores and one of rankings, for the panel as well."""
-    sim = ds.simulate_study(n_cases=130, n_conditions=6, n_annotators=25, seed=3)
+    sim = ds.simulate.study(n_cases=130, n_conditions=6, n_annotators=25, seed=3)
     said, rng = sim.annotations, np.random.default_rng(3)
     people = [said.annotator_names[code] for code in said.annotators]
     rows = [
@@ -181,7 +183,7 @@ def test_an_aggregation_that_needs_all_cases_is_refused(mixed: Files, tmp_path: 
 
 
 def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
-    sim = ds.simulate_ratings(n_cases=150, models={"A": 0.5, "B": 0.9}, seed=1)
+    sim = ds.simulate.ratings(n_cases=150, models={"A": 0.5, "B": 0.9}, seed=1)
     rated = sim.ratings.opinions
     names = {"case": rated.case_names, "annotator": rated.annotator_names}
     codes = {"case": rated.cases, "annotator": rated.annotators}
@@ -190,9 +192,9 @@ def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
     files = {name: tmp_path / f"{name}.parquet" for name in sim.predictions}
     for name, said in sim.predictions.items():
         pl.DataFrame({"case": said.case_names, "value": said.numbers}).write_parquet(files[name])
-    prior = ds.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
-    asked: dict[str, Any] = {"aggregations": [ds.NormalInverseGamma((0.0,), prior=prior)], "draws": 20}
-    one = ds.evaluate(ds.read_ratings(tmp_path / "study.parquet"), sim.predictions, **asked)
+    prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
+    asked: dict[str, Any] = {"aggregations": [NormalInverseGamma((0.0,), prior=prior)], "draws": 20}
+    one = ds.evaluate(ds.read(tmp_path / "study.parquet", "ratings"), sim.predictions, **asked)
     assert one.panel is not None
     other = ds.evaluate_files(tmp_path / "study.parquet", files, tmp_path / "run", shard_size=20, **asked)
     assert not list(differences(one, other))
@@ -288,7 +290,7 @@ def test_a_cluster_changes_nothing(n_workers: int, mixed: Files, once: ds.Evalua
 
 
 def test_a_metric_that_cannot_be_sent_is_one_clear_error(mixed: Files, tmp_path: Path) -> None:
-    own = ds.UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
+    own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with pytest.raises(DissensusError, match="cannot be sent to workers"):
         mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own]})
 
@@ -369,13 +371,13 @@ def test_a_sampled_result_is_loaded_saved_and_not_merged(
 ) -> None:
     monkeypatch.setattr(evaluation, "SHOWN_CASES", 30)
     found = mixed.in_pieces(tmp_path, shard_size=50, **ASKED)
-    loaded = ds.load_evaluation(tmp_path / "run")
+    loaded = ds.load(tmp_path / "run")
     assert loaded == found
     assert not in_tables(found, loaded)
     assert (loaded.is_sample, len(loaded.case_names), loaded.n_cases) == (True, 30, 130)
     found.save(tmp_path / "saved")
-    assert tables_of(ds.load_evaluation(tmp_path / "saved")).keys() == tables_of(found).keys()
-    assert not in_tables(found, ds.load_evaluation(tmp_path / "saved"))
+    assert tables_of(ds.load(tmp_path / "saved")).keys() == tables_of(found).keys()
+    assert not in_tables(found, ds.load(tmp_path / "saved"))
     with pytest.raises(DissensusError, match="cannot be merged"):
         loaded.merge(found)
 

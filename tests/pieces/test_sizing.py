@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dissensus import read_annotations, read_predictions
+from dissensus import read, read_predictions
 from scale.constants import Constants
 from scale.measurement import INSTEAD, Measured, affordable, failures
 from scale.processes import Watched, watched
@@ -68,7 +68,7 @@ def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None
     n_rows = write_study(tmp_path / "study", 60, processes=1)
     files = sorted(str(file.relative_to(tmp_path / "study")) for file in (tmp_path / "study").rglob("*.parquet"))
     assert files == [f"{name}/part-00000.parquet" for name in ("Aster", "Birch", "study")]
-    said = read_annotations(tmp_path / "study" / "study" / "part-00000.parquet")
+    said = read(tmp_path / "study" / "study" / "part-00000.parquet")
     assert said.case_names == tuple(f"case {number:09d}" for number in range(60))
     assert 3.5 < said.n_opinions / said.n_cases < 6.5
     model = read_predictions(tmp_path / "study" / "Birch" / "part-00000.parquet")

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dissensus import Annotations, Predictions
-from dissensus.aggregation.priors import Lessons, ScoreRange
+from dissensus import Predictions, Study
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
@@ -25,12 +25,12 @@ from dissensus.pieces.survey import Survey, merged_receipts, survey_from
 LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
 
 
-def study_of(*rows: tuple[str, str], **options: Any) -> Annotations:
+def study_of(*rows: tuple[str, str], **options: Any) -> Study:
     cases = [[[[label]] for label in labels.split()] for _, labels in rows]
-    return Annotations.from_rankings(cases, case_names=[name for name, _ in rows], **options)
+    return Study.from_rankings(cases, case_names=[name for name, _ in rows], **options)
 
 
-def survey_of(study: Annotations, **models: Predictions) -> Survey:
+def survey_of(study: Study, **models: Predictions) -> Survey:
     return Survey.of(Piece(study, models, {}, ()))
 
 
@@ -45,7 +45,7 @@ def refused(problem: str, call: Any, *given: Any) -> DissensusError:
 
 def test_codes_and_one_probability_per_case_are_read_with_the_names_of_the_study() -> None:
     reading = Reading("opinions", models={"A": "scores"})
-    study = Annotations.from_rankings([[[["b"]], [["a"]]]], case_names=["x"])
+    study = Study.from_rankings([[[["b"]], [["a"]]]], case_names=["x"])
     codes = pl.DataFrame({"case": ["x"], "0": [0.25], "1": [0.75]})
     assert reading.model("A", codes, study)[0].to_lists() == [[["b"], ["a"]]]
     single = pl.DataFrame({"case": ["x"], "b": [0.25]})

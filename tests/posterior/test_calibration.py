@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
+from dissensus.aggregations import Dirichlet, NormalInverseGamma, NormalInverseGammaPrior, PlackettLuce
 from dissensus.core.aliases import FloatArray, IntArray
 
 BINS = 16
@@ -36,7 +37,7 @@ def test_dirichlet_draws_are_calibrated(condition: int) -> None:
     n_cases, n_conditions, alpha = 2000, 4, 0.6
     theta = rng.dirichlet(np.full(n_conditions, alpha), size=n_cases)
     counts = np.stack([rng.multinomial(rng.integers(1, 6), row) for row in theta])
-    dense = ds.Dirichlet(alpha=alpha).sample(ds.Annotations.from_counts(counts), draws=KEPT).dense()
+    dense = Dirichlet(alpha=alpha).sample(ds.Study.from_counts(counts), draws=KEPT).dense()
     assert_uniform(ranks(theta[:, condition], dense[:, :, condition]))
 
 
@@ -53,8 +54,8 @@ def test_plackett_luce_draws_are_calibrated() -> None:
     n_cases, n_conditions, alpha = 1200, 6, 0.7
     theta = rng.dirichlet(np.full(n_conditions, alpha), size=n_cases)
     said = [[_race(rng, row) for _ in range(rng.integers(1, 5))] for row in theta]
-    annotations = ds.Annotations.from_rankings(said, n_conditions)
-    aggregation = ds.PlackettLuce(alpha=alpha, prior="symmetric", chains=1, warmup=50)
+    annotations = ds.Study.from_rankings(said, n_conditions)
+    aggregation = PlackettLuce(alpha=alpha, prior="symmetric", chains=1, warmup=50)
     dense = aggregation.sample(annotations, draws=KEPT * 10).dense()
     for condition in (0, 5):
         assert_uniform(ranks(theta[:, condition], dense[:, :, condition]))
@@ -69,8 +70,8 @@ def test_tempered_draws_are_calibrated(power: float) -> None:
     n_cases, n_conditions, alpha = 1200, 5, 0.8
     lam = rng.gamma(alpha, size=(n_cases, n_conditions))
     said = [[[list(range(n_conditions))], *(_race(rng, row**power) for _ in range(rng.integers(1, 5)))] for row in lam]
-    aggregation = ds.PlackettLuce(power, alpha=alpha, chains=1, warmup=50, tempered=True)
-    dense = aggregation.sample(ds.Annotations.from_rankings(said, n_conditions), draws=KEPT * 10).dense()
+    aggregation = PlackettLuce(power, alpha=alpha, chains=1, warmup=50, tempered=True)
+    dense = aggregation.sample(ds.Study.from_rankings(said, n_conditions), draws=KEPT * 10).dense()
     theta = lam / lam.sum(axis=1, keepdims=True)
     for condition in (0, 4):
         assert_uniform(ranks(theta[:, condition], dense[:, :, condition]))
@@ -87,19 +88,19 @@ def test_unobserved_rankings_follow_the_restricted_race() -> None:
         compared = [rng.choice(n_conditions, size=3, replace=False) for _ in range(3)]
         orders = [chosen[np.argsort(rng.exponential(size=3) / row[chosen])] for chosen in compared]
         said.append([[[int(a)], [int(b), int(c)]] for a, b, c in orders])
-    annotations = ds.Annotations.from_rankings(said, n_conditions, unranked="unobserved")
-    aggregation = ds.PlackettLuce(alpha=alpha, prior="symmetric", chains=1, warmup=50)
+    annotations = ds.Study.from_rankings(said, n_conditions, unranked="unobserved")
+    aggregation = PlackettLuce(alpha=alpha, prior="symmetric", chains=1, warmup=50)
     dense = aggregation.sample(annotations, draws=KEPT * 10).dense()
     assert_uniform(ranks(theta[:, 1], dense[:, :, 1]))
 
 
 def test_normal_inverse_gamma_draws_are_calibrated() -> None:
     rng = np.random.default_rng(3)
-    n_cases, prior = 2000, ds.NormalInverseGammaPrior(mu=0.5, kappa=1.5, a=3.0, b=2.0)
+    n_cases, prior = 2000, NormalInverseGammaPrior(mu=0.5, kappa=1.5, a=3.0, b=2.0)
     variance = prior.b / rng.gamma(prior.a, size=n_cases)
     mean = rng.normal(prior.mu, np.sqrt(variance / prior.kappa))
     scores = [rng.normal(m, np.sqrt(v), size=rng.integers(1, 7)) for m, v in zip(mean, variance, strict=True)]
-    aggregation = ds.NormalInverseGamma(thresholds=(0.0, 1.0), prior=prior)
-    dense = aggregation.sample(ds.Ratings.from_scores([s.tolist() for s in scores]), draws=KEPT).dense()
+    aggregation = NormalInverseGamma(thresholds=(0.0, 1.0), prior=prior)
+    dense = aggregation.sample(ds.Study.from_scores([s.tolist() for s in scores]), draws=KEPT).dense()
     truth = np.diff(stats.norm.cdf([[0.0], [1.0]], mean, np.sqrt(variance)), axis=0)[0]
     assert_uniform(ranks(truth, dense[:, :, 1]))

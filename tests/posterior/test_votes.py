@@ -7,25 +7,37 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
+from dissensus.aggregations import (
+    AnnotatorBootstrap,
+    Dirichlet,
+    InverseRank,
+    MajorityVote,
+    NormalInverseGamma,
+    PlackettLuce,
+    PlackettLuceML,
+    ProbabilisticInverseRank,
+    plackett_luce_log_likelihood,
+)
 from dissensus.kernels.resamples import MANY, resample_counts
+from dissensus.plugins import Aggregation
 from voted_studies import voted_study, written_out, written_out_ratings
 
 AGGREGATIONS = (
-    ds.MajorityVote(),
-    ds.InverseRank(),
-    ds.InverseRank(ties="each"),
-    ds.Dirichlet(reliability=0.5),
-    ds.PlackettLuce(),
-    ds.PlackettLuce(reliability=2.5, prior="symmetric"),
-    ds.ProbabilisticInverseRank(reliability=10),
-    ds.AnnotatorBootstrap(),
-    ds.AnnotatorBootstrap(ds.MajorityVote(), size=3),
+    MajorityVote(),
+    InverseRank(),
+    InverseRank(ties="each"),
+    Dirichlet(reliability=0.5),
+    PlackettLuce(),
+    PlackettLuce(reliability=2.5, prior="symmetric"),
+    ProbabilisticInverseRank(reliability=10),
+    AnnotatorBootstrap(),
+    AnnotatorBootstrap(MajorityVote(), size=3),
 )
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=repr)
 @pytest.mark.parametrize("unranked", ["below", "unobserved"])
-def test_the_draws_of_votes_are_the_same_bits(aggregation: ds.Aggregation, unranked: str) -> None:
+def test_the_draws_of_votes_are_the_same_bits(aggregation: Aggregation, unranked: str) -> None:
     for seed in range(5):
         said = voted_study(seed).with_unranked(unranked)  # type: ignore[arg-type]
         drawn, expected = (aggregation.sample(study, draws=40) for study in (said, written_out(said)))
@@ -34,8 +46,8 @@ def test_the_draws_of_votes_are_the_same_bits(aggregation: ds.Aggregation, unran
         np.testing.assert_array_equal(drawn.dense(), expected.dense())
 
 
-@pytest.mark.parametrize("aggregation", [ds.PlackettLuceML(), ds.AnnotatorBootstrap(ds.PlackettLuceML())], ids=repr)
-def test_the_maximum_of_the_likelihood_of_votes_is_the_same(aggregation: ds.Aggregation) -> None:
+@pytest.mark.parametrize("aggregation", [PlackettLuceML(), AnnotatorBootstrap(PlackettLuceML())], ids=repr)
+def test_the_maximum_of_the_likelihood_of_votes_is_the_same(aggregation: Aggregation) -> None:
     for seed in range(5):
         said = voted_study(seed)
         drawn, expected = (aggregation.sample(study, draws=20).dense() for study in (said, written_out(said)))
@@ -46,14 +58,14 @@ def test_the_likelihood_of_votes_is_the_same() -> None:
     theta = np.arange(1.0, 6.0)
     for seed in range(5):
         said = voted_study(seed)
-        found, expected = (ds.plackett_luce_log_likelihood(study, theta) for study in (said, written_out(said)))
+        found, expected = (plackett_luce_log_likelihood(study, theta) for study in (said, written_out(said)))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_ratings_with_votes_have_the_same_posterior() -> None:
     votes = np.random.default_rng(0).integers(0, 9, (12, 5))
-    said = ds.Ratings.from_counts(votes, levels=[-2, -1, 0, 1, 2])
-    drawn, expected = (ds.NormalInverseGamma().sample(study, draws=50) for study in (said, written_out_ratings(said)))
+    said = ds.Study.from_counts(votes, levels=[-2, -1, 0, 1, 2])
+    drawn, expected = (NormalInverseGamma().sample(study, draws=50) for study in (said, written_out_ratings(said)))
     np.testing.assert_allclose(drawn.dense(), expected.dense(), rtol=1e-9)
 
 
@@ -74,27 +86,27 @@ def test_resamples_of_many_annotators_have_the_moments_of_a_multinomial() -> Non
 
 def test_the_bootstrap_of_many_annotators_is_the_same_in_distribution() -> None:
     """False alarm of the Kolmogorov-Smirnov test 1e-4."""
-    said = ds.Annotations.from_counts([[900, 500]], ["a", "b"])
+    said = ds.Study.from_counts([[900, 500]], ["a", "b"])
     drawn, expected = (
-        ds.AnnotatorBootstrap(ds.MajorityVote()).sample(study, draws=2000, seed=seed).dense()[0, :, 0]
+        AnnotatorBootstrap(MajorityVote()).sample(study, draws=2000, seed=seed).dense()[0, :, 0]
         for seed, study in enumerate((said, written_out(said)))
     )
     assert stats.ks_2samp(drawn, expected).pvalue > 1e-4
 
 
 def test_votes_beyond_what_the_sampler_can_count_are_refused_with_the_range() -> None:
-    said = ds.Annotations.from_rankings([[[["a", "b"]], [["b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a", "b"]], [["b"]]]], ["a", "b", "c"])
     said = replace(said, panel=replace(said.panel, votes=np.array([2**52, 1])))
-    ds.PlackettLuce(reliability=800.0).sample(said, draws=5).dense()
+    PlackettLuce(reliability=800.0).sample(said, draws=5).dense()
     with pytest.raises(ds.DissensusError, match=r"reliability x weight x votes of a case up to 4e\+18"):
-        ds.PlackettLuce(reliability=900.0).sample(said, draws=5)
+        PlackettLuce(reliability=900.0).sample(said, draws=5)
 
 
-@pytest.mark.parametrize("aggregation", [*AGGREGATIONS, ds.PlackettLuceML()], ids=repr)
-def test_a_thousand_million_votes_are_drawn(aggregation: ds.Aggregation) -> None:
-    said = ds.Annotations.from_counts([[10**9, 3 * 10**9, 0]], ["a", "b", "c"])
-    if isinstance(aggregation, ds.AnnotatorBootstrap):
-        aggregation = ds.AnnotatorBootstrap(aggregation.model)
+@pytest.mark.parametrize("aggregation", [*AGGREGATIONS, PlackettLuceML()], ids=repr)
+def test_a_thousand_million_votes_are_drawn(aggregation: Aggregation) -> None:
+    said = ds.Study.from_counts([[10**9, 3 * 10**9, 0]], ["a", "b", "c"])
+    if isinstance(aggregation, AnnotatorBootstrap):
+        aggregation = AnnotatorBootstrap(aggregation.model)
     drawn = aggregation.sample(said, draws=20).mean()
     assert np.isfinite(drawn).all()
     assert drawn.sum() == pytest.approx(1)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import Checklists, DissensusError, Predictions, evaluate, read_predictions
+from dissensus import DissensusError, Predictions, Study, evaluate, read_predictions
 from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.reader import examine_predictions
 
@@ -24,7 +24,7 @@ def of(scores: Any) -> Predictions:
 
 def test_a_probability_becomes_two_scores_under_the_names_of_the_study() -> None:
     said = predictions_of_finding(of(SCORES), "AF", ["z", "x"])
-    asked = Checklists.from_sets([[[]], [[]], [[]]], FINDINGS, case_names=CASES).of_finding("AF")
+    asked = Study.from_sets([[[]], [[]], [[]]], FINDINGS, case_names=CASES).of_finding("AF")
     assert said.conditions == asked.conditions == ("absent", "present")
     assert set(said.case_names) < set(asked.case_names)
     assert said.case_names == ("z / AF", "x / AF")
@@ -100,7 +100,7 @@ def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(tmp_path: 
 
 def test_bare_scores_of_findings_are_evaluated(recwarn: pytest.WarningsRecorder) -> None:
     sets: list[list[Any]] = [[["AF"], []], [["ST"], ["ST"]], [[], []]]
-    study = Checklists.from_sets(sets, FINDINGS, case_names=CASES, annotator_names=["Ann", "Bo"])
+    study = Study.from_sets(sets, FINDINGS, case_names=CASES, annotator_names=["Ann", "Bo"])
     found = evaluate(study, {"m": SCORES}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=16)
     assert found.n_cases in (3, 6)
     assert not [one for one in recwarn if "sum" in str(one.message)]

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import Annotations, DissensusError, Predictions, Ratings, TopKAccuracy, evaluate, read_predictions
+from dissensus import DissensusError, Predictions, Study, evaluate, read_predictions
+from dissensus.metrics import TopKAccuracy
 from dissensus.predictions.reader import examine_predictions
 
 CASES = ("x", "y", "z")
@@ -115,7 +116,7 @@ def test_numbers_need_the_cases_of_the_study() -> None:
 
 
 def test_numbers_about_a_study_of_conditions_are_refused_with_advice() -> None:
-    said = Annotations.from_counts([[3, 1]], ["a", "b"])
+    said = Study.from_counts([[3, 1]], ["a", "b"])
     with pytest.raises(DissensusError, match="the study asks for conditions") as caught:
         evaluate(said, {"A": Predictions.from_numbers([1.0])})
     assert "ratings" in caught.value.advice
@@ -130,4 +131,4 @@ def test_metrics_of_conditions_refuse_numbers() -> None:
 def test_only_numbers_have_numbers() -> None:
     with pytest.raises(DissensusError, match="gives set, not numbers"):
         _ = Predictions.from_sets([["a"]]).numbers
-    assert Ratings.from_scores([[1.0]]).conditions == ()
+    assert Study.from_scores([[1.0]]).conditions == ()

@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dissensus import (
-    Annotations,
-    DissensusError,
-    DissensusWarning,
-    Predictions,
-    TopKAccuracy,
-    evaluate,
-    read_predictions,
-)
+from dissensus import DissensusError, DissensusWarning, Predictions, Study, evaluate, read_predictions
+from dissensus.metrics import TopKAccuracy
 from dissensus.predictions.reader import examine_predictions
 
 TWO = ["Nevus", "Melanoma"]
@@ -153,7 +146,7 @@ def test_cases_that_score_fewer_conditions_are_noted(read: Callable[..., Predict
 
 
 def test_an_evaluation_warns_of_conditions_without_a_score_and_ranks_them_last() -> None:
-    said = Annotations.from_rankings([[[["b"]]], [[["c"]]]], ["a", "b", "c"], case_names=["x", "y"])
+    said = Study.from_rankings([[[["b"]]], [[["c"]]]], ["a", "b", "c"], case_names=["x", "y"])
     model = Predictions.from_scores([[0.2, 0.8], [0.5, 0.5]], ["a", "b"], case_names=["x", "y"], name="A")
     with pytest.warns(DissensusWarning, match=r"model 'A': conditions without a score: 1, of 3"):
         result = evaluate(

@@ -10,7 +10,9 @@ import numpy as np
 from playwright.sync_api import Page, Route
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import SetAccuracy, TopKAccuracy
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SCRIPT = "<script>alert(1)</script>"
@@ -57,14 +59,14 @@ def demo_study(directory: Path, *, n_cases: int = 60) -> ds.Evaluation:
     """Evaluate four models on a simulated study; four cases have an image, of which
     one does not exist and two are elsewhere.
     """
-    study = ds.simulate_study(n_cases=n_cases, n_conditions=12, seed=3)
+    study = ds.simulate.study(n_cases=n_cases, n_conditions=12, seed=3)
     said = study.annotations
     (directory / "picture one.png").write_bytes(base64.b64decode(PIXEL))
     return ds.evaluate(
         said,
         simulated_models(study.theta, {"Aster": 2.0, "Birch": 1.9, "Cedar": 1.0, "Dogwood": 0.3}),
-        aggregations=[*map(ds.PlackettLuce, (1, 3)), *map(ds.ProbabilisticInverseRank, (10, 30))],
-        metrics=[ds.TopKAccuracy(1), ds.SetAccuracy(2)],
+        aggregations=[*map(PlackettLuce, (1, 3)), *map(ProbabilisticInverseRank, (10, 30))],
+        metrics=[TopKAccuracy(1), SetAccuracy(2)],
         draws=80,
         categories=ds.Categories.from_labels(["low", "medium", "high"] * 4, said.conditions),
         strata={"site": [["Basel", "Bonn", "Turin"][i % 3] for i in range(n_cases)]},
@@ -82,15 +84,15 @@ def nasty_study() -> ds.Evaluation:
     """Evaluate models on a study whose names try to be something else."""
     conditions = (SCRIPT, "100 % {x} & \u2028 more", "plain")
     rankings = [[[[SCRIPT], ["plain"]], [["plain"]]], [[["plain", SCRIPT]]], [[[conditions[1]]]]]
-    said = ds.Annotations.from_rankings(
+    said = ds.Study.from_rankings(
         rankings, conditions, case_names=[IMAGE, FORMULA, AWKWARD], annotator_names=[[SCRIPT, BOLD], [IMAGE], [SCRIPT]]
     )
     generator = np.random.default_rng(1)
     return ds.evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")],
-        metrics=[ds.TopKAccuracy(1)],
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=[TopKAccuracy(1)],
         draws=40,
         categories=ds.Categories.from_labels([BOLD, SCRIPT, "low"], conditions),
         strata={IMAGE: [SCRIPT, "@x", "+1"]},

@@ -16,7 +16,7 @@ ADDRESS = "https://example.org/3.png"
 
 @pytest.fixture(scope="module")
 def pictured() -> ds.Evaluation:
-    said = ds.Annotations.from_counts([[3, 1], [0, 4], [1, 1]], ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [0, 4], [1, 1]], ["a", "b"])
     return ds.evaluate(said, {}, aggregations=["dirichlet"], draws=20, images=["a.png", ADDRESS, ""])
 
 

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import PlackettLuce
+from dissensus.metrics import TopKAccuracy
+from dissensus.plugins import ReportSection
 from dissensus.report.page import report_html
 from dissensus.report.section import sections
 from dissensus.report.sections.studies import AnnotatorsSection
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
 PLUG_IN = """
-from dissensus import ReportSection
+from dissensus.plugins import ReportSection
 
 
 class Funding(ReportSection):
@@ -38,13 +41,13 @@ class Funding(ReportSection):
 
 
 def evaluated(*models: str) -> ds.Evaluation:
-    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     scores = {name: [[0.9, 0.1], [0.4, 0.6]] for name in models}
     return ds.evaluate(
         said,
         scores,
-        aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")],
-        metrics=[ds.TopKAccuracy(1)],
+        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        metrics=[TopKAccuracy(1)],
         draws=40,
     )
 
@@ -61,10 +64,10 @@ def installed(folder: Path, name: str, source: str) -> None:
 @pytest.fixture
 def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for packages, and a family that has not looked for any yet and forgets them afterwards."""
-    known = ds.ReportSection.family.known()
+    known = ReportSection.family.known()
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(ds.ReportSection.family, "_declared", known)
-    monkeypatch.setattr(ds.ReportSection.family, "_is_loaded", False)
+    monkeypatch.setattr(ReportSection.family, "_declared", known)
+    monkeypatch.setattr(ReportSection.family, "_is_loaded", False)
     return tmp_path
 
 
@@ -126,7 +129,7 @@ def annotated_by(names: list[str], n_conditions: int = 3) -> ds.Evaluation:
     truth = rng.integers(n_conditions, size=40)
     skills = np.linspace(0.95, 0.4, len(names))
     said = [[[[int(t if rng.random() < skill else rng.integers(n_conditions))]] for skill in skills] for t in truth]
-    study = ds.Annotations.from_rankings(said, n_conditions, annotator_names=names or None)
+    study = ds.Study.from_rankings(said, n_conditions, annotator_names=names or None)
     return ds.evaluate(study, {}, aggregations=["majority-vote"])
 
 
@@ -145,11 +148,9 @@ def test_it_is_left_out_where_it_cannot_be_told_who_is_right_or_would_take_long(
     assert section.has(annotated_by(["A", "B", "C"]))
     assert not section.has(annotated_by(["A", "B"]))
     assert not section.has(annotated_by(["A", "B", "C"], n_conditions=200))
-    anonymous = ds.evaluate(ds.Annotations.from_counts([[3, 1, 2]] * 3), {}, aggregations=["majority-vote"])
+    anonymous = ds.evaluate(ds.Study.from_counts([[3, 1, 2]] * 3), {}, aggregations=["majority-vote"])
     assert not section.has(anonymous)
-    rated = ds.evaluate(
-        ds.Ratings.from_scores([[1.0, 2.0, 3.0], [2.0, 1.0]]), {}, aggregations=["normal-inverse-gamma"]
-    )
+    rated = ds.evaluate(ds.Study.from_scores([[1.0, 2.0, 3.0], [2.0, 1.0]]), {}, aggregations=["normal-inverse-gamma"])
     assert not section.has(rated)
 
 
@@ -163,7 +164,7 @@ def page_of_files(folder: Path) -> str:
         encoding="utf-8",
     )
     model.write_text("case,x,<b>y</b>\nc1,0.3,0.7\nc2,0.6,0.4\n", encoding="utf-8")
-    said = ds.read_annotations(opinions)
+    said = ds.read(opinions)
     models = {"A": ds.read_predictions(model, conditions=said.conditions, cases=said.case_names)}
     return report_html(ds.evaluate(said, models, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=20))
 

@@ -13,7 +13,9 @@ import pytest
 from playwright.sync_api import expect
 
 import dissensus as ds
+from dissensus.aggregations import NormalInverseGamma, PlackettLuce, ProbabilisticInverseRank
 from dissensus.evaluation.sentences import statements
+from dissensus.metrics import BrierScore, LogScore
 from dissensus.report.page import report_html
 from report.report_studies import Opened, simulated_models
 
@@ -22,55 +24,55 @@ MOST_BYTES = 8_000_000
 
 @cache
 def one_of_everything() -> ds.Evaluation:
-    said = ds.Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     return ds.evaluate(
-        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
+        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
     )
 
 
 @cache
 def without_models() -> ds.Evaluation:
-    said = ds.simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    said = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
     return ds.evaluate(
         said,
         {},
-        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed"), ds.PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed"), PlackettLuce(3, alpha=1.0, prior="observed")],
         draws=40,
     )
 
 
 @cache
 def categories_without_levels() -> ds.Evaluation:
-    said = ds.simulate_study(n_cases=12, n_conditions=6, seed=1).annotations
+    said = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
     groups = ds.Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
     return ds.evaluate(
-        said, {}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups
+        said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups
     )
 
 
 @cache
 def ratings() -> ds.Evaluation:
-    scores = ds.Ratings.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
+    scores = ds.Study.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
     models = {"A": [[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]]}
-    return ds.evaluate(scores, models, aggregations=[ds.NormalInverseGamma(thresholds=(0.5,))], draws=40)
+    return ds.evaluate(scores, models, aggregations=[NormalInverseGamma(thresholds=(0.5,))], draws=40)
 
 
 @cache
 def three_priors() -> ds.Evaluation:
-    study = ds.simulate_study(n_cases=12, n_conditions=6, seed=1)
+    study = ds.simulate.study(n_cases=12, n_conditions=6, seed=1)
     generator = np.random.default_rng(1)
     models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
     runs = [
-        ds.PlackettLuce(3, alpha=1.0, prior="observed"),
-        ds.PlackettLuce(3, prior="symmetric"),
-        ds.PlackettLuce(3, alpha=0.5, prior="observed"),
+        PlackettLuce(3, alpha=1.0, prior="observed"),
+        PlackettLuce(3, prior="symmetric"),
+        PlackettLuce(3, alpha=0.5, prior="observed"),
     ]
-    return ds.evaluate(study.annotations, models, aggregations=runs, metrics=[ds.LogScore(), ds.BrierScore()], draws=40)
+    return ds.evaluate(study.annotations, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
 
 
 @cache
 def panel_alone() -> ds.Evaluation:
-    study = ds.simulate_study(n_cases=110, n_conditions=6, seed=1)
+    study = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
     models = {"<i>A</i>": study.predictions["Aster"], "B": study.predictions["Birch"]}
     runs = ["plackett-luce:1:prior=informed"]
     return ds.evaluate(study.annotations, models, aggregations=runs, metrics=["top-k-accuracy:1"], draws=40)
@@ -78,7 +80,7 @@ def panel_alone() -> ds.Evaluation:
 
 @cache
 def panel_beside_a_sweep() -> ds.Evaluation:
-    study = ds.simulate_study(n_cases=110, n_conditions=6, seed=1)
+    study = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
     return ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1,3"], draws=40)
 
 
@@ -136,14 +138,14 @@ def test_the_page_of_a_strange_study_works(
 
 @pytest.mark.slow
 def test_two_thousand_cases_stay_below_eight_megabytes(tmp_path: Path) -> None:
-    study = ds.simulate_study(n_cases=2000, n_conditions=100, seed=2)
+    study = ds.simulate.study(n_cases=2000, n_conditions=100, seed=2)
     said = study.annotations
     evaluation = ds.evaluate(
         said,
         simulated_models(study.theta, dict.fromkeys(("A", "B", "C", "D"), 1.0)),
         aggregations=[
-            *map(ds.PlackettLuce, (1, 2, 3, 5, 10)),
-            *map(ds.ProbabilisticInverseRank, (10, 20, 30, 50, 100)),
+            *map(PlackettLuce, (1, 2, 3, 5, 10)),
+            *map(ProbabilisticInverseRank, (10, 20, 30, 50, 100)),
         ],
         draws=40,
         categories=ds.Categories.from_labels(["low", "medium", "high", "low"] * 25, said.conditions),
@@ -162,10 +164,8 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
 ) -> None:
     generator = np.random.default_rng(2)
     shares = generator.dirichlet(np.full(8, 0.3), 20_000)
-    said = ds.Annotations.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
-    evaluation = ds.evaluate(
-        said, {"A": shares}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=20
-    )
+    said = ds.Study.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
+    evaluation = ds.evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=20)
     path = tmp_path / "report.html"
     ds.write_report(evaluation, path)
     assert path.stat().st_size < MOST_BYTES
@@ -179,11 +179,11 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
 
 
 def test_what_was_stored_gives_the_same_page(tmp_path: Path) -> None:
-    from dissensus import load_evaluation
+    from dissensus import load
 
     evaluation = without_models()
     evaluation.save(tmp_path / "results")
-    assert report_html(load_evaluation(tmp_path / "results")) == report_html(evaluation)
+    assert report_html(load(tmp_path / "results")) == report_html(evaluation)
 
 
 def test_the_same_evaluation_gives_the_same_bytes() -> None:

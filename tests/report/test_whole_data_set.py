@@ -11,6 +11,8 @@ import pytest
 import dissensus as ds
 from dissensus.cli.evaluate import MOST_ROWS, left_out, shown_metrics
 from dissensus.evaluation.sentences import headline, reads
+from dissensus.metrics import AUROC, FBeta, Matthews, Sensitivity, SensitivityAtSpecificity
+from dissensus.plugins import Metric
 from dissensus.report.page import report_html
 from dissensus.report.section import ReportSubject
 from dissensus.report.sections.methods import methods_paragraph
@@ -24,7 +26,7 @@ def checklists() -> ds.Evaluation:
     rng = np.random.default_rng(7)
     chances = {"AF": 0.4, "ST": 0.3, "rare": 0.0}
     sets = [[{name for name, chance in chances.items() if rng.random() < chance} for _ in range(3)] for _ in range(25)]
-    said = ds.Checklists.from_sets(sets, list(chances))
+    said = ds.Study.from_sets(sets, list(chances))
     models = {name: ds.Predictions.from_scores(rng.random((25, 3)), list(chances)) for name in ("One", "Two")}
     return ds.evaluate(said, models, aggregations=["majority-vote"], metrics=METRICS)
 
@@ -73,7 +75,7 @@ def test_methods_say_how_such_metrics_were_found() -> None:
 
 
 def test_the_section_is_left_out_without_such_metrics() -> None:
-    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
     assert not WholeDataSet().has(result)
     assert WholeDataSet().has(checklists())
@@ -82,14 +84,14 @@ def test_the_section_is_left_out_without_such_metrics() -> None:
 @pytest.mark.parametrize(
     ("metric", "told"),
     [
-        (ds.AUROC(), "reads 0.031 higher"),
-        (ds.Matthews(), "reads 0.031 higher"),
-        (ds.FBeta(), "reads 0.031 higher"),
-        (ds.Sensitivity(), "reads 3.1\xa0points higher"),
-        (ds.SensitivityAtSpecificity(0.9), "reads 3.1\xa0points higher"),
+        (AUROC(), "reads 0.031 higher"),
+        (Matthews(), "reads 0.031 higher"),
+        (FBeta(), "reads 0.031 higher"),
+        (Sensitivity(), "reads 3.1\xa0points higher"),
+        (SensitivityAtSpecificity(0.9), "reads 3.1\xa0points higher"),
     ],
 )
-def test_points_are_for_shares_of_cases_only(metric: ds.Metric, told: str) -> None:
+def test_points_are_for_shares_of_cases_only(metric: Metric, told: str) -> None:
     assert reads(0.031, metric) == told
 
 
@@ -97,7 +99,7 @@ def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is() -> None:
     assert len(shown_metrics(checklists())) == len(METRICS)
     assert left_out(checklists()) == ["the 3 findings one by one: report.html, by_group('finding')"]
     many = [f"net-benefit:0.{i:02}" for i in range(1, 31)]
-    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
+    said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
     result = ds.evaluate(said, {"A": [[0.8, 0.2], [0.3, 0.7]]}, aggregations=["majority-vote"], metrics=many)
     assert len(shown_metrics(result)) == MOST_ROWS
     assert left_out(result) == ["6 more metrics: summary.json"]

@@ -18,12 +18,15 @@ import pytest
 from markupsafe import escape
 
 import dissensus as ds
+from dissensus.aggregations import InverseRank, PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import FormatError
 from dissensus.evaluation import sentences
 from dissensus.evaluation.glossary import GLOSSARY
 from dissensus.evaluation.words import probability
 from dissensus.figures.charts import Mark
+from dissensus.metrics import TopKAccuracy, UserMetric
+from dissensus.plugins import Metric
 from dissensus.report import page as page_module
 from dissensus.report.encoding import ALPHABET, compact, one_letter_each, script_json
 from dissensus.report.explorer import explored, kept_cases, listed
@@ -52,7 +55,7 @@ def said_by(found: Sequence[sentences.Statement]) -> str:
 
 def two_models(certain: float, other: float) -> ds.Evaluation:
     """Evaluate a model that is right on all cases and one that is right on a share of them; all annotators agree."""
-    said = ds.Annotations.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
+    said = ds.Study.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
     right, wrong = [1.0, 0.0], [0.0, 1.0]
     models = {
         name: [right if case < share * 40 else wrong for case in range(40)]
@@ -61,8 +64,8 @@ def two_models(certain: float, other: float) -> ds.Evaluation:
     return ds.evaluate(
         said,
         models,
-        aggregations=[ds.PlackettLuce(10, alpha=1.0, prior="observed")],
-        metrics=[ds.TopKAccuracy(1)],
+        aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")],
+        metrics=[TopKAccuracy(1)],
         draws=100,
     )
 
@@ -187,11 +190,11 @@ def test_the_most_uncertain_cases_are_kept_in_their_order(evaluation: ds.Evaluat
 
 
 def test_as_many_conditions_of_a_model_are_listed_as_the_deepest_metric_compares() -> None:
-    said = ds.Annotations.from_counts(np.ones((2, 14), dtype=int), [f"c{k}" for k in range(14)])
+    said = ds.Study.from_counts(np.ones((2, 14), dtype=int), [f"c{k}" for k in range(14)])
 
     def depth(*metrics: str) -> int:
         return listed(
-            ds.evaluate(said, {"A": np.ones((2, 14))}, aggregations=[ds.InverseRank()], metrics=metrics, draws=1)
+            ds.evaluate(said, {"A": np.ones((2, 14))}, aggregations=[InverseRank()], metrics=metrics, draws=1)
         )
 
     assert depth("top-k-accuracy:1") == 3
@@ -219,13 +222,13 @@ def test_the_leader_is_the_best_or_not_distinguishable() -> None:
 
 
 def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None:
-    said = ds.Annotations.from_counts([[9, 0]] * 20, ["a", "b"])
+    said = ds.Study.from_counts([[9, 0]] * 20, ["a", "b"])
     models = {"wrong": [[0.0, 1.0]] * 20, "right": [[1.0, 0.0]] * 20}
     text = contest(
         ds.evaluate(
             said,
             models,
-            aggregations=[ds.PlackettLuce(10, alpha=1.0, prior="observed")],
+            aggregations=[PlackettLuce(10, alpha=1.0, prior="observed")],
             metrics=["brier-score"],
             draws=50,
         )
@@ -235,7 +238,7 @@ def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None
 
 
 def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
-    said = ds.Annotations.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
     models = {"first": [[0.6, 0.1, 0.3]] * 20, "sets": [[0.3, 0.6, 0.1]] * 20}
     metrics = ["top-k-accuracy:1", "overlap:2"]
     result = ds.evaluate(said, models, aggregations=["inverse-rank"], metrics=metrics, draws=20)
@@ -244,13 +247,13 @@ def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
 
 
 def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> None:
-    said = ds.Annotations.from_counts([[3, 2]] * 20, ["a", "b"])
+    said = ds.Study.from_counts([[3, 2]] * 20, ["a", "b"])
     models = {"majority": [[1.0, 0.0]] * 20, "minority": [[0.0, 1.0]] * 20}
     result = ds.evaluate(
         said,
         models,
-        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
-        metrics=[ds.TopKAccuracy(1)],
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
+        metrics=[TopKAccuracy(1)],
         draws=200,
     )
     gap = 100 * (1 - result.to_frame()["mean"][0])
@@ -259,7 +262,7 @@ def test_differences_from_usual_practice_go_from_the_least_to_the_greatest() -> 
 
 
 def test_a_case_that_is_rough_in_one_run_is_named() -> None:
-    said = ds.Annotations.from_counts([[1, 1], [99, 0]], ["a", "b"], case_names=["open", "closed"])
+    said = ds.Study.from_counts([[1, 1], [99, 0]], ["a", "b"], case_names=["open", "closed"])
     result = ds.evaluate(said, {}, aggregations=["dirichlet", "majority-vote"], draws=60)
     (warning,) = result.warnings
     assert warning.startswith(
@@ -281,20 +284,20 @@ def test_certain_annotations_are_called_so() -> None:
     assert "In all 40 cases the draws of plackett-luce 10 agree" in said_by([found])
 
 
-def leaning(metric: ds.Metric) -> ds.Evaluation:
+def leaning(metric: Metric) -> ds.Evaluation:
     """Evaluate a model that always names what three of five annotators say."""
-    said = ds.Annotations.from_counts([[3, 2]] * 30, ["a", "b"])
+    said = ds.Study.from_counts([[3, 2]] * 30, ["a", "b"])
     return ds.evaluate(
         said,
         {"A": [[1.0, 0.0]] * 30},
-        aggregations=[ds.PlackettLuce(1, alpha=1.0, prior="observed")],
+        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
         metrics=[metric],
         draws=300,
     )
 
 
 def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
-    result = leaning(ds.TopKAccuracy(1))
+    result = leaning(TopKAccuracy(1))
     mean = result.to_frame()["mean"][0]
     (found,) = sentences.practice(result, result.to_frame())
     assert found.figure == f"+{100 * (1 - mean):.1f}\xa0points"
@@ -305,7 +308,7 @@ def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
 
 
 def test_a_point_estimate_of_a_loss_reads_lower_where_it_is_lower() -> None:
-    loss = ds.UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
+    loss = UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
     result = leaning(loss)
     text = practice(result)
     assert f"reads {result.to_frame()['mean'][0]:.3f} lower than adjusted under plackett-luce 1" in text
@@ -317,9 +320,9 @@ def hits(scores: FloatArray, draws: FloatArray) -> FloatArray:
 
 
 def test_a_deterministic_run_reads_the_same_as_itself() -> None:
-    said = ds.Annotations.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     result = ds.evaluate(
-        said, {"A": [[1.0, 0.0]] * 2}, aggregations=[ds.InverseRank()], metrics=[ds.TopKAccuracy(1)], draws=40
+        said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40
     )
     text = practice(result)
     assert "Against inverse rank it reads the same (0.500)" in text
@@ -329,8 +332,8 @@ def test_a_deterministic_run_reads_the_same_as_itself() -> None:
 
 
 def test_a_study_without_models_says_so() -> None:
-    said = ds.simulate_study(n_cases=5, n_conditions=4, seed=1).annotations
-    result = ds.evaluate(said, {}, aggregations=[ds.PlackettLuce(3, alpha=1.0, prior="observed")], draws=40)
+    said = ds.simulate.study(n_cases=5, n_conditions=4, seed=1).annotations
+    result = ds.evaluate(said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40)
     figures = [statement.figure for statement in sentences.statements(result)]
     assert len(figures) == 2
     assert figures[-1] == "0"
@@ -412,10 +415,10 @@ def test_metrics_and_aggregations_explain_themselves(evaluation: ds.Evaluation, 
 
 
 def test_a_metric_is_explained_by_its_own_words_whatever_its_name() -> None:
-    metric = ds.UserMetric("balanced accuracy", hits, meaning="What the user says it is.")
+    metric = UserMetric("balanced accuracy", hits, meaning="What the user says it is.")
     page = report_html(leaning(metric))
     assert "<dt>balanced accuracy</dt><dd>What the user says it is.</dd>" in page
-    assert ds.TopKAccuracy.meaning not in page
+    assert TopKAccuracy.meaning not in page
 
 
 def test_every_term_of_the_page_is_explained(page: str) -> None:

@@ -11,18 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import (
-    Annotations,
-    DissensusError,
-    PlackettLuce,
-    SetAccuracy,
-    TopKAccuracy,
-    annotation_certainty,
-    annotator_agreement,
-    evaluate,
-    simulate_study,
-)
+from dissensus import DissensusError, Study, evaluate, simulate
+from dissensus.aggregations import PlackettLuce
+from dissensus.agreement import annotator_agreement
+from dissensus.certainty import annotation_certainty
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import SetAccuracy, TopKAccuracy
 from dissensus.simulate.differential_study import (
     AGES,
     MODELS,
@@ -38,11 +32,11 @@ from shared_data import SHARED, needs_shared
 
 @pytest.fixture(scope="module")
 def large() -> SimulatedStudy:
-    return simulate_study(n_cases=1500, seed=0)
+    return simulate.study(n_cases=1500, seed=0)
 
 
 def test_the_same_seed_gives_the_same_cases_however_many_there_are(large: SimulatedStudy) -> None:
-    small, different = simulate_study(n_cases=5, seed=0), simulate_study(n_cases=5, seed=4)
+    small, different = simulate.study(n_cases=5, seed=0), simulate.study(n_cases=5, seed=4)
     shared = large.annotations.select(slice(0, 5))
     assert shared.to_rankings() == small.annotations.to_rankings()
     assert shared.case_names == small.annotations.case_names
@@ -54,7 +48,7 @@ def test_the_same_seed_gives_the_same_cases_however_many_there_are(large: Simula
 
 
 def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
-    study = simulate_study(n_cases=4)
+    study = simulate.study(n_cases=4)
     with pytest.raises(FrozenInstanceError):
         study.theta = study.theta  # type: ignore[misc]
     again: SimulatedStudy = pickle.loads(pickle.dumps(study))
@@ -62,7 +56,7 @@ def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
     assert again.predictions == study.predictions
 
 
-def shape(said: Annotations) -> dict[str, float]:
+def shape(said: Study) -> dict[str, float]:
     certainty = annotation_certainty(PlackettLuce(3, alpha=1.0, prior="observed").sample(said, draws=300))
     support = [len({name for ranking in case for block in ranking for name in block}) for case in said.to_rankings()]
     return {
@@ -81,7 +75,7 @@ def shape(said: Annotations) -> dict[str, float]:
 @needs_shared
 def test_statistics_are_close_to_those_of_the_released_annotations(large: SimulatedStudy) -> None:
     rankings = json.loads((SHARED / "dermatology_ddx" / "dermatology_selectors.json").read_text(encoding="utf-8"))
-    released = shape(Annotations.from_rankings(rankings, 419))
+    released = shape(Study.from_rankings(rankings, 419))
     simulated = shape(large.annotations)
     within = {
         "annotators": 0.2,
@@ -132,7 +126,7 @@ def test_conditions_have_a_long_tail_every_risk_and_strata_their_shares(large: S
 
 
 def test_models_list_ten_conditions_each_with_falling_scores() -> None:
-    study = simulate_study(n_cases=30)
+    study = simulate.study(n_cases=30)
     assert list(study.predictions) == list(MODELS)
     for name, said in study.predictions.items():
         assert (said.name, said.kind, said.case_names) == (name, "scores", study.annotations.case_names)
@@ -142,7 +136,7 @@ def test_models_list_ten_conditions_each_with_falling_scores() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses(seed: int) -> None:
-    study = simulate_study(n_cases=400, seed=seed)
+    study = simulate.study(n_cases=400, seed=seed)
     metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]
     result = evaluate(
         study.annotations,
@@ -164,7 +158,7 @@ def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnos
 
 
 def test_models_are_worse_for_the_skin_types_they_have_seen_less_of() -> None:
-    study = simulate_study(n_cases=1500, seed=2)
+    study = simulate.study(n_cases=1500, seed=2)
     is_dark = np.array(study.strata["skin type"]) == "V-VI"
     for said in study.predictions.values():
         is_right = said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1)
@@ -174,15 +168,15 @@ def test_models_are_worse_for_the_skin_types_they_have_seen_less_of() -> None:
 def test_impossible_sizes_and_numbers_of_opinions_are_refused() -> None:
     for name, size in {"n_cases": 0, "n_conditions": 1, "n_annotators": 9}.items():
         with pytest.raises(DissensusError, match="at least 1 case, 2 conditions and 10 annotators"):
-            simulate_study(**{name: size})  # type: ignore[arg-type]
+            simulate.study(**{name: size})  # type: ignore[arg-type]
     for opinions in ((0, 3), (4, 3), (3, 31)):
         with pytest.raises(DissensusError, match="so many opinions"):
-            simulate_study(opinions=opinions)
+            simulate.study(opinions=opinions)
 
 
 @pytest.mark.parametrize("n_conditions", [2, 5, 300])
 def test_few_and_many_conditions_work(n_conditions: int) -> None:
-    study = simulate_study(n_cases=10, n_conditions=n_conditions)
+    study = simulate.study(n_cases=10, n_conditions=n_conditions)
     assert study.annotations.n_conditions == study.categories.codes.size == n_conditions
     assert (study.predictions["Birch"].entries_per_case == min(10, n_conditions)).all()
 
@@ -192,7 +186,7 @@ def test_few_and_many_conditions_work(n_conditions: int) -> None:
 
 def rightness(expertise: Expertise, *, n_conditions: int = 60) -> tuple[FloatArray, FloatArray]:
     """Return for 600 cases whether a model names the first condition, and how far it leads the second one."""
-    study = simulate_study(n_cases=600, n_conditions=n_conditions, models={"A": expertise}, seed=4)
+    study = simulate.study(n_cases=600, n_conditions=n_conditions, models={"A": expertise}, seed=4)
     said, ordered = study.predictions["A"], np.sort(study.theta, axis=1)
     return said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1), np.log(ordered[:, -1] / ordered[:, -2])
 
@@ -216,14 +210,14 @@ def test_nothing_but_noise_decides_near_ties_for_a_classifier_while_aster_knows_
 def test_confidence_changes_scores_and_not_the_order() -> None:
     models = {"sure": Expertise.blurred(0.5, confidence=3.0), "shy": Expertise.blurred(0.5, confidence=0.5)}
     one, other = (
-        simulate_study(n_cases=50, models={"A": expertise}, seed=1).predictions["A"] for expertise in models.values()
+        simulate.study(n_cases=50, models={"A": expertise}, seed=1).predictions["A"] for expertise in models.values()
     )
     assert np.array_equal(one.codes, other.codes)
     assert (one.values[one.offsets[:-1]] > other.values[other.offsets[:-1]]).all()
 
 
 def test_a_calibrated_classifier_is_as_sure_as_annotators_agree_with_it() -> None:
-    study = simulate_study(n_cases=1500, models={"A": Expertise.blurred(0.5)}, seed=3)
+    study = simulate.study(n_cases=1500, models={"A": Expertise.blurred(0.5)}, seed=3)
     said = study.predictions["A"]
     first = said.offsets[:-1]
     agreed = study.theta[np.arange(1500), said.codes[first]]
@@ -231,15 +225,15 @@ def test_a_calibrated_classifier_is_as_sure_as_annotators_agree_with_it() -> Non
 
 
 def test_numbers_of_opinions_can_be_chosen() -> None:
-    study = simulate_study(n_cases=300, opinions=(3, 5), seed=1)
+    study = simulate.study(n_cases=300, opinions=(3, 5), seed=1)
     counts = np.bincount(study.annotations.rankings_per_case, minlength=6)
     assert counts[:3].tolist() == [0, 0, 0]
     assert (counts[3:] > 70).all()
-    assert (simulate_study(n_cases=9, opinions=(2, 2)).annotations.rankings_per_case == 2).all()
+    assert (simulate.study(n_cases=9, opinions=(2, 2)).annotations.rankings_per_case == 2).all()
 
 
 def test_more_models_leave_the_others_as_they_are() -> None:
-    few, more = simulate_study(n_cases=5, models=dict(list(MODELS.items())[:2])), simulate_study(n_cases=5)
+    few, more = simulate.study(n_cases=5, models=dict(list(MODELS.items())[:2])), simulate.study(n_cases=5)
     assert dict(few.predictions) == {name: more.predictions[name] for name in ("Aster", "Birch")}
     assert few.annotations == more.annotations
-    assert simulate_study(n_cases=5, models={}).predictions == {}
+    assert simulate.study(n_cases=5, models={}).predictions == {}

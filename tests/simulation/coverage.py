@@ -12,12 +12,14 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dissensus import Annotations, Dirichlet, TopKAccuracy, evaluate
+from dissensus import Study, evaluate
+from dissensus.aggregations import Dirichlet
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
 from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
+from dissensus.metrics import TopKAccuracy
 from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
 
 LEVEL = 0.9
@@ -237,7 +239,7 @@ def table_of(n_votes: int, weight: float) -> FloatArray:
     n = len(CONDITIONS)
     outcomes = [row for row in product(range(n_votes + 1), repeat=n) if sum(row) == n_votes]
     models = {name: np.tile(np.eye(n)[code], (len(outcomes), 1)) for code, name in enumerate(CONDITIONS)}
-    said = Annotations.from_counts(outcomes, CONDITIONS)
+    said = Study.from_counts(outcomes, CONDITIONS)
     result = evaluate(
         said, models, aggregations=[Dirichlet(weight)], metrics=[TopKAccuracy(1)], draws=1000, threads=1, panel=False
     )

@@ -131,7 +131,7 @@ class Studies:
         """Tell which annotator says what a model says, shape (studies, models, n_cases, n_annotators)."""
         return np.asarray(self.models[..., None] == self.labels[:, None], dtype=np.float64)
 
-    def annotations(self, number: int) -> ds.Annotations:
+    def annotations(self, number: int) -> ds.Study:
         """Return the annotations of one study."""
         return annotations_of(self.population, self.readers, self.labels[number])
 
@@ -140,10 +140,10 @@ class Studies:
         return {name: np.eye(len(CONDITIONS))[said] for name, said in zip(MODELS, self.models[number], strict=True)}
 
 
-def annotations_of(population: Population, readers: IntArray, labels: IntArray) -> ds.Annotations:
+def annotations_of(population: Population, readers: IntArray, labels: IntArray) -> ds.Study:
     """Build a study; annotators who read one case each have no names."""
     names = [[f"annotator {j}" for j in row] for row in readers.tolist()]
-    return ds.Annotations.from_rankings(
+    return ds.Study.from_rankings(
         [[[[CONDITIONS[label]]] for label in row] for row in labels.tolist()],
         CONDITIONS,
         annotator_names=names if population.pool else None,

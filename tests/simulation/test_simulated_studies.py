@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.metrics import TopKAccuracy
 from simulation.coverage import PAIRS, Found, intervals, simulated
 from simulation.grid import alone, crossed, grouped
 from simulation.populations import MODELS, Population, batches
@@ -87,7 +88,7 @@ def test_many_studies_at_once_are_what_evaluate_finds_in_each(population: Popula
             studies.annotations(number),
             studies.predictions(number),
             aggregations=["dirichlet:1"],
-            metrics=[ds.TopKAccuracy(1)],
+            metrics=[TopKAccuracy(1)],
             draws=2000,
             seed=seed,
         )

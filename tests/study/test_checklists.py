@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Checklists, DissensusError, diagnose
+from dissensus import DissensusError, Study, diagnose
 from dissensus.study.panel import Panel
 
 FINDINGS = ("AF", "RBBB", "ST")
 
 
-def two_cases(**options: Any) -> Checklists:
+def two_cases(**options: Any) -> Study:
     sets: list[list[Any]] = [[{"AF"}, {"AF", "RBBB"}, set()], [set(), None, {"ST"}]]
-    return Checklists.from_sets(sets, FINDINGS, case_names=["x", "y"], annotator_names=["Ann", "Bo", "Cy"], **options)
+    return Study.from_sets(sets, FINDINGS, case_names=["x", "y"], annotator_names=["Ann", "Bo", "Cy"], **options)
 
 
 def test_nothing_found_is_an_opinion_and_nothing_assessed_is_none() -> None:
@@ -32,7 +32,7 @@ def test_nothing_found_is_an_opinion_and_nothing_assessed_is_none() -> None:
     assert [said.words(i) for i in (1, 2, 4)] == ["AF, RBBB", "nothing found", "nothing assessed"]
     assert said.to_sets() == [[{"AF"}, {"AF", "RBBB"}, set()], [set(), None, {"ST"}]]
     assert repr(said) == "Checklists: 2 cases, 6 checklists of 3 findings; 2 found nothing"
-    nothing = Checklists.from_sets([[set(), set()], [None]], ["AF"])
+    nothing = Study.from_sets([[set(), set()], [None]], ["AF"])
     assert nothing.unannotated == ("1",)
     assert nothing.of_finding("AF").to_rankings() == [[[["absent"]], [["absent"]]], []]
 
@@ -63,24 +63,24 @@ def test_groups_weights_and_votes_of_the_study_are_those_of_each_finding() -> No
         case_weights=np.array([1.0, 3.0]),
         votes=np.array([4, 1, 2]),
     )
-    said = Checklists(("AF", "ST"), panel, answers=np.array([[1, -1], [0, 1], [1, 0]]), question="findings")
+    said = Study(("AF", "ST"), panel, answers=np.array([[1, -1], [0, 1], [1, 0]]), question="findings")
     asked = said.of_finding("ST")
     assert asked.groups == ("p", "p")
     assert asked.votes.tolist() == [1, 2]
     assert asked.weights.tolist() == [2.0, 0.5]
     assert asked.case_weights.tolist() == [1.0, 3.0]
     assert asked.unannotated == ("x / ST",)
-    assert said.items() == Checklists.concatenate(list(said.by_finding().values()))
+    assert said.items() == Study.concatenate(list(said.by_finding().values()))
     assert said.opinions.weights.tolist() == [4.0, 2.0, 1.0, 2.0, 1.0]
 
 
 @given(st.lists(st.lists(st.lists(st.sampled_from([1, 0, -1]), min_size=3, max_size=3), min_size=2, max_size=2)))
 def test_a_matrix_holds_what_was_assessed(cases: list[list[list[int]]]) -> None:
     matrix = np.array(cases, dtype=np.int64).reshape(len(cases), 2, 3)
-    said = Checklists.from_matrix(matrix, FINDINGS, annotator_names=["Ann", "Bo"])
+    said = Study.from_matrix(matrix, FINDINGS, annotator_names=["Ann", "Bo"])
     assert said.answers.tolist() == [row.tolist() for case in matrix for row in case if (row != -1).any()]
     missing = np.where(matrix == -1, np.nan, matrix)
-    assert Checklists.from_matrix(missing, FINDINGS, annotator_names=["Ann", "Bo"]) == said
+    assert Study.from_matrix(missing, FINDINGS, annotator_names=["Ann", "Bo"]) == said
     for code, name in enumerate(FINDINGS):
         asked = said.of_finding(name)
         assert asked.codes.tolist() == [answer for answer in matrix[:, :, code].ravel() if answer != -1]
@@ -89,31 +89,31 @@ def test_a_matrix_holds_what_was_assessed(cases: list[list[list[int]]]) -> None:
 @pytest.mark.parametrize(
     ("build", "problem"),
     [
-        (lambda: Checklists.from_sets([[["afib"]]], ["AF"]), "unknown finding 'afib'"),
+        (lambda: Study.from_sets([[["afib"]]], ["AF"]), "unknown finding 'afib'"),
         (
-            lambda: Checklists.from_sets([[["AF"]]], ["AF", "ST"], assessed=[[["ST"]]]),
+            lambda: Study.from_sets([[["AF"]]], ["AF", "ST"], assessed=[[["ST"]]]),
             r"present that was not assessed(.*\n)*.*case '0', checklist 1",
         ),
-        (lambda: Checklists.from_sets([["AF"]], ["AF"]), "not a set of findings"),
-        (lambda: Checklists.from_sets([[[]]]), "there is no finding"),
-        (lambda: Checklists.from_sets([[[]]], ["AF", "AF"]), "finding names must all be different"),
+        (lambda: Study.from_sets([["AF"]], ["AF"]), "not a set of findings"),
+        (lambda: Study.from_sets([[[]]]), "there is no finding"),
+        (lambda: Study.from_sets([[[]]], ["AF", "AF"]), "finding names must all be different"),
         (
-            lambda: Checklists.from_matrix([[[2, 0]]], ["AF", "ST"]),
+            lambda: Study.from_matrix([[[2, 0]]], ["AF", "ST"]),
             r"an answer is not understood(.*\n)*.*case 1, annotator 1, finding 1",
         ),
-        (lambda: Checklists.from_matrix([[1, 0]], ["AF", "ST"]), "do not fit"),
+        (lambda: Study.from_matrix([[1, 0]], ["AF", "ST"]), "do not fit"),
         (
             lambda: replace(two_cases(), answers=np.full((6, 3), 300)),
             r"an answer is not understood(.*\n)*.*checklist 1, finding 1",
         ),
         (lambda: replace(two_cases(), answers=np.zeros((6, 2), dtype=np.int8)), "do not fit"),
         (
-            lambda: Checklists.concatenate([two_cases(), Checklists.from_sets([[[]]], ["AF"], case_names=["z"])]),
+            lambda: Study.concatenate([two_cases(), Study.from_sets([[[]]], ["AF"], case_names=["z"])]),
             "different findings cannot be concatenated",
         ),
     ],
 )
-def test_what_checklists_cannot_be_is_refused(build: Callable[[], Checklists], problem: str) -> None:
+def test_what_checklists_cannot_be_is_refused(build: Callable[[], Study], problem: str) -> None:
     with pytest.raises(DissensusError, match=problem):
         build()
 
@@ -121,8 +121,8 @@ def test_what_checklists_cannot_be_is_refused(build: Callable[[], Checklists], p
 # Long tables ------------------------------------------------------------------------------------------
 
 
-def long(rows: list[tuple[Any, ...]], names: str = "case annotator finding present", **options: Any) -> Checklists:
-    return Checklists.from_long(pl.DataFrame(rows, schema=names.split(), orient="row"), **options)
+def long(rows: list[tuple[Any, ...]], names: str = "case annotator finding present", **options: Any) -> Study:
+    return Study.from_long(pl.DataFrame(rows, schema=names.split(), orient="row"), **options)
 
 
 def test_rows_of_present_findings_need_a_word_for_nothing_found() -> None:
@@ -189,7 +189,7 @@ def test_a_diagnosis_counts_what_was_found() -> None:
     assert (found.checklists, found.nothing_found, found.abstentions, found.not_assessed) == (6, 2, 1, 3)
     assert found.present == {"AF": 2, "RBBB": 1, "ST": 1}
     assert found.lines()["nothing found"] == "2 (40.0 %)"
-    remarks = diagnose(Checklists.from_sets([[["AF"], []], [None]], ["AF", "af"])).remarks()
+    remarks = diagnose(Study.from_sets([[["AF"], []], [None]], ["AF", "af"])).remarks()
     assert any("never present" in remark for remark in remarks)
     assert any("look alike" in remark for remark in remarks)
     assert any("'1'" in remark for remark in remarks)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import DissensusError, examine_annotations, read_annotations, simulate_study
+from dissensus import DissensusError, examine, read, simulate
 from dissensus.core.files import Source
 from dissensus.study.reading.format import Options
 from dissensus.study.reading.guesses import columns_by_shared_labels
@@ -21,7 +21,7 @@ from shared_data import SHARED, needs_shared
 
 def refused(path: Path, **options: Any) -> DissensusError:
     with pytest.raises(DissensusError) as caught:
-        read_annotations(path, **options)
+        read(path, **options)
     assert str(path) in caught.value.where
     return caught.value
 
@@ -44,9 +44,9 @@ def test_numbers_without_a_role_beside_several_rows_are_refused(put: Any, name: 
 
 def test_numbers_are_read_as_soon_as_their_role_is_said(put: Any) -> None:
     path = put(LONG.format("Rang", 2, 1, 1))
-    assert read_annotations(path, columns={"rank": "Rang"}).to_rankings()[0] == [[["y"], ["x"]]]
-    assert read_annotations(path, columns={"confidence": "Rang"}).to_rankings()[0] == [[["x"], ["y"]]]
-    reading = examine_annotations(path, ignore=["Rang"])
+    assert read(path, columns={"rank": "Rang"}).to_rankings()[0] == [[["y"], ["x"]]]
+    assert read(path, columns={"confidence": "Rang"}).to_rankings()[0] == [[["x"], ["y"]]]
+    reading = examine(path, ignore=["Rang"])
     assert reading.rankings.to_rankings()[0] == [[["x", "y"]]]
     assert str(reading.receipt.columns[-1]) == "'Rang' is not used (ignored, as said)"
     assert not reading.receipt.everything_was_used
@@ -58,13 +58,13 @@ def test_numbers_in_parquet_and_json_are_refused_as_well(tmp_path: Path) -> None
     records = pl.DataFrame(rows).to_dicts()
     for path in (tmp_path / "a.parquet", write_json(tmp_path / "a.json", records)):
         assert "'Rang'" in refused(path).problem
-        assert read_annotations(path, ignore=["Rang"]).n_rankings == 1
+        assert read(path, ignore=["Rang"]).n_rankings == 1
 
 
 def test_rows_of_nobody_in_particular_are_refused_with_numbers(put: Any) -> None:
     path = put("case,label,stimmen\nc1,x,7\nc1,y,2\n")
     assert "'stimmen'" in refused(path).problem
-    assert read_annotations(path, ignore=["stimmen"]).n_rankings == 2
+    assert read(path, ignore=["stimmen"]).n_rankings == 2
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_rows_of_nobody_in_particular_are_refused_with_numbers(put: Any) -> None
     ],
 )
 def test_what_cannot_be_an_order_is_not_refused(put: Any, text: str) -> None:
-    receipt = examine_annotations(put(text)).receipt
+    receipt = examine(put(text)).receipt
     assert len(receipt.unused) == 1
 
 
@@ -86,7 +86,7 @@ def test_several_columns_of_numbers_are_all_named(put: Any) -> None:
     error = refused(path)
     assert "the columns 'a', 'b' hold numbers and have no role" in error.problem
     assert "--ignore a --ignore b" in error.advice
-    assert read_annotations(path, columns={"rank": "a"}).to_rankings() == [[[["x"], ["y"]]]]
+    assert read(path, columns={"rank": "a"}).to_rankings() == [[[["x"], ["y"]]]]
 
 
 def test_a_column_to_ignore_must_exist(put: Any, tmp_path: Path) -> None:
@@ -105,12 +105,12 @@ def test_two_columns_for_one_role_that_differ_are_refused(put: Any) -> None:
     error = refused(path)
     assert error.problem == "two columns could be the case"
     assert "--column case=image" in error.advice
-    assert read_annotations(path, columns={"case": "image"}).case_names == ("p1", "p2")
+    assert read(path, columns={"case": "image"}).case_names == ("p1", "p2")
     labels = put("case,annotator,class,diagnosis\nc1,A,x,y\nc2,A,x,z\n")
     assert refused(labels).problem == "two columns could be the condition"
     scores = put("case,rater,rating,toxicity_score\nc1,A,1,2\nc1,B,1,3\n")
     with pytest.raises(DissensusError, match="two columns could be the score"):
-        examine_annotations(scores)
+        examine(scores)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_two_columns_for_one_role_that_differ_are_refused(put: Any) -> None:
 def test_the_roles_own_name_a_number_of_the_row_and_the_same_groups_settle_it(
     put: Any, text: str, case: str, other: str
 ) -> None:
-    columns = {column.name: column for column in examine_annotations(put(text)).receipt.columns}
+    columns = {column.name: column for column in examine(put(text)).receipt.columns}
     assert columns[case].role == "case"
     assert str(columns[other]) == f"{other!r} is not used ({case!r} is the case)"
 
@@ -154,8 +154,8 @@ def test_a_column_that_is_no_annotator_is_named(put: Any, cells: tuple[str, ...]
     assert "'Ann' " not in error.got
     assert f"--ignore {cells[0]}" in error.advice
     assert "--format wide" in error.advice
-    assert read_annotations(path, ignore=[cells[0]]).annotator_names == ("Ann", "Bo", "Cy")
-    assert cells[0] in read_annotations(path, "wide").annotator_names
+    assert read(path, ignore=[cells[0]]).annotator_names == ("Ann", "Bo", "Cy")
+    assert cells[0] in read(path, "wide").annotator_names
 
 
 @pytest.mark.parametrize("text", ["case,age,sex\nc1,old,f\nc2,young,m\n", "case,Ann,Bo\nc1,x,y\nc2,z,w\n"])
@@ -168,7 +168,7 @@ def test_two_questions_are_not_one(put: Any) -> None:
     path = put("case,dxA,dxB,siteA,siteB,dxC\nc1,x,x,arm,arm,y\nc2,y,x,leg,arm,y\n")
     error = refused(path)
     assert "'siteA' shares no labels with 'dxA', 'dxB', 'dxC'" in error.got
-    assert read_annotations(path, ignore=["siteA", "siteB"]).n_conditions == 2
+    assert read(path, ignore=["siteA", "siteB"]).n_conditions == 2
 
 
 def test_a_single_column_is_refused_with_both_choices(put: Any) -> None:
@@ -176,16 +176,16 @@ def test_a_single_column_is_refused_with_both_choices(put: Any) -> None:
     error = refused(path)
     assert "--column condition=sex" in error.advice
     assert "--format wide" in error.advice
-    assert read_annotations(path, columns={"condition": "sex"}).annotator_names == ()
-    assert read_annotations(path, "wide").annotator_names == ("sex",)
-    assert read_annotations(put("case,Ann\nc1,x>y\nc2,z\n")).annotator_names == ("Ann",)
+    assert read(path, columns={"condition": "sex"}).annotator_names == ()
+    assert read(path, "wide").annotator_names == ("sex",)
+    assert read(put("case,Ann\nc1,x>y\nc2,z\n")).annotator_names == ("Ann",)
 
 
 @pytest.mark.parametrize("cell", ["\"['x', 'y']\"", '"{""x"": 0.5}"', "[]", '"[1, 2]"'])
 def test_lists_in_cells_are_refused_even_if_the_format_is_said(put: Any, cell: str) -> None:
     path = put(f"case,labels,weights\nc1,{cell},{cell}\n")
     assert "cells hold lists or objects" in refused(path, format="wide").problem
-    assert read_annotations(put("case,Ann,Bo\nc1,[sic] x,[sic] x\n")).n_conditions == 1
+    assert read(put("case,Ann,Bo\nc1,[sic] x,[sic] x\n")).n_conditions == 1
 
 
 def test_a_raw_label_file_of_a_skin_study_is_refused(put: Any) -> None:
@@ -203,7 +203,7 @@ def test_a_raw_label_file_of_a_skin_study_is_refused(put: Any) -> None:
 
 def test_labels_of_the_given_conditions_need_no_other_witness(put: Any) -> None:
     path = put("case,Ann,Bo\nc1,x,y\nc2,z,w\n")
-    assert read_annotations(path, conditions=["w", "x", "y", "z"]).n_rankings == 4
+    assert read(path, conditions=["w", "x", "y", "z"]).n_rankings == 4
     error = refused(put("case,Ann,sex\nc1,x,f\nc2,z,m\n"), conditions=["x", "z"])
     assert error.got == "'sex' holds none of the given conditions"
 
@@ -213,12 +213,12 @@ def test_a_first_column_that_speaks_like_the_others_is_no_case_column(put: Any) 
     error = refused(path)
     assert error.problem == "the table has no case column"
     assert "'Ann', holds labels that 'Bo', 'Cy' uses" in error.got
-    assert read_annotations(path, columns={"case": "Ann"}).case_names == ("x", "y")
+    assert read(path, columns={"case": "Ann"}).case_names == ("x", "y")
 
 
 def test_ties_in_cells_of_a_wide_table_are_split_as_said(put: Any) -> None:
     path = put("case,Ann,Bo\nc1,x|y,x\nc2,x,x|y\n")
-    assert read_annotations(path, tie_separator="|").to_rankings()[0] == [[["x", "y"]], [["x"]]]
+    assert read(path, tie_separator="|").to_rankings()[0] == [[["x", "y"]], [["x"]]]
 
 
 # Wide tables as people have them ------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_wide_tables_of_real_studies_are_taken(n_cases: int, most_refused: float
 
 @pytest.mark.parametrize("seed", range(5))
 def test_wide_tables_of_rankings_are_taken(seed: int) -> None:
-    said = simulate_study(n_cases=40, n_conditions=30, seed=seed).annotations
+    said = simulate.study(n_cases=40, n_conditions=30, seed=seed).annotations
     cells = {
         name: [
             next(
@@ -343,17 +343,17 @@ def test_codes_that_may_be_findings_are_refused(put: Any, text: str, got: str) -
     assert got in error.got
     assert "--format cleanlab" in error.advice
     assert "long form" in error.advice
-    assert read_annotations(path, "cleanlab", conditions=NAMES).n_conditions == 3
+    assert read(path, "cleanlab", conditions=NAMES).n_conditions == 3
 
 
 def test_codes_of_annotators_are_taken(put: Any) -> None:
-    assert read_annotations(put("case,Ann,Bo\nc1,0,1\nc2,2,1\n"), conditions=NAMES).n_rankings == 4
-    assert read_annotations(put("case,Ann,Bo\nc1,0,1\n"), conditions=NAMES[:2]).n_rankings == 2
-    assert read_annotations(put(",Ann,Bo\n0,0,1\n1,2,1\n"), conditions=NAMES).case_names == ("0", "1")
+    assert read(put("case,Ann,Bo\nc1,0,1\nc2,2,1\n"), conditions=NAMES).n_rankings == 4
+    assert read(put("case,Ann,Bo\nc1,0,1\n"), conditions=NAMES[:2]).n_rankings == 2
+    assert read(put(",Ann,Bo\n0,0,1\n1,2,1\n"), conditions=NAMES).case_names == ("0", "1")
 
 
 def test_a_first_column_that_may_hold_codes_is_no_case_column(put: Any) -> None:
     path = put("photo,Ann,Bo\n0,0,1\n1,2,1\n")
     assert refused(path, conditions=NAMES).problem == "the table has no case column"
-    assert read_annotations(path, conditions=NAMES, columns={"case": "photo"}).case_names == ("0", "1")
-    assert read_annotations(put("photo,Ann,Bo\n7,0,1\n8,2,1\n"), conditions=NAMES).case_names == ("7", "8")
+    assert read(path, conditions=NAMES, columns={"case": "photo"}).case_names == ("0", "1")
+    assert read(put("photo,Ann,Bo\n7,0,1\n8,2,1\n"), conditions=NAMES).case_names == ("7", "8")

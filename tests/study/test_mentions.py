@@ -9,14 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import (
-    Annotations,
-    DissensusError,
-    DissensusWarning,
-    annotator_agreement,
-    examine_annotations,
-    read_annotations,
-)
+from dissensus import DissensusError, DissensusWarning, Study, examine, read
+from dissensus.agreement import annotator_agreement
 from dissensus.core.files import open_source
 
 LONG = """\
@@ -38,7 +32,7 @@ c4,A,y,1
 
 def test_the_error_counts_all_repeated_mentions_and_names_the_first_three_places(put: Any) -> None:
     with pytest.raises(DissensusError, match="'x' is mentioned twice") as caught:
-        read_annotations(put(LONG))
+        read(put(LONG))
     assert caught.value.got == "5 repeated mentions in 4 rankings"
     assert "case 'c1', annotator 'A', condition 'x'; case 'c2', annotator 'A', condition 'z'" in caught.value.where
     assert "case 'c3', annotator 'B', condition 'y'; and 1 more" in caught.value.where
@@ -54,21 +48,21 @@ def test_the_first_row_counts_or_the_best_rank_and_what_is_left_out_is_noted(put
     }
     words = {"first": "the first mention counts", "best": "the mention with the best rank counts"}
     for duplicates, rankings in kept.items():
-        reading = examine_annotations(path, duplicates=duplicates)  # type: ignore[arg-type]
+        reading = examine(path, duplicates=duplicates)  # type: ignore[arg-type]
         assert reading.rankings.to_rankings() == rankings
         (note,) = reading.receipt.lost
         assert (note.count, note.lost, len(note.examples)) == (5, True, 3)
         assert words[duplicates] in str(note)
     with pytest.warns(DissensusWarning, match="repeated mentions of a condition: 5, left out"):
-        read_annotations(path, duplicates="first")
+        read(path, duplicates="first")
 
 
 def test_the_best_confidence_is_the_highest(put: Any) -> None:
     path = put("case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,2\nc1,A,x,3\n")
-    assert examine_annotations(path, duplicates="best").rankings.to_rankings() == [[[["x"], ["y"]]]]
-    assert examine_annotations(path, duplicates="first").rankings.to_rankings() == [[[["y"], ["x"]]]]
+    assert examine(path, duplicates="best").rankings.to_rankings() == [[[["x"], ["y"]]]]
+    assert examine(path, duplicates="first").rankings.to_rankings() == [[[["y"], ["x"]]]]
     once = put("case,annotator,label,rank\nc1,A,x,1\nc1,B,x,1\n", "once.csv")
-    assert not examine_annotations(once, duplicates="first").receipt.notes
+    assert not examine(once, duplicates="first").receipt.notes
 
 
 SHAPES: dict[str, Any] = {
@@ -83,10 +77,10 @@ SHAPES: dict[str, Any] = {
 def test_every_shape_of_file_is_served(name: str, put: Any) -> None:
     path = put(SHAPES[name], name)
     with pytest.raises(DissensusError, match="'x' is mentioned twice") as caught:
-        examine_annotations(path)
+        examine(path)
     assert caught.value.got == "1 repeated mention in 1 ranking"
     for duplicates in ("first", "best"):
-        reading = examine_annotations(path, duplicates=duplicates)
+        reading = examine(path, duplicates=duplicates)
         assert sorted(name for block in reading.rankings.to_rankings()[0][0] for name in block) == ["x", "y"]
         assert [note.count for note in reading.receipt.notes if note.lost] == [1]
 
@@ -95,11 +89,11 @@ def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> No
     names = [f"n{number:02}" for number in range(30)]
     frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
     with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
-        Annotations.from_long(frame)
-    said = Annotations.from_long(frame.reverse(), duplicates="best")
+        Study.from_long(frame)
+    said = Study.from_long(frame.reverse(), duplicates="best")
     assert said.to_rankings() == [[[[name] for name in names]]]
     with pytest.raises(DissensusError, match="duplicates is not understood"):
-        Annotations.from_long(frame, duplicates="last")  # type: ignore[arg-type]
+        Study.from_long(frame, duplicates="last")  # type: ignore[arg-type]
 
 
 # Confidences ------------------------------------------------------------------------------------------
@@ -116,16 +110,16 @@ def path(put: Any) -> Path:
 
 def test_confidences_order_by_default_which_is_an_assumption_unless_it_is_said(path: Path) -> None:
     for confidence in (None, "order"):
-        said = read_annotations(path, confidence=confidence)
+        said = read(path, confidence=confidence)
         assert said.to_rankings() == [[[["y"], ["x"]], [["x"]]], [[]], [[["x", "y"]]]]
         assert not said.panel.is_weighted
-    (assumed,) = examine_annotations(path).receipt.assumed[:1]
+    (assumed,) = examine(path).receipt.assumed[:1]
     assert assumed == "confidences order the conditions; their values are not used (--confidence share uses them)"
-    assert assumed not in examine_annotations(path, confidence="order").receipt.assumed
+    assert assumed not in examine(path, confidence="order").receipt.assumed
 
 
 def test_shares_of_one_annotator_sum_to_one_vote(path: Path) -> None:
-    reading = examine_annotations(path, confidence="share")
+    reading = examine(path, confidence="share")
     said = reading.rankings
     assert said.to_rankings() == [[[["y"]], [["x"]], [["x"]]], [[]], [[["x"]], [["y"]]]]
     assert said.weights.tolist() == [0.75, 0.25, 1.0, 1.0, 0.5, 0.5]
@@ -134,11 +128,11 @@ def test_shares_of_one_annotator_sum_to_one_vote(path: Path) -> None:
 
 
 def test_a_soft_vote_is_one_annotator_wherever_annotators_are_counted(path: Path) -> None:
-    order, share = read_annotations(path), read_annotations(path, confidence="share")
+    order, share = read(path), read(path, confidence="share")
     assert annotator_agreement(share).n_annotators.tolist() == [2, 0, 1]
     assert share.panel.annotators_per_case.tolist() == order.panel.annotators_per_case.tolist() == [2, 1, 1]
     assert [fact.value for fact in share.facts() if fact.label == "Annotators per case"] == ["1 to 2, median 1"]
-    assert Annotations.from_long(open_source(path).table, confidence_as="share") == share
+    assert Study.from_long(open_source(path).table, confidence_as="share") == share
 
 
 @pytest.mark.parametrize(
@@ -151,7 +145,7 @@ def test_a_soft_vote_is_one_annotator_wherever_annotators_are_counted(path: Path
     ids=["weights multiply shares", "scattered rows", "huge confidences"],
 )
 def test_shares_by_hand(text: str, rankings: list[list[str]], weights: list[float], put: Any) -> None:
-    said = read_annotations(put(text), confidence="share")
+    said = read(put(text), confidence="share")
     assert said.to_rankings() == [[[[name]] for name in case] for case in rankings]
     np.testing.assert_allclose(said.weights, weights)
 
@@ -159,16 +153,16 @@ def test_shares_by_hand(text: str, rankings: list[list[str]], weights: list[floa
 def test_a_repeated_mention_is_refused_before_it_becomes_a_vote(put: Any) -> None:
     path = put(f"{HEADER}c1,A,x,1\nc1,A,x,3\nc1,A,y,1\n")
     with pytest.raises(DissensusError, match="mentioned twice"):
-        read_annotations(path, confidence="share")
-    said = examine_annotations(path, confidence="share", duplicates="best").rankings
+        read(path, confidence="share")
+    said = examine(path, confidence="share", duplicates="best").rankings
     assert (said.to_rankings(), said.weights.tolist()) == ([[[["x"]], [["y"]]]], [0.75, 0.25])
 
 
 def test_confidences_that_are_asked_for_decide_over_ranks(put: Any) -> None:
     path = put("case,annotator,label,rank,confidence\nc1,A,x,1,1\nc1,A,y,2,3\n")
-    assert read_annotations(path).to_rankings() == [[[["x"], ["y"]]]]
-    assert read_annotations(path, confidence="order").to_rankings() == [[[["y"], ["x"]]]]
-    assert read_annotations(path, confidence="share").weights.tolist() == [0.75, 0.25]
+    assert read(path).to_rankings() == [[[["x"], ["y"]]]]
+    assert read(path, confidence="order").to_rankings() == [[[["y"], ["x"]]]]
+    assert read(path, confidence="share").weights.tolist() == [0.75, 0.25]
 
 
 @pytest.mark.parametrize(
@@ -181,4 +175,4 @@ def test_confidences_that_are_asked_for_decide_over_ranks(put: Any) -> None:
 )
 def test_what_cannot_be_shared_is_refused(text: str, confidence: Any, problem: str, put: Any) -> None:
     with pytest.raises(DissensusError, match=problem):
-        read_annotations(put(text), confidence=confidence)
+        read(put(text), confidence=confidence)

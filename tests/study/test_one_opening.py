@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from dissensus import examine_annotations, read_annotations, read_predictions, read_ratings
+from dissensus import examine, read, read_predictions
 from dissensus.cli.app import app
 from dissensus.core.files import open_source
 from dissensus.predictions.reader import examine_predictions
@@ -54,18 +54,18 @@ def not_a_path(source: object) -> Any:
 )
 def test_annotations_are_read_in_one_opening(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = example.file(tmp_path)
-    assert openings(path, lambda: examine_annotations(path, **example.options), monkeypatch) == 1
+    assert openings(path, lambda: examine(path, **example.options), monkeypatch) == 1
 
 
 def test_a_directory_is_read_in_one_opening_per_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = next(one for one in EXAMPLES if one.format == "doccano")
     folder = example.file(tmp_path)
-    assert openings(folder / "ines.jsonl", lambda: examine_annotations(folder), monkeypatch) == 1
+    assert openings(folder / "ines.jsonl", lambda: examine(folder), monkeypatch) == 1
 
 
 def test_parquet_and_ratings_are_read_in_one_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"case": ["c1"], "score": [4.0]}).write_parquet(tmp_path / "a.parquet")
-    assert openings(tmp_path / "a.parquet", lambda: read_ratings(tmp_path / "a.parquet"), monkeypatch) == 1
+    assert openings(tmp_path / "a.parquet", lambda: read(tmp_path / "a.parquet", "ratings"), monkeypatch) == 1
 
 
 def test_a_broken_table_is_explained_without_another_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_broken_table_is_explained_without_another_opening(tmp_path: Path, mon
 
     def refused() -> None:
         with pytest.raises(ValueError, match="quotation mark"):
-            read_annotations(path)
+            read(path)
 
     assert openings(path, refused, monkeypatch) == 1
 
@@ -112,7 +112,7 @@ def test_the_hash_is_that_of_what_was_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("case,annotator,label\nc1,A,x\n", encoding="utf-8")
     wanted = hashlib.sha256(path.read_bytes()).hexdigest()
-    reading = examine_annotations(path)
+    reading = examine(path)
     path.write_text("changed", encoding="utf-8")
     assert reading.source.sha256 == wanted
     np.save(tmp_path / "a.npy", np.array([[0.2, 0.8]]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dissensus import Annotations, DissensusError, diagnose, examine_annotations, read_annotations
+from dissensus import DissensusError, Study, diagnose, examine, read
 from dissensus.study.canonical import write_annotations
 
 GRADES = "case,annotator,label\nc1,A,2\nc1,B,10\nc2,A,0\nc2,B,2\n"
@@ -22,14 +22,14 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.fixture
-def graded() -> Annotations:
-    return Annotations.from_rankings(
+def graded() -> Study:
+    return Study.from_rankings(
         [[[["mild"]], [["severe"]]], [[["none"]]]], ["none", "mild", "severe"], question="grades"
     )
 
 
 def test_the_positive_condition_becomes_the_last_one_and_opinions_keep_their_meaning() -> None:
-    said = Annotations.from_rankings([[[["Melanoma"], ["Nevus"]], [["Nevus"]]]])
+    said = Study.from_rankings([[[["Melanoma"], ["Nevus"]], [["Nevus"]]]])
     asked = said.asked("binary", positive="Melanoma")
     assert (asked.question, asked.conditions) == ("binary", ("Nevus", "Melanoma"))
     assert asked.to_rankings() == said.to_rankings()
@@ -56,14 +56,14 @@ def test_a_question_that_conditions_do_not_answer_is_refused_and_nothing_is_gues
     rankings: Any, asked: Any, problem: str
 ) -> None:
     with pytest.raises(DissensusError, match=problem):
-        Annotations.from_rankings(rankings, **asked)
+        Study.from_rankings(rankings, **asked)
     listed = {"conditions": ["Nevus", "Melanoma"], **asked}
     if listed["question"] in ("grade", "numbers"):
         with pytest.raises(DissensusError, match=problem):
-            Annotations.from_rankings(rankings, listed["conditions"]).asked(listed["question"])
+            Study.from_rankings(rankings, listed["conditions"]).asked(listed["question"])
 
 
-def test_selected_weighted_recoded_and_joined_studies_keep_the_question(graded: Annotations) -> None:
+def test_selected_weighted_recoded_and_joined_studies_keep_the_question(graded: Study) -> None:
     kept = [
         graded.select(["1"]),
         graded.counted,
@@ -71,41 +71,41 @@ def test_selected_weighted_recoded_and_joined_studies_keep_the_question(graded: 
         graded.with_unranked("unobserved"),
         graded.with_conditions(["none", "mild", "moderate", "severe"]),
         graded.each_alone(np.array([1]), ["alone"]),
-        Annotations.concatenate([graded.select(["0"]), graded.select(["1"])]),
+        Study.concatenate([graded.select(["0"]), graded.select(["1"])]),
     ]
     assert [said.question for said in kept] == ["grades"] * len(kept)
 
 
-def test_studies_that_asked_different_questions_are_neither_equal_nor_concatenated(graded: Annotations) -> None:
+def test_studies_that_asked_different_questions_are_neither_equal_nor_concatenated(graded: Study) -> None:
     assert graded != graded.asked("conditions")
     with pytest.raises(DissensusError, match="different questions"):
-        Annotations.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
+        Study.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "json", "npz"])
 def test_every_written_form_keeps_the_question_and_the_order_of_grades(
-    graded: Annotations, tmp_path: Path, ending: str
+    graded: Study, tmp_path: Path, ending: str
 ) -> None:
     for said in (graded, graded.asked("conditions")):
         place = tmp_path / f"{said.question}.{ending}"
         write_annotations(said, place)
-        assert read_annotations(place) == said
+        assert read(place) == said
 
 
 def test_grades_go_by_their_size_or_by_the_list_of_conditions(tmp_path: Path) -> None:
     path = written(tmp_path, GRADES)
-    said = read_annotations(path, question="grades")
+    said = read(path, question="grades")
     assert said.conditions == ("0", "2", "10")
     assert said.to_rankings()[0] == [[["2"]], [["10"]]]
     listed = ("10", "2", "1", "0")
-    assert read_annotations(path, question="grades", conditions=listed).conditions == listed
-    votes = read_annotations(written(tmp_path, "case,10,2,0\nx,1,2,0\ny,0,0,3\n"), "counts", question="grades")
+    assert read(path, question="grades", conditions=listed).conditions == listed
+    votes = read(written(tmp_path, "case,10,2,0\nx,1,2,0\ny,0,0,3\n"), "counts", question="grades")
     assert votes.conditions == ("0", "2", "10")
     assert votes.to_rankings()[1] == [[["0"]]] * 3
 
 
 def test_naming_the_positive_condition_of_a_file_asks_a_binary_question(tmp_path: Path) -> None:
-    said = read_annotations(written(tmp_path, FINDINGS), positive="Melanoma")
+    said = read(written(tmp_path, FINDINGS), positive="Melanoma")
     assert (said.question, said.conditions) == ("binary", ("Nevus", "Melanoma"))
 
 
@@ -127,41 +127,41 @@ def test_files_that_do_not_answer_the_question_are_refused(
     text: str, asked: dict[str, Any], problem: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DissensusError, match=problem):
-        examine_annotations(written(tmp_path, text), **asked)
+        examine(written(tmp_path, text), **asked)
 
 
-def test_what_was_asked_is_said_in_words(graded: Annotations, tmp_path: Path) -> None:
-    asked = Annotations.from_rankings([[[["Nevus"]]]], ["Nevus", "Melanoma"], question="binary")
+def test_what_was_asked_is_said_in_words(graded: Study, tmp_path: Path) -> None:
+    asked = Study.from_rankings([[[["Nevus"]]]], ["Nevus", "Melanoma"], question="binary")
     assert "graded from none to severe" in graded.methods()
     assert "asked whether Melanoma is present" in asked.methods()
     assert any("graded from none to severe" in fact.value for fact in graded.facts())
     assert "asked whether Melanoma is present" in repr(asked)
     assert diagnose(graded).lines()["annotators were"] == "graded from none to severe"
     assert graded.words(0) == "grade mild"
-    receipt = examine_annotations(written(tmp_path, GRADES), question="grades").receipt
+    receipt = examine(written(tmp_path, GRADES), question="grades").receipt
     assert "annotators were graded from 0 to 10: '0', '2', '10'" in receipt.assumed
 
 
 def test_a_table_of_annotators_by_columns_holds_grades_if_it_is_said(tmp_path: Path) -> None:
     table = written(tmp_path, "case,A,B\nx,1,2\ny,0,3\n")
-    said = read_annotations(table, "cleanlab", question="grades")
+    said = read(table, "cleanlab", question="grades")
     assert said.conditions == ("0", "1", "2", "3")
     assert said.to_rankings()[0] == [[["1"]], [["2"]]]
     with pytest.raises(DissensusError, match="--format counts"):
-        read_annotations(table, question="grades")
+        read(table, question="grades")
 
 
 def test_confidences_of_the_positive_condition_share_a_vote_or_order_both_conditions(tmp_path: Path) -> None:
     table = written(tmp_path, "case,reader,confidence\nx,A,0.75\nx,B,1\ny,A,0.2\n")
-    shared = read_annotations(table, positive="Melanoma", confidence="share")
+    shared = read(table, positive="Melanoma", confidence="share")
     assert (shared.question, shared.conditions) == ("binary", ("not Melanoma", "Melanoma"))
     assert shared.to_rankings()[0] == [[["Melanoma"]], [["not Melanoma"]], [["Melanoma"]]]
     np.testing.assert_allclose(shared.weights, [0.75, 0.25, 1.0, 0.8, 0.2])
-    ordered = read_annotations(table, positive="Melanoma", conditions=["Nevus", "Melanoma"])
+    ordered = read(table, positive="Melanoma", conditions=["Nevus", "Melanoma"])
     assert ordered.to_rankings()[1] == [[["Nevus"], ["Melanoma"]]]
 
 
 def test_a_five_point_scale_of_confidence_is_read_as_grades(tmp_path: Path) -> None:
     table = written(tmp_path, "case,reader,confidence\nx,A,5\nx,B,4\ny,A,1\n")
-    said = read_annotations(table, question="grades", columns={"condition": "confidence"})
+    said = read(table, question="grades", columns={"condition": "confidence"})
     assert said.conditions == ("1", "4", "5")

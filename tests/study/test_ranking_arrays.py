@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, DissensusError, examine_annotations, read_annotations
+from dissensus import DissensusError, Study, examine, read
 from dissensus.core.errors import FormatError
 from format_examples import CONFIDENCES, ORDERS, write_array, write_arrays
 from strategies import rankings
@@ -18,7 +18,7 @@ from strategies import rankings
 Blocks = list[list[int]]
 NAMES = ["ant", "bee", "cat", "dog"]
 SAID: list[list[Blocks]] = [[[[0, 3], [2]], [[1], [0]]], [[[2], [0, 1]]], []]
-EXPECTED = Annotations.from_rankings(SAID, NAMES, case_names=["den", "hive", "yard"])
+EXPECTED = Study.from_rankings(SAID, NAMES, case_names=["den", "hive", "yard"])
 
 
 @st.composite
@@ -45,12 +45,12 @@ def as_rows(ranking: Blocks, n_conditions: int) -> tuple[list[int], list[int], l
 def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]], int]) -> None:
     cases, n_conditions = problem
     rows = [[as_rows(ranking, n_conditions) for ranking in case] for case in cases]
-    expected = Annotations.from_rankings(cases, n_conditions)
+    expected = Study.from_rankings(cases, n_conditions)
     orders, groups, confidences = ([[row[i] for row in case] for case in rows] for i in range(3))
-    assert Annotations.from_ranking_arrays(orders, groups) == expected
-    assert Annotations.from_confidences(confidences) == expected
+    assert Study.from_ranking_arrays(orders, groups) == expected
+    assert Study.from_confidences(confidences) == expected
     written = expected.to_ranking_arrays()
-    assert Annotations.from_ranking_arrays(*written) == expected
+    assert Study.from_ranking_arrays(*written) == expected
     most = max(len(case) for case in cases)
     assert {array.shape for array in written} == {(len(cases), most, n_conditions)}
     for case, ranked in enumerate(cases):
@@ -60,10 +60,10 @@ def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]
 
 
 def test_shared_rankings_are_written_out_and_of_absent_annotators_nothing_is_read() -> None:
-    orders, groups = Annotations.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
+    orders, groups = Study.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
     assert orders.tolist() == [[[0, 1], [0, 1], [1, 0]], [[1, 0], [0, 1], [0, 1]]]
     assert groups.tolist() == [[[0, -1]] * 3, [[0, -1], [-1, -1], [-1, -1]]]
-    said = Annotations.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
+    said = Study.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
     assert said.to_rankings() == [[[["1"]]]]
 
 
@@ -71,7 +71,7 @@ def test_numbers_of_any_size_are_read() -> None:
     names: dict[str, Any] = {"conditions": NAMES, "case_names": ["den", "hive", "yard"]}
     for dtype in (np.int8, np.int16, np.int32, np.int64):
         orders, groups = (ORDERS[key].astype(dtype) for key in ("rankings", "groups"))
-        assert Annotations.from_ranking_arrays(orders, groups, **names) == EXPECTED
+        assert Study.from_ranking_arrays(orders, groups, **names) == EXPECTED
 
 
 # What is refused ------------------------------------------------------------------------------------------
@@ -113,20 +113,20 @@ ROW, GOOD = [0, 1, 2], [0, 1, -1]
 )
 def test_arrays_that_are_no_rankings_are_refused(orders: Any, groups: Any, options: Any, message: str) -> None:
     with pytest.raises(DissensusError, match=message):
-        Annotations.from_ranking_arrays(orders, groups, **options)
+        Study.from_ranking_arrays(orders, groups, **options)
 
 
 @pytest.mark.parametrize("value", [-1, np.nan, np.inf])
 def test_confidences_must_be_finite_and_not_negative(value: float) -> None:
     with pytest.raises(DissensusError, match=r"finite and not negative[^$]*case '0', annotator 2, condition 'b'"):
-        Annotations.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
+        Study.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
 
 
 # Files ----------------------------------------------------------------------------------------------------
 
 
 def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    reading = examine_annotations(write_arrays(tmp_path / "orders.npz", ORDERS))
+    reading = examine(write_arrays(tmp_path / "orders.npz", ORDERS))
     assert reading.rankings == EXPECTED
     assert [str(note) for note in reading.receipt.notes] == [
         "rows that rank nothing: 3, taken as annotators who are not there"
@@ -138,14 +138,14 @@ def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path:
 def test_names_are_given_stand_beside_or_are_numbers(tmp_path: Path) -> None:
     bare = {key: ORDERS[key] for key in ("rankings", "groups")}
     path = write_arrays(tmp_path / "orders.npz", bare)
-    reading = examine_annotations(path)
+    reading = examine(path)
     assert (reading.rankings.conditions[-1], reading.rankings.case_names[-1]) == ("3", "2")
     assert "the conditions are numbered from 0" in reading.receipt.assumed
     assert "the cases are numbered from 0" in reading.receipt.assumed
     (tmp_path / "orders.conditions.txt").write_text("\n".join(NAMES), encoding="utf-8")
     (tmp_path / "orders.cases.txt").write_text("den\nhive\nyard\n", encoding="utf-8")
-    assert read_annotations(path) == EXPECTED
-    given_names = read_annotations(path, conditions=["w", "x", "y", "z"])
+    assert read(path) == EXPECTED
+    given_names = read(path, conditions=["w", "x", "y", "z"])
     assert given_names.conditions == ("w", "x", "y", "z")
     assert given_names.to_rankings()[0][0] == [["w", "z"], ["y"]]
 
@@ -156,11 +156,11 @@ def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
         write_arrays(tmp_path / "b.npz", {"opinions": CONFIDENCES}),
         write_arrays(tmp_path / "c.npz", {"confidences": CONFIDENCES / 7.0}),
     ):
-        assert read_annotations(path, conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+        assert read(path, conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
     floats = write_array(tmp_path / "d.npy", CONFIDENCES / 7.0)
     with pytest.raises(FormatError, match="no known format fits"):
-        read_annotations(floats)
-    assert read_annotations(floats, "confidences", conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+        read(floats)
+    assert read(floats, "confidences", conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_files_with_wrong_arrays_are_refused_with_their_name(
 ) -> None:
     path = write_arrays(tmp_path / "orders.npz", {**ORDERS, **changes})
     with pytest.raises(DissensusError, match=message) as caught:
-        read_annotations(path)
+        read(path)
     assert "orders.npz" in caught.value.where
 
 
@@ -200,4 +200,4 @@ def test_files_that_cannot_be_taken_as_arrays_are_refused(
     given = {name: ORDERS[name] for name in ("rankings", "groups")} | arrays
     np.savez(path, **{name: array for name, array in given.items() if array is not None})
     with pytest.raises(FormatError, match=problem):
-        read_annotations(path, **options)
+        read(path, **options)

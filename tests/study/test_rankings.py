@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, DissensusError
+from dissensus import DissensusError, Study
 from dissensus.study.panel import Panel
 from strategies import studies
 from voted_studies import written_out
@@ -18,7 +18,7 @@ NESTED = [[[["b"], ["a", "c"]], [["c"]]], [], [[["a"]]]]
 
 
 def test_names_become_codes_in_alphabetical_order() -> None:
-    said = Annotations.from_rankings(NESTED)
+    said = Study.from_rankings(NESTED)
     assert said.conditions == ("a", "b", "c")
     assert said.case_names == ("0", "1", "2")
     assert said.codes.tolist() == [1, 0, 2, 2, 0]
@@ -26,19 +26,19 @@ def test_names_become_codes_in_alphabetical_order() -> None:
     assert said.block_offsets.tolist() == [0, 2, 3, 4]
     assert said.ranking_offsets.tolist() == [0, 2, 2, 3]
     assert said.unannotated == ("1",)
-    by_code = Annotations.from_rankings([[[[1], [2, 0]], [[2]]], [], [[[0]]]], ["a", "b", "c"])
-    assert by_code == Annotations.from_rankings(NESTED, ["a", "b", "c"]) == said
+    by_code = Study.from_rankings([[[[1], [2, 0]], [[2]]], [], [[[0]]]], ["a", "b", "c"])
+    assert by_code == Study.from_rankings(NESTED, ["a", "b", "c"]) == said
 
 
 def test_arrays_are_lists_and_the_order_within_a_block_does_not_matter() -> None:
-    said = Annotations.from_rankings([[[np.array([2, 0]), np.array([1])]]], conditions=4)
-    assert said == Annotations.from_rankings([[[[0, 2], [1]]]], conditions=4)
+    said = Study.from_rankings([[[np.array([2, 0]), np.array([1])]]], conditions=4)
+    assert said == Study.from_rankings([[[[0, 2], [1]]]], conditions=4)
     assert said.conditions == ("0", "1", "2", "3")
     assert said.to_rankings() == [[[["0", "2"], ["1"]]]]
 
 
 def test_listed_conditions_keep_their_order_even_if_nobody_mentions_them() -> None:
-    said = Annotations.from_rankings([[[["z"]]]], ["z", "y", "x"])
+    said = Study.from_rankings([[[["z"]]]], ["z", "y", "x"])
     assert (said.conditions, said.n_mentioned) == (("z", "y", "x"), 1)
 
 
@@ -46,7 +46,7 @@ def test_listed_conditions_keep_their_order_even_if_nobody_mentions_them() -> No
 def test_annotators_and_weights_may_be_nested_or_serve_every_case(nested: bool) -> None:
     names: Any = ["Ann", "Bo"]
     weights: Any = [1.0, 2.0]
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [[[["a"]], [["b"]]], [[["a"]], [["a"]]]],
         annotator_names=[names, names] if nested else names,
         weights=[weights, weights] if nested else weights,
@@ -57,12 +57,12 @@ def test_annotators_and_weights_may_be_nested_or_serve_every_case(nested: bool) 
 
 
 def test_nobody_in_particular_groups_and_weights_of_cases_and_no_cases_at_all() -> None:
-    said = Annotations.from_rankings([[[["a"]], [["b"]]]], annotator_names=["Ann", None])
+    said = Study.from_rankings([[[["a"]], [["b"]]]], annotator_names=["Ann", None])
     assert (said.annotator_names, said.annotators.tolist()) == (("Ann",), [0, -1])
     groups = np.array(["p", "p", "q"])
-    said = Annotations.from_rankings(NESTED, groups=groups, case_weights=[1, 2, 0.5])  # type: ignore[arg-type]
+    said = Study.from_rankings(NESTED, groups=groups, case_weights=[1, 2, 0.5])  # type: ignore[arg-type]
     assert (said.groups, said.case_weights.tolist()) == (("p", "p", "q"), [1, 2, 0.5])
-    said = Annotations.from_rankings([])
+    said = Study.from_rankings([])
     assert (said.n_cases, said.n_rankings, said.n_conditions) == (0, 0, 0)
     assert "0 cases" in repr(said)
 
@@ -123,12 +123,12 @@ TWO: Any = [[[["a"]], [["a"]]], []]
 )
 def test_what_rankings_cannot_be_is_refused_with_its_place(rankings: Any, options: Any, problem: str) -> None:
     with pytest.raises(DissensusError, match=problem):
-        Annotations.from_rankings(rankings, **options)
+        Study.from_rankings(rankings, **options)
 
 
 @given(studies())
-def test_nested_lists_come_back_out(said: Annotations) -> None:
-    again = Annotations.from_rankings(
+def test_nested_lists_come_back_out(said: Study) -> None:
+    again = Study.from_rankings(
         said.to_rankings(),
         said.conditions,
         case_names=said.case_names,
@@ -142,11 +142,9 @@ def test_nested_lists_come_back_out(said: Annotations) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
-    said = Annotations.from_counts(counts, ["a", "b", "c"])
+    said = Study.from_counts(counts, ["a", "b", "c"])
     votes = [[["a", "b", "c"][k] for k in range(3) for _ in range(row[k])] for row in counts]
-    assert written_out(said) == Annotations.from_rankings(
-        [[[[vote]] for vote in row] for row in votes], ["a", "b", "c"]
-    )
+    assert written_out(said) == Study.from_rankings([[[[vote]] for vote in row] for row in votes], ["a", "b", "c"])
 
 
 @pytest.mark.parametrize(
@@ -162,22 +160,22 @@ def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
 )
 def test_counts_that_are_none_are_refused(counts: Any, problem: str) -> None:
     with pytest.raises(DissensusError, match=problem):
-        Annotations.from_counts(counts)
+        Study.from_counts(counts)
 
 
 def test_columns_of_counts_are_numbered_or_named_one_by_one_and_numbers_are_levels() -> None:
-    assert Annotations.from_counts(np.eye(2)).conditions == ("0", "1")
-    assert Annotations.from_counts([[1, 2]], [3, 4.5]).scores.tolist() == [3, 4.5]  # type: ignore[list-item]
-    assert Annotations.from_counts([[1, 2]], [3, 4], question="grades").conditions == ("3", "4")  # type: ignore[list-item]
+    assert Study.from_counts(np.eye(2)).conditions == ("0", "1")
+    assert Study.from_counts([[1, 2]], [3, 4.5]).scores.tolist() == [3, 4.5]  # type: ignore[list-item]
+    assert Study.from_counts([[1, 2]], [3, 4], question="grades").conditions == ("3", "4")  # type: ignore[list-item]
     with pytest.raises(DissensusError, match="number of conditions"):
-        Annotations.from_counts([[1, 2]], ["a", "b", "c"])
+        Study.from_counts([[1, 2]], ["a", "b", "c"])
 
 
 # Studies of rankings ------------------------------------------------------------------------------------
 
 
-def small_study() -> Annotations:
-    return Annotations.from_rankings(
+def small_study() -> Study:
+    return Study.from_rankings(
         [[[["b"], ["a", "c"]], [["c"]]], [[]], [], [[["a"]]]],
         ["a", "b", "c", "d"],
         case_names=["w", "x", "y", "z"],
@@ -203,7 +201,7 @@ def test_arrays_that_contradict_each_other_are_refused(wrong: dict[str, Any]) ->
     fitting = {"block_offsets": [0, 1], "code_offsets": [0, 1], "codes": [0]}
     arrays: dict[str, Any] = {name: np.array(values) for name, values in (fitting | wrong).items()}
     with pytest.raises(DissensusError):
-        Annotations(("a", "b"), panel, **arrays)
+        Study(("a", "b"), panel, **arrays)
 
 
 def test_equality_looks_at_everything() -> None:
@@ -214,7 +212,7 @@ def test_equality_looks_at_everything() -> None:
         said.with_conditions(["a", "b", "c", "d", "e"]),
         said.select([0, 1, 2]),
         said.select([1, 0, 2, 3]),
-        Annotations.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names),
+        Study.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names),
     ]
     assert all(said != other for other in different)
     assert said != "annotations"
@@ -271,16 +269,16 @@ def test_cases_are_selected_in_the_order_asked_for(cases: Any, expected: str) ->
     ],
 )
 def test_choices_that_make_no_sense_are_refused(cases: Any, problem: str) -> None:
-    patient = Annotations.from_rankings([[[["a"]]]], ["a", "b", "c", "d"], case_names=["patient 17"])
+    patient = Study.from_rankings([[[["a"]]]], ["a", "b", "c", "d"], case_names=["patient 17"])
     with pytest.raises(DissensusError, match=problem):
-        Annotations.concatenate([small_study(), patient]).select(cases)
+        Study.concatenate([small_study(), patient]).select(cases)
 
 
 def test_annotators_are_matched_by_name_when_studies_are_put_together() -> None:
-    one = Annotations.from_rankings([[[["a"]]]], case_names=["x"], annotator_names=[["Ann"]])
-    other = Annotations.from_rankings([[[["a"]], [["a"]]]], case_names=["y"], annotator_names=[["Bo", "Ann"]])
-    nobody = Annotations.from_rankings([[[["a"]]]], case_names=["z"])
-    both = Annotations.concatenate([one, other, nobody])
+    one = Study.from_rankings([[[["a"]]]], case_names=["x"], annotator_names=[["Ann"]])
+    other = Study.from_rankings([[[["a"]], [["a"]]]], case_names=["y"], annotator_names=[["Bo", "Ann"]])
+    nobody = Study.from_rankings([[[["a"]]]], case_names=["z"])
+    both = Study.concatenate([one, other, nobody])
     assert both.annotator_names == ("Ann", "Bo")
     assert both.annotators.tolist() == [0, 1, 0, -1]
 
@@ -289,7 +287,7 @@ def test_studies_that_do_not_fit_together_are_refused() -> None:
     said = small_study()
     for other in (said.with_conditions(["d", "c", "b", "a"]), said.with_unranked("unobserved")):
         with pytest.raises(DissensusError, match="different conditions") as caught:
-            Annotations.concatenate([said, other])
+            Study.concatenate([said, other])
         assert "with_conditions" in caught.value.advice
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dissensus import DissensusError, Ratings, read_ratings
+from dissensus import DissensusError, Study, read
 from voted_studies import written_out_ratings
 
 COLUMNS: dict[str, list[Any]] = {
@@ -24,7 +24,7 @@ COLUMNS: dict[str, list[Any]] = {
 
 
 def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
-    said = Ratings.from_long(pl.DataFrame(COLUMNS))
+    said = Study.from_long(pl.DataFrame(COLUMNS))
     assert said.case_names == ("x", "y", "z")
     assert said.scores.tolist() == [1, 2.5, 5]
     assert said.rating_offsets.tolist() == [0, 2, 3, 3]
@@ -33,64 +33,64 @@ def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
     assert said.groups == ("p", "q", "q")
     assert (said.n_ratings, said.unannotated) == (3, ("z",))
     assert repr(said) == "Ratings: 3 cases, 3 ratings from 1 to 5; 1 case without a rating"
-    assert repr(Ratings.from_scores([])) == "Ratings: 0 cases, 0 ratings"
+    assert repr(Study.from_scores([])) == "Ratings: 0 cases, 0 ratings"
     for table in (pd.DataFrame(COLUMNS), pa.table(COLUMNS)):
-        assert Ratings.from_long(table) == said
+        assert Study.from_long(table) == said
 
 
 def test_a_rating_of_weight_two_counts_like_two() -> None:
     frame = {"case": ["x", "x"], "annotator": ["A", "B"], "score": [1.0, 4.0]}
-    weighted = Ratings.from_long(pl.DataFrame({**frame, "weight": [2.0, None]})).opinions
-    written_out = Ratings.from_scores([[1, 1, 4]]).opinions
+    weighted = Study.from_long(pl.DataFrame({**frame, "weight": [2.0, None]})).opinions
+    written_out = Study.from_scores([[1, 1, 4]]).opinions
     for name in ("totals", "means", "squares"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(written_out, name))
 
 
 def test_counts_of_levels_are_that_many_scores() -> None:
-    said = Ratings.from_counts([[2, 0, 1], [0, 0, 0]], levels=[0, 0.5, 1])
-    assert written_out_ratings(said) == Ratings.from_scores([[0, 0, 1], []])
+    said = Study.from_counts([[2, 0, 1], [0, 0, 0]], levels=[0, 0.5, 1])
+    assert written_out_ratings(said) == Study.from_scores([[0, 0, 1], []])
     with pytest.raises(DissensusError, match="number of levels"):
-        Ratings.from_counts([[1, 2]], levels=[0])
+        Study.from_counts([[1, 2]], levels=[0])
 
 
 @pytest.mark.parametrize("score", [np.nan, np.inf])
 def test_scores_must_be_finite(score: float) -> None:
     with pytest.raises(DissensusError, match="not a finite number") as caught:
-        Ratings.from_scores([[1.0], [2.0, score]], case_names=["x", "y"])
+        Study.from_scores([[1.0], [2.0, score]], case_names=["x", "y"])
     assert caught.value.where == "case 'y', rating 2"
 
 
 def test_scores_must_be_numbers_and_a_table_must_have_rows() -> None:
     with pytest.raises(DissensusError, match="scores are not numbers"):
-        Ratings.from_scores([["good"]])  # type: ignore[list-item]
+        Study.from_scores([["good"]])  # type: ignore[list-item]
     with pytest.raises(DissensusError, match="score is not a number") as caught:
-        Ratings.from_long(pl.DataFrame({"case": ["x"], "score": ["good"]}))
+        Study.from_long(pl.DataFrame({"case": ["x"], "score": ["good"]}))
     assert caught.value.where == "data row 1, case 'x'"
     with pytest.raises(DissensusError, match="no rows"):
-        Ratings.from_long(pl.DataFrame({"case": [], "score": []}))
+        Study.from_long(pl.DataFrame({"case": [], "score": []}))
 
 
 def test_a_table_without_conditions_says_by_its_columns_what_it_answers() -> None:
     table = pl.DataFrame({"case": ["x", "x"], "label": ["a", "b"], "rating": [1, 2], "finding": ["a", "b"]})
     asked = {"rankings": table, "checklists": table.drop("label"), "ratings": table.drop("label", "finding")}
-    assert {kind: Ratings.from_long(given).kind for kind, given in asked.items()} == {kind: kind for kind in asked}
-    assert Ratings.from_long(table, score="rating").kind == "ratings"
-    assert Ratings.from_long(table, finding="label").kind == "checklists"
-    assert Ratings.from_long(table, question="findings").findings == ("a", "b")
+    assert {kind: Study.from_long(given).kind for kind, given in asked.items()} == {kind: kind for kind in asked}
+    assert Study.from_long(table, score="rating").kind == "ratings"
+    assert Study.from_long(table, finding="label").kind == "checklists"
+    assert Study.from_long(table, question="findings").findings == ("a", "b")
 
 
 def test_files_of_ratings(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("item,rater,stars\nx,A,3\nx,B,4\ny,A,\n")
-    said = read_ratings(path, columns={"score": "stars"})
+    said = read(path, "ratings", columns={"score": "stars"})
     assert said.scores.tolist() == [3, 4]
     assert said.unannotated == ("y",)
     with pytest.raises(DissensusError, match="no score column") as caught:
-        read_ratings(path)
+        read(path, "ratings")
     assert str(path) in caught.value.where
     path.write_text("item,score\n,3\n")
     with pytest.raises(DissensusError, match="a row has no case"):
-        read_ratings(path)
+        read(path, "ratings")
     (tmp_path / "a.json").write_text("[1]")
     with pytest.raises(DissensusError, match="not a table of ratings"):
-        read_ratings(tmp_path / "a.json")
+        read(tmp_path / "a.json", "ratings")

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dissensus import Annotations, DissensusError, DissensusWarning, examine_annotations, read_annotations
+from dissensus import DissensusError, DissensusWarning, Study, examine, read
 from dissensus.core.files import open_source
 from dissensus.study.reading.annotator_files import AnnotatorFiles
 from dissensus.study.reading.format import Options
@@ -18,7 +18,7 @@ from format_examples import ANNOTATOR_FILES, DOCCANO, PREFLIB, write_directory, 
 RANKED = "case,label,rank\nc1,oak,1\nc1,elm,2\n"
 
 
-def by_annotator(said: Annotations) -> dict[tuple[str, str], Any]:
+def by_annotator(said: Study) -> dict[tuple[str, str], Any]:
     """Look rankings up by case and annotator."""
     cases = [said.case_names[case] for case in said.panel.case_of_opinion]
     names = [said.annotator_names[code] for code in said.annotators]
@@ -27,7 +27,7 @@ def by_annotator(said: Annotations) -> dict[tuple[str, str], Any]:
 
 
 def test_tables_and_json_stand_side_by_side(tmp_path: Path) -> None:
-    said = read_annotations(write_folder(tmp_path / "trees", ANNOTATOR_FILES))
+    said = read(write_folder(tmp_path / "trees", ANNOTATOR_FILES))
     assert said.annotator_names == ("ann", "bo")
     assert by_annotator(said) == {
         ("c1", "ann"): [["oak"], ["elm"]],
@@ -39,7 +39,7 @@ def test_tables_and_json_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_a_list_of_files_is_read_in_its_order(tmp_path: Path) -> None:
     write_folder(tmp_path, {**ANNOTATOR_FILES, "extra.csv": RANKED})
-    said = read_annotations([str(tmp_path / "bo.json"), tmp_path / "ann.csv"])
+    said = read([str(tmp_path / "bo.json"), tmp_path / "ann.csv"])
     assert said.annotator_names == ("bo", "ann")
 
 
@@ -48,18 +48,18 @@ def test_files_of_every_kind_of_table_agree(tmp_path: Path) -> None:
     write_folder(tmp_path, {"a.csv": frame.write_csv(), "b.tsv": frame.write_csv(separator="\t")})
     frame.write_parquet(tmp_path / "c.parquet")
     (tmp_path / "d.json").write_text(frame.write_json(), encoding="utf-8")
-    assert set(map(str, by_annotator(read_annotations(tmp_path)).values())) == {"[['oak'], ['elm']]"}
+    assert set(map(str, by_annotator(read(tmp_path)).values())) == {"[['oak'], ['elm']]"}
 
 
 def test_json_lines_need_the_format_to_be_named(tmp_path: Path) -> None:
     write_directory(tmp_path, {"ann": [{"case": "c1", "label": "oak"}], "bo": [{"case": "c1", "label": "elm"}]})
-    said = read_annotations(tmp_path, "annotator-files")
+    said = read(tmp_path, "annotator-files")
     assert by_annotator(said) == {("c1", "ann"): [["oak"]], ("c1", "bo"): [["elm"]]}
 
 
 def test_labels_without_ranks_are_tied_and_that_is_assumed(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": "case,label\nc1,oak\nc1,elm\n", "bo.csv": "case,label\nc1,elm\n"})
-    assert by_annotator(read_annotations(tmp_path)) == {("c1", "ann"): [["elm", "oak"]], ("c1", "bo"): [["elm"]]}
+    assert by_annotator(read(tmp_path)) == {("c1", "ann"): [["elm", "oak"]], ("c1", "bo"): [["elm"]]}
     parsed = AnnotatorFiles().parse(open_source(tmp_path), Options())
     assert parsed.assumed == (
         "the name of a file is its annotator",
@@ -73,12 +73,12 @@ def test_labels_without_ranks_are_tied_and_that_is_assumed(tmp_path: Path) -> No
 
 def test_confidences_are_shared_over_all_files(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": "case,label,confidence\nc1,oak,1\nc1,elm,3\n", "bo.csv": "case,label\nc1,oak\n"})
-    assert read_annotations(tmp_path, confidence="share").weights.tolist() == [0.75, 0.25, 1.0]
+    assert read(tmp_path, confidence="share").weights.tolist() == [0.75, 0.25, 1.0]
 
 
 def test_columns_integers_and_separators_are_as_said(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": "picture,mine\n7,0|1\n", "bo.csv": "picture,mine\n7,1\n"})
-    said = read_annotations(
+    said = read(
         tmp_path, columns={"case": "picture", "condition": "mine"}, conditions=["oak", "elm"], tie_separator="|"
     )
     assert by_annotator(said) == {("7", "ann"): [["oak", "elm"]], ("7", "bo"): [["elm"]]}
@@ -86,7 +86,7 @@ def test_columns_integers_and_separators_are_as_said(tmp_path: Path) -> None:
 
 def test_null_is_no_opinion_and_an_empty_list_an_abstention(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.json": '{"c1": null, "c2": [], "c3": "oak"}'})
-    said = read_annotations(tmp_path)
+    said = read(tmp_path)
     assert said.to_rankings() == [[], [[]], [[["oak"]]]]
 
 
@@ -94,15 +94,15 @@ def test_what_is_skipped_is_noted(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, "README.md": "read me", ".DS_Store": "x"})
     (tmp_path / "old").mkdir()
     with pytest.warns(DissensusWarning, match=r"files that are not data: 1, skipped \(for example 'README.md'\)"):
-        read_annotations(tmp_path)
-    notes = {note.found: note for note in examine_annotations(tmp_path).receipt.notes}
+        read(tmp_path)
+    notes = {note.found: note for note in examine(tmp_path).receipt.notes}
     assert not notes["hidden files"].lost
     assert (notes["folders"].examples, notes["folders"].lost) == (("old",), True)
 
 
 def test_columns_without_a_role_are_told_once(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(("ann.csv", "bo.csv"), "case,label,age\nc1,oak,7\n"))
-    receipt = examine_annotations(tmp_path).receipt
+    receipt = examine(tmp_path).receipt
     assert [column.name for column in receipt.columns if not column.role] == ["age"]
     assert not receipt.everything_was_used
 
@@ -128,7 +128,7 @@ def test_columns_without_a_role_are_told_once(tmp_path: Path) -> None:
 def test_a_wrong_file_is_named_with_what_to_do(name: str, content: str, problem: str, tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, name: content})
     with pytest.raises(DissensusError, match=problem) as caught:
-        read_annotations(tmp_path)
+        read(tmp_path)
     assert "bo" in caught.value.where
     assert caught.value.advice
 
@@ -136,14 +136,14 @@ def test_a_wrong_file_is_named_with_what_to_do(name: str, content: str, problem:
 def test_ranks_and_confidences_do_not_mix(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, "bo.csv": "case,label,confidence\nc1,oak,1\nc1,elm,3\n"})
     with pytest.raises(DissensusError, match="some files have ranks and others confidences") as caught:
-        read_annotations(tmp_path)
+        read(tmp_path)
     assert caught.value.got == "ann.csv (rank) and bo.csv (confidence)"
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, "ann.json": json.dumps({"c1": "oak"})})
     with pytest.raises(DissensusError, match="two files would be annotator 'ann'"):
-        read_annotations(tmp_path)
+        read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
 )
 def test_a_wrong_list_is_refused(given: list[str], problem: str) -> None:
     with pytest.raises(DissensusError, match=problem):
-        read_annotations(given)
+        read(given)
 
 
 def test_a_file_of_a_list_is_never_skipped(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, "notes.txt": "oak"})
     with pytest.raises(DissensusError, match="this is not a table") as caught:
-        read_annotations([tmp_path / "ann.csv", tmp_path / "notes.txt"])
+        read([tmp_path / "ann.csv", tmp_path / "notes.txt"])
     assert "notes.txt" in caught.value.where
 
 

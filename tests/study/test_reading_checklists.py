@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import (
-    Checklists,
-    DissensusError,
-    DissensusWarning,
-    examine_annotations,
-    read_annotations,
-    read_checklists,
-    write_annotations,
-)
+from dissensus import DissensusError, DissensusWarning, Study, examine, read, write
 from dissensus.study.canonical import long_table
 from dissensus.study.panel import Panel
 from format_examples import write_folder, write_json, write_text
@@ -27,22 +19,22 @@ LONG = "case,annotator,finding\nc1,Ann,AF\nc1,Ann,ST\nc1,Bo,normal\nc2,Bo,RBBB\n
 WIDE = "case,annotator,AF,ST,RBBB\nc1,Ann,1,1,0\nc1,Bo,0,0,0\nc2,Bo,0,0,1\n"
 
 
-def read(folder: Path, text: str, **options: Any) -> Checklists:
-    return read_checklists(write_text(folder / "checklists.csv", text), **options)
+def read_text(folder: Path, text: str, **options: Any) -> Study:
+    return read(write_text(folder / "checklists.csv", text), "checklist", **options)
 
 
 def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
-    said = read(tmp_path, LONG, nothing="normal")
+    said = read_text(tmp_path, LONG, nothing="normal")
     assert said.findings == ("AF", "ST", "RBBB")
     assert said.to_sets() == [[{"AF", "ST"}, set()], [{"RBBB"}]]
-    assert read(tmp_path, WIDE) == said
+    assert read_text(tmp_path, WIDE) == said
     answers = {"1": "yes", "0": "absent"}
     words = "\n".join(",".join(answers.get(cell, cell) for cell in line.split(",")) for line in WIDE.splitlines())
-    assert read(tmp_path, words) == said
+    assert read_text(tmp_path, words) == said
 
 
 def test_an_empty_cell_of_a_wide_table_is_not_assessed(tmp_path: Path) -> None:
-    said = read(tmp_path, "case,annotator,AF,ST\nc1,Ann,1,\nc1,Bo,,\nc2,Bo,no,yes\n")
+    said = read_text(tmp_path, "case,annotator,AF,ST\nc1,Ann,1,\nc1,Bo,,\nc2,Bo,no,yes\n")
     assert said.answers.tolist() == [[1, -1], [-1, -1], [0, 1]]
     assert said.is_abstention.tolist() == [False, True, False]
     assert said.receipt is not None
@@ -52,72 +44,72 @@ def test_an_empty_cell_of_a_wide_table_is_not_assessed(tmp_path: Path) -> None:
 def test_the_list_of_findings_decides_which_columns_are_findings(tmp_path: Path) -> None:
     text = "case,annotator,age,AF,ST\nc1,Ann,71,1,0\nc2,Ann,30,0,0\n"
     with pytest.raises(DissensusError, match="the answer for 'age' is not understood") as caught:
-        read(tmp_path, text)
+        read_text(tmp_path, text)
     assert "--ignore" in caught.value.advice
     assert "data row 1, case 'c1', annotator 'Ann'" in caught.value.where
-    said = read(tmp_path, text, findings=["ST", "AF", "RBBB"])
+    said = read_text(tmp_path, text, findings=["ST", "AF", "RBBB"])
     assert said.answers.tolist() == [[0, 1, -1], [0, 0, -1]]
     assert said.receipt is not None
     assert said.receipt.unused == ("age",)
     assert [str(note) for note in said.receipt.notes] == [
         "findings without a column: 1, kept as not assessed (for example 'RBBB')"
     ]
-    assert read(tmp_path, text, ignore=["age"]).findings == ("AF", "ST")
+    assert read_text(tmp_path, text, ignore=["age"]).findings == ("AF", "ST")
 
 
 @pytest.mark.parametrize("word", ["uncertain", "-1", "2", "maybe", "0.5"])
 def test_words_that_are_no_answer_are_refused_with_advice(tmp_path: Path, word: str) -> None:
     with pytest.raises(DissensusError, match="the answer for 'ST' is not understood") as caught:
-        read(tmp_path, f"case,annotator,AF,ST\nc1,Ann,1,0\nc1,Bo,1,{word}\n")
+        read_text(tmp_path, f"case,annotator,AF,ST\nc1,Ann,1,0\nc1,Bo,1,{word}\n")
     assert caught.value.got == f"'{word}'" or caught.value.got == word
     assert "leave the cell empty" in caught.value.advice
 
 
 def test_a_wide_column_may_say_that_nothing_was_found(tmp_path: Path) -> None:
     text = "case,annotator,AF,ST,No Finding\nc1,Ann,,,1\nc1,Bo,1,,0\nc2,Bo,1,,\n"
-    said = read(tmp_path, text, nothing="No Finding")
+    said = read_text(tmp_path, text, nothing="No Finding")
     assert said.findings == ("AF", "ST")
     assert said.answers.tolist() == [[0, 0], [1, -1], [1, -1]]
     with pytest.raises(DissensusError, match="says that nothing was found, and names a finding"):
-        read(tmp_path, text + "c3,Bo,1,0,1\n", nothing="No Finding")
+        read_text(tmp_path, text + "c3,Bo,1,0,1\n", nothing="No Finding")
 
 
 def test_a_wide_table_without_annotators_has_a_checklist_per_row(tmp_path: Path) -> None:
-    said = read(tmp_path, "case,AF,ST\nc1,1,0\nc1,0,0\nc2,0,1\n")
+    said = read_text(tmp_path, "case,AF,ST\nc1,1,0\nc1,0,0\nc2,0,1\n")
     assert said.to_sets() == [[{"AF"}, set()], [{"ST"}]]
     assert said.annotator_names == ()
     with pytest.raises(DissensusError, match="'AF' is answered twice"):
-        read(tmp_path, "case,annotator,AF\nc1,Ann,1\nc1,Ann,0\n")
-    assert read(tmp_path, "case,annotator,round,AF\nc1,Ann,1,1\nc1,Ann,2,0\n").n_opinions == 2
+        read_text(tmp_path, "case,annotator,AF\nc1,Ann,1\nc1,Ann,0\n")
+    assert read_text(tmp_path, "case,annotator,round,AF\nc1,Ann,1,1\nc1,Ann,2,0\n").n_opinions == 2
 
 
 def test_cells_may_hold_several_findings(tmp_path: Path) -> None:
-    said = read(tmp_path, "case,annotator,finding\nc1,Ann,AF|ST\nc1,Bo,\n", tie_separator="|")
+    said = read_text(tmp_path, "case,annotator,finding\nc1,Ann,AF|ST\nc1,Bo,\n", tie_separator="|")
     assert said.to_sets() == [[{"AF", "ST"}, set()]]
 
 
 def test_a_file_per_annotator_is_a_directory_or_a_list(tmp_path: Path) -> None:
     files = {"ann.csv": "case,AF,ST\nc1,1,0\nc2,0,0\n", "bo.csv": "case,AF,RBBB\nc1,,1\n"}
     folder = write_folder(tmp_path / "readers", files)
-    said = read_checklists(folder)
+    said = read(folder, "checklist")
     assert (said.findings, said.annotator_names) == (("AF", "ST", "RBBB"), ("ann", "bo"))
     assert said.answers.tolist() == [[1, 0, -1], [-1, -1, 1], [0, 0, -1]]
-    assert read_checklists([folder / "ann.csv", folder / "bo.csv"]) == said
+    assert read([folder / "ann.csv", "checklist", folder / "bo.csv"]) == said
     assert said.receipt is not None
     assert "the name of a file is its annotator" in said.receipt.assumed
     assert "findings without a column: 2" in str(said.receipt.notes[0])
     (folder / "cy.csv").write_text("case,AF,ST\nc1,maybe,0\n", encoding="utf-8")
     with pytest.raises(DissensusError, match="the answer for 'AF' is not understood") as caught:
-        read_checklists(folder)
+        read(folder, "checklist")
     assert "cy.csv" in caught.value.where
     (folder / "cy.csv").write_text("case,annotator,AF\nc1,Di,0\n", encoding="utf-8")
     with pytest.raises(DissensusError, match="has an annotator column"):
-        read_checklists(folder)
+        read(folder, "checklist")
 
 
 def test_files_per_annotator_may_be_long(tmp_path: Path) -> None:
     files = {"ann.csv": "case,finding\nc1,AF\nc2,none\n", "bo.csv": "case,AF,ST\nc1,0,1\n"}
-    said = read_checklists(write_folder(tmp_path / "readers", files), nothing="none")
+    said = read(write_folder(tmp_path / "readers", files), "checklist", nothing="none")
     assert said.to_sets() == [[{"AF"}, {"ST"}], [set()]]
 
 
@@ -143,21 +135,21 @@ def test_label_studio_choices_are_findings_and_no_choice_is_nothing_found(tmp_pa
     ]
     file = write_json(tmp_path / "export.json", tasks)
     with pytest.warns(DissensusWarning, match="cancelled annotations: 1, skipped"):
-        said = read_checklists(file, nothing="normal")
+        said = read(file, "checklist", nothing="normal")
     assert said.to_sets() == [[{"AF", "ST"}, set()], [set()], []]
     assert said.annotator_names == ("7", "8")
     assert said.unannotated == ("3",)
     assert said.receipt is not None
     assert "checklists without a finding: 1, kept as nothing found (for example '1')" in map(str, said.receipt.notes)
     assert ("annotations.result.seen", "finding") in {(one.name, one.role) for one in said.receipt.columns}
-    assert examine_annotations(file).study.kind == "rankings"
+    assert examine(file).study.kind == "rankings"
 
 
 def test_a_ranker_is_no_checklist(tmp_path: Path) -> None:
     tasks = [task(1, (7, ["AF"], False))]
     tasks[0]["annotations"][0]["result"] = [{"from_name": "seen", "type": "ranker", "value": {"ranker": ["AF"]}}]
     with pytest.raises(DissensusError, match="a ranker orders conditions"):
-        read_checklists(write_json(tmp_path / "export.json", tasks))
+        read(write_json(tmp_path / "export.json", tasks), "checklist")
 
 
 # What is told -----------------------------------------------------------------------------------------
@@ -165,42 +157,42 @@ def test_a_ranker_is_no_checklist(tmp_path: Path) -> None:
 
 def test_only_a_table_that_says_what_is_present_is_recognised(tmp_path: Path) -> None:
     answered = write_text(tmp_path / "a.csv", "case,annotator,finding,present\nc1,Ann,AF,1\n")
-    assert examine_annotations(answered).receipt.format == "checklist"
+    assert examine(answered).receipt.format == "checklist"
     with pytest.raises(DissensusError, match="no condition column"):
-        examine_annotations(write_text(tmp_path / "b.csv", LONG))
-    said = examine_annotations(tmp_path / "b.csv", columns={"condition": "finding"})
+        examine(write_text(tmp_path / "b.csv", LONG))
+    said = examine(tmp_path / "b.csv", columns={"condition": "finding"})
     assert said.study.kind == "rankings"
     with pytest.raises(DissensusError, match="holds checklists, not rankings") as caught:
-        read_annotations(answered)
-    assert "read_checklists" in caught.value.advice
+        read(answered)
+    assert "read" in caught.value.advice
 
 
 def test_ties_without_an_order_point_to_checklists_in_one_note(tmp_path: Path) -> None:
     rows = "".join(f"c{i},Ann,AF\nc{i},Ann,ST\nc{i},Bo,AF\n" for i in range(3))
-    tied = examine_annotations(write_text(tmp_path / "ties.csv", "case,annotator,label\n" + rows))
+    tied = examine(write_text(tmp_path / "ties.csv", "case,annotator,label\n" + rows))
     notes = [str(note) for note in tied.receipt.notes]
     assert len(notes) == 1
     assert "several conditions in no order: 3" in notes[0]
     assert "--format checklist" in notes[0]
     assert not tied.receipt.lost
     ranked = rows.replace("AF\n", "AF,1\n").replace("ST\n", "ST,2\n")
-    other = examine_annotations(write_text(tmp_path / "ranks.csv", "case,annotator,label,rank\n" + ranked))
+    other = examine(write_text(tmp_path / "ranks.csv", "case,annotator,label,rank\n" + ranked))
     assert not other.receipt.notes
 
 
 def test_a_name_for_nothing_found_that_stands_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match="no checklist says 'none'"):
-        read(tmp_path, LONG, nothing="none")
+        read_text(tmp_path, LONG, nothing="none")
 
 
 def test_roles_of_unusual_columns_can_be_said(tmp_path: Path) -> None:
     text = "pic,doc,sign,there\nc1,Ann,AF,y\nc1,Ann,ST,n\n"
     columns = {"case": "pic", "annotator": "doc", "finding": "sign", "present": "there"}
-    said = read(tmp_path, text, columns=columns)
+    said = read_text(tmp_path, text, columns=columns)
     assert said.answers.tolist() == [[1, 0]]
     assert said.receipt is not None
     assert said.receipt.roles()["finding", "as said"] == ("sign",)
-    assert examine_annotations(tmp_path / "checklists.csv", columns=columns).receipt.format == "checklist"
+    assert examine(tmp_path / "checklists.csv", columns=columns).receipt.format == "checklist"
 
 
 # Written and read again -------------------------------------------------------------------------------
@@ -220,10 +212,10 @@ def test_what_is_written_is_read_again(
         [[name for name, one in zip(("AF", "ST"), row, strict=True) if one != -1] for row in case] for case in cases
     ]
     people = None if who is None else [who[: len(case)] for case in cases]
-    said = Checklists.from_sets(sets, ["AF", "ST"], assessed=looked, annotator_names=people)
+    said = Study.from_sets(sets, ["AF", "ST"], assessed=looked, annotator_names=people)
     file = tmp_path_factory.mktemp("written") / f"checklists.{ending}"
-    write_annotations(said, file)
-    again = examine_annotations(file)
+    write(said, file)
+    again = examine(file)
     assert again.receipt.format == "checklist"
     assert again.study == said
 
@@ -239,13 +231,13 @@ def test_the_canonical_form_keeps_weights_votes_groups_and_declares_names(tmp_pa
         case_weights=np.array([1.0, 2.0, 1.0]),
         votes=np.array([1, 3, 1]),
     )
-    said = Checklists(("AF", "ST"), panel, answers=np.array([[1, 0], [-1, 1], [-1, -1]]), question="findings")
+    said = Study(("AF", "ST"), panel, answers=np.array([[1, 0], [-1, 1], [-1, -1]]), question="findings")
     for name in ("checklists.csv", "checklists.parquet"):
-        write_annotations(said, tmp_path / name)
-        assert read_checklists(tmp_path / name) == said
+        write(said, tmp_path / name)
+        assert read(tmp_path / name, "checklist") == said
     assert long_table(said).columns == [
         *("case", "annotation", "annotator", "finding", "present", "weight", "votes", "group", "case_weight")
     ]
     with pytest.raises(DissensusError, match="cannot hold checklists"):
-        write_annotations(said, tmp_path / "checklists.json")
+        write(said, tmp_path / "checklists.json")
     assert not list(tmp_path.glob("*.json"))

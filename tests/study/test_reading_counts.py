@@ -16,7 +16,7 @@ from dissensus.core.files import open_source
 from dissensus.study.reading import examine_annotations, read_annotations
 from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
-from dissensus.study.study import Annotations
+from dissensus.study.study import Study
 from format_examples import COUNTS, write_array
 from shared_data import SHARED, needs_shared
 
@@ -27,7 +27,7 @@ def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
     assert reading.rankings.unannotated == ("1",)
     assert [str(note) for note in reading.receipt.notes] == ["votes of annotators without a name: 3, counted"]
-    assert reading.rankings == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"])
+    assert reading.rankings == Study.from_counts(COUNTS, ["cat", "dog", "frog"])
 
 
 def test_conditions_are_numbered_by_default(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_names_beside_a_matrix_are_used(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
     (tmp_path / "votes.conditions.txt").write_text("cat\ndog\nfrog\n", encoding="utf-8")
     (tmp_path / "votes.cases.txt").write_text("x\ny\n", encoding="utf-8")
-    assert read_annotations(path) == Annotations.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
+    assert read_annotations(path) == Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
     assert read_annotations(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
     told = Counts().parse(open_source(path), Options()).assumed
     assert told == (
@@ -104,7 +104,7 @@ def written(path: Path, text: str) -> Path:
 
 def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
     reading = examine_annotations(written(tmp_path / "votes.csv", TABLE), "counts")
-    expected = Annotations.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
+    expected = Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
     assert reading.rankings == expected
     assert [str(note) for note in reading.receipt.notes] == [
         "votes of annotators without a name: 3, counted",
@@ -115,7 +115,7 @@ def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
 def test_a_parquet_table_of_votes(tmp_path: Path) -> None:
     table = pl.DataFrame({"image": ["x", "y"], "cat": [2, 0], "frog": [1, 0]})
     table.write_parquet(tmp_path / "votes.parquet")
-    expected = Annotations.from_counts([[2, 1], [0, 0]], ["cat", "frog"], case_names=["x", "y"])
+    expected = Study.from_counts([[2, 1], [0, 0]], ["cat", "frog"], case_names=["x", "y"])
     assert read_annotations(tmp_path / "votes.parquet", "counts") == expected
 
 
@@ -185,7 +185,7 @@ def test_records_with_counts_by_name(tmp_path: Path) -> None:
 def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.jsonl", json.dumps(CHAOS))
     said = read_annotations(path, conditions=["e", "n", "c"])
-    assert said == Annotations.from_counts([[76, 20, 0]], ["e", "n", "c"], case_names=["144n"])
+    assert said == Study.from_counts([[76, 20, 0]], ["e", "n", "c"], case_names=["144n"])
     parsed = Counts().parse(open_source(path), Options())
     assert [one.name for one in parsed.columns if one.role] == ["uid", "label_counter"]
 

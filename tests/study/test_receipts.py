@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dissensus import Annotations, Ratings, examine_annotations, read_annotations
+from dissensus import Study, examine, read
 from dissensus.core.receipt import Receipt
 from dissensus.predictions.reader import examine_predictions
 from format_examples import EXAMPLES, Example, write_json, write_lines
@@ -27,11 +27,11 @@ def roles(receipt: Receipt) -> dict[str, str]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_every_format_gives_a_receipt_of_every_column_or_key_with_examples(example: Example, tmp_path: Path) -> None:
     path = example.file(tmp_path)
-    receipt = examine_annotations(path, **example.options).receipt
+    receipt = examine(path, **example.options).receipt
     assert (receipt.path, receipt.format, receipt.is_given) == (str(path), example.format, False)
     assert 1 <= len(receipt.examples) <= 3
     assert all(" said: " in sentence for sentence in receipt.examples)
-    assert examine_annotations(path, example.format, **example.options).receipt.is_given
+    assert examine(path, example.format, **example.options).receipt.is_given
     assert Receipt.from_dict(receipt.to_dict()) == receipt
     told = {name.partition(".")[0] for name in roles(receipt)}
     if example.name.endswith(".csv"):
@@ -46,7 +46,7 @@ def test_every_format_gives_a_receipt_of_every_column_or_key_with_examples(examp
 
 def test_a_column_is_known_by_its_name_or_as_said(put: Any) -> None:
     path = put("image,who,dx,rank,age\np1,A,x,1,40\np1,A,y,2,40\n")
-    receipt = examine_annotations(path, columns={"annotator": "who", "condition": "dx"}).receipt
+    receipt = examine(path, columns={"annotator": "who", "condition": "dx"}).receipt
     assert [str(column) for column in receipt.columns] == [
         "'image' is the case (by its name)",
         "'who' is the annotator (as said)",
@@ -59,10 +59,10 @@ def test_a_column_is_known_by_its_name_or_as_said(put: Any) -> None:
 
 
 def test_everything_was_used_only_if_it_was(put: Any, tmp_path: Path) -> None:
-    assert examine_annotations(put("case,annotator,label,rank\nc,A,x,1\n")).receipt.everything_was_used
-    assert not examine_annotations(put("case,annotator,label,rank,site\nc,A,x,1,arm\n")).receipt.everything_was_used
+    assert examine(put("case,annotator,label,rank\nc,A,x,1\n")).receipt.everything_was_used
+    assert not examine(put("case,annotator,label,rank,site\nc,A,x,1,arm\n")).receipt.everything_was_used
     task = {"id": 1, "annotations": [{"completed_by": 3, "result": [], "was_cancelled": True}], "data": {}}
-    receipt = examine_annotations(write_json(tmp_path / "a.json", [task]), conditions=["x"]).receipt
+    receipt = examine(write_json(tmp_path / "a.json", [task]), conditions=["x"]).receipt
     assert [note.found for note in receipt.lost] == ["cancelled annotations"]
     assert not receipt.everything_was_used
 
@@ -78,15 +78,13 @@ def test_everything_was_used_only_if_it_was(put: Any, tmp_path: Path) -> None:
     ],
 )
 def test_what_a_table_does_not_say_is_assumed_in_words(put: Any, text: str, sentence: str) -> None:
-    assert any(sentence in assumed for assumed in examine_annotations(put(text)).receipt.assumed)
+    assert any(sentence in assumed for assumed in examine(put(text)).receipt.assumed)
 
 
 def test_what_a_table_says_is_not_assumed(put: Any) -> None:
     path = put("case,annotator,label,rank\nc,A,x,1\nc,A,y,2\n")
-    assert examine_annotations(path).receipt.assumed == ()
-    assert (
-        BELOW not in examine_annotations(put("case,annotator,label\nc,A,x\nc,B,y\n"), unranked="below").receipt.assumed
-    )
+    assert examine(path).receipt.assumed == ()
+    assert BELOW not in examine(put("case,annotator,label\nc,A,x\nc,B,y\n"), unranked="below").receipt.assumed
 
 
 def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) -> None:
@@ -98,9 +96,9 @@ def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) ->
         write_json(tmp_path / "nested.json", [[[[0], [1]]]]),
         write_lines(tmp_path / "lists.jsonl", [{"id": "c1", "labels": [0, 2]}]),
     ):
-        assert told in examine_annotations(path, conditions=names, lists="votes").receipt.assumed
+        assert told in examine(path, conditions=names, lists="votes").receipt.assumed
     named = put("case,annotator,label\nc1,A,0\n", "named.csv")
-    assert told not in examine_annotations(named, conditions=["0", "1"]).receipt.assumed
+    assert told not in examine(named, conditions=["0", "1"]).receipt.assumed
 
 
 def test_answers_to_other_questions_are_told_as_not_used(tmp_path: Path) -> None:
@@ -109,7 +107,7 @@ def test_answers_to_other_questions_are_told_as_not_used(tmp_path: Path) -> None
         {"from_name": "sure", "type": "rating", "value": {"rating": 4}},
     ]
     path = write_json(tmp_path / "a.json", [{"id": 1, "annotations": [{"completed_by": 3, "result": result}]}])
-    assert examine_annotations(path).receipt.unused == ("annotations.result.sure",)
+    assert examine(path).receipt.unused == ("annotations.result.sure",)
 
 
 # Examples -----------------------------------------------------------------------------------------------
@@ -117,20 +115,20 @@ def test_answers_to_other_questions_are_told_as_not_used(tmp_path: Path) -> None
 
 def test_examples_are_the_first_middle_and_last_case_with_an_order(put: Any) -> None:
     lines = "".join(f"c{case},Ann,x,1\nc{case},Bo,x,1\nc{case},Bo,y,2\nc{case},Bo,z,2\n" for case in range(9))
-    receipt = examine_annotations(put(f"case,annotator,label,rank\n{lines}")).receipt
+    receipt = examine(put(f"case,annotator,label,rank\n{lines}")).receipt
     assert receipt.examples == tuple(f"annotator Bo on case c{case} said: x, then y and z tied" for case in (0, 4, 8))
 
 
 def test_examples_leave_out_who_said_nothing() -> None:
-    said = Annotations.from_rankings([[[]], [], [[["a"]]]], ["a", "b"])
+    said = Study.from_rankings([[[]], [], [[["a"]]]], ["a", "b"])
     assert said.examples() == ("an annotator on case 2 said: a",)
-    assert Annotations.from_rankings([[]], ["a"]).examples() == ()
-    assert Ratings.from_scores([[]]).examples() == ()
+    assert Study.from_rankings([[]], ["a"]).examples() == ()
+    assert Study.from_scores([[]]).examples() == ()
 
 
 def test_a_long_example_is_cut_off() -> None:
     names = [f"a condition with number {number}" for number in range(40)]
-    (sentence,) = Annotations.from_rankings([[[[name] for name in names]]]).examples()
+    (sentence,) = Study.from_rankings([[[[name] for name in names]]]).examples()
     assert len(sentence) == 160
     assert sentence.endswith("...")
 
@@ -139,8 +137,8 @@ def test_a_long_example_is_cut_off() -> None:
 
 
 def test_a_study_keeps_its_receipt_and_is_compared_without_it(put: Any) -> None:
-    said = read_annotations(put("case,annotator,label,rank\nc1,A,x,1\nc2,A,y,1\n"))
-    built = Annotations.from_rankings([[[["x"]]], [[["y"]]]], case_names=["c1", "c2"], annotator_names=["A"])
+    said = read(put("case,annotator,label,rank\nc1,A,x,1\nc2,A,y,1\n"))
+    built = Study.from_rankings([[[["x"]]], [[["y"]]]], case_names=["c1", "c2"], annotator_names=["A"])
     assert built.receipt is None
     assert said == built
     assert said.receipt is not None
@@ -149,10 +147,10 @@ def test_a_study_keeps_its_receipt_and_is_compared_without_it(put: Any) -> None:
         said.with_conditions(["y", "x"]),
         said.with_unranked("unobserved"),
         pickle.loads(pickle.dumps(said)),
-        Annotations.concatenate([said.select(["c1"]), said.select(["c2"])]),
+        Study.concatenate([said.select(["c1"]), said.select(["c2"])]),
     ):
         assert other.receipt == said.receipt
-    assert Annotations.concatenate([said.select(["c1"]), built.select(["c2"])]).receipt is None
+    assert Study.concatenate([said.select(["c1"]), built.select(["c2"])]).receipt is None
 
 
 # Predictions --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, Checklists, DissensusError, Ratings, diagnose
+from dissensus import DissensusError, diagnose
 from dissensus.study.diagnosis import Spread, percent, plural, similar_names, span
 from dissensus.study.opinions import PARTS, TIES, Ties, support_of
 from dissensus.study.panel import Panel
@@ -34,13 +34,13 @@ PANEL = Panel(
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 
 EXAMPLES: dict[str, Study] = {
-    "checklists": Checklists(
+    "checklists": Study(
         CONDITIONS,
         PANEL,
         answers=np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1], [-1, 1, 0, -1], [0, 0, -1, 0]]),
         question="findings",
     ),
-    "rankings": Annotations(
+    "rankings": Study(
         CONDITIONS,
         PANEL,
         np.array([0, 2, 3, 4, 4, 5]),
@@ -48,7 +48,7 @@ EXAMPLES: dict[str, Study] = {
         np.array([1, 0, 3, 3, 2, 0, 2]),
         "unobserved",
     ),
-    "ratings": Ratings((), PANEL, scores=np.array([3.0, 5.0, 1.0, 4.0, 4.5]), question="numbers"),
+    "ratings": Study((), PANEL, scores=np.array([3.0, 5.0, 1.0, 4.0, 4.5]), question="numbers"),
 }
 
 kinds = pytest.mark.parametrize("said", EXAMPLES.values(), ids=EXAMPLES.keys())
@@ -225,12 +225,12 @@ def test_the_facts_of_rankings_are_those_counted_by_hand() -> None:
 
 
 @given(studies(), st.data())
-def test_copies_and_pieces_of_any_study_are_equal_to_it(said: Annotations, data: st.DataObject) -> None:
+def test_copies_and_pieces_of_any_study_are_equal_to_it(said: Study, data: st.DataObject) -> None:
     for again in (pickle.loads(pickle.dumps(said)), copy.deepcopy(said), copy.copy(said)):
         assert again == said
         assert not any(array.flags.writeable for array in (*again.arrays().values(), again.weights))
     cut = data.draw(st.integers(0, said.n_cases))
-    assert Annotations.concatenate([said.select(slice(0, cut)), said.select(slice(cut, None))]) == said
+    assert Study.concatenate([said.select(slice(0, cut)), said.select(slice(cut, None))]) == said
     order = data.draw(st.permutations(range(said.n_cases)))
     shuffled = said.select(list(order))
     assert shuffled == said.select([said.case_names[i] for i in order])
@@ -238,7 +238,7 @@ def test_copies_and_pieces_of_any_study_are_equal_to_it(said: Annotations, data:
 
 
 @given(studies(), st.data())
-def test_another_order_of_conditions_says_the_same(said: Annotations, data: st.DataObject) -> None:
+def test_another_order_of_conditions_says_the_same(said: Study, data: st.DataObject) -> None:
     other = said.with_conditions(data.draw(st.permutations(said.conditions)))
     assert [[[set(b) for b in r] for r in c] for c in other.to_rankings()] == [
         [[set(b) for b in r] for r in c] for c in said.to_rankings()
@@ -248,7 +248,7 @@ def test_another_order_of_conditions_says_the_same(said: Annotations, data: st.D
 
 
 @given(studies())
-def test_support_is_the_set_of_mentioned_conditions(said: Annotations) -> None:
+def test_support_is_the_set_of_mentioned_conditions(said: Study) -> None:
     support = support_of(said)
     for case, rankings in enumerate(said.to_rankings()):
         codes = support.codes[support.offsets[case] : support.offsets[case + 1]]
@@ -265,7 +265,7 @@ def test_support_is_the_set_of_mentioned_conditions(said: Annotations) -> None:
 )
 def test_moments_of_ratings_are_those_of_repeated_scores(cases: list[list[tuple[int, float]]]) -> None:
     flat = [weight for case in cases for _, weight in case]
-    said = Ratings.from_scores([[score for score, _ in case] for case in cases]).with_weights(np.array(flat))
+    said = Study.from_scores([[score for score, _ in case] for case in cases]).with_weights(np.array(flat))
     rated = [str(i) for i, case in enumerate(cases) if any(weight > 0 for _, weight in case)]
     if not rated:
         with pytest.raises(DissensusError, match="no case has any rating"):
@@ -282,8 +282,8 @@ def test_moments_of_ratings_are_those_of_repeated_scores(cases: list[list[tuple[
 
 @pytest.mark.parametrize("ties", TIES)
 @given(said=studies())
-def test_inverse_ranks_are_exact_for_weights_of_one(said: Annotations, ties: Ties) -> None:
-    said = Annotations.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names)
+def test_inverse_ranks_are_exact_for_weights_of_one(said: Study, ties: Ties) -> None:
+    said = Study.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names)
     if said.n_conditions < 2 or not len(said.codes):
         return
     found = said.opinions
@@ -305,7 +305,7 @@ def _inverse_rank(rankings: list[list[list[str]]], condition: str, ties: Ties) -
 
 def test_every_number_of_a_study_made_by_hand() -> None:
     people: list[list[str | None]] = [["Ann", "Ann", "Bo"], [None], ["Bo"], []]
-    said = Annotations.from_rankings(
+    said = Study.from_rankings(
         [
             [[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]],
             [[["Acne"], ["Lupus"]]],
@@ -356,7 +356,7 @@ def test_every_number_of_a_study_made_by_hand() -> None:
 
 
 @given(studies())
-def test_a_diagnosis_is_valid_json_for_any_study(said: Annotations) -> None:
+def test_a_diagnosis_is_valid_json_for_any_study(said: Study) -> None:
     found = json.loads(json.dumps(diagnose(said).to_dict(), allow_nan=False))
     assert found["cases"] == said.n_cases
     assert found["abstentions"] == sum(not ranking for case in said.to_rankings() for ranking in case)
@@ -372,19 +372,19 @@ def test_counts_and_names_are_told_for_people() -> None:
     names = ["Atopic dermatitis", "atopic  Dermatitis", "Atopic-dermatitis", "Atopy", "?", "!", "é", "e"]
     assert similar_names(names) == tuple(("Atopic dermatitis", name) for name in names[1:3])
     people: list[list[str | None]] = [["Ann", "Ann", "Ann"], ["Ann", "Bo", None]]
-    said = Annotations.from_rankings([[[["a"]]] * 3, [[["a"]]] * 3], annotator_names=people)
+    said = Study.from_rankings([[[["a"]]] * 3, [[["a"]]] * 3], annotator_names=people)
     assert diagnose(said).repeated_rankings == 2
-    assert diagnose(Annotations.from_counts([[5, 5]])).repeated_rankings == 0
+    assert diagnose(Study.from_counts([[5, 5]])).repeated_rankings == 0
 
 
 def test_ratings_are_summarised_if_all_are_missing_too_and_a_notebook_shows_a_table() -> None:
-    found = diagnose(Ratings.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
+    found = diagnose(Study.from_scores([[1, 2, 3], []], case_names=["x", "y"]))
     assert (found.cases, found.ratings, found.annotators, found.unannotated_cases) == (2, 3, 0, ("y",))
     assert (found.lowest, found.highest, found.mean) == (1, 3, 2)
     assert found.sd == pytest.approx(np.std([1, 2, 3]))
-    silent = diagnose(Ratings.from_scores([[], []]))
+    silent = diagnose(Study.from_scores([[], []]))
     assert json.loads(json.dumps(silent.to_dict(), allow_nan=False))["mean"] is None
-    html = Annotations.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])._repr_html_()
+    html = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b"], case_names=["<x>"])._repr_html_()
     assert "1 case, 1 ranking" in html
     assert "<td>1</td>" in html
     assert "<x>" not in html

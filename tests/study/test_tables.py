@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import Annotations, DissensusError
+from dissensus import DissensusError, Study
 from dissensus.study.canonical import long_table
 from dissensus.study.tables import build_from_table
 from strategies import studies
@@ -104,7 +104,7 @@ MEANINGS = {
 @pytest.mark.parametrize("name", MEANINGS)
 def test_what_a_table_of_any_library_means(name: str, library: str) -> None:
     columns, rankings, options, known = MEANINGS[name]
-    said = Annotations.from_long(LIBRARIES[library](columns), **options)
+    said = Study.from_long(LIBRARIES[library](columns), **options)
     assert said.to_rankings() == rankings
     found = {what: getattr(said, what) for what in known}
     assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
@@ -118,38 +118,38 @@ def test_what_was_not_stated_is_noted() -> None:
 
 def test_a_ranking_without_a_weight_counts_once() -> None:
     table = pl.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": [0.5, None]})
-    assert Annotations.from_long(table).weights.tolist() == [0.5, 1]
+    assert Study.from_long(table).weights.tolist() == [0.5, 1]
 
 
 def test_integers_that_a_missing_value_turned_into_floats_are_integers_again() -> None:
     table = pd.DataFrame({"case": [1, 1, 2], "annotator": ["A", "B", "A"], "label": [1, None, 0]})
-    said = Annotations.from_long(table, ["cat", "dog"])
+    said = Study.from_long(table, ["cat", "dog"])
     assert said.to_rankings() == [[[["dog"]], []], [[["cat"]]]]
 
 
 def test_the_index_of_a_pandas_frame_does_not_matter() -> None:
     table = pd.DataFrame(long("xy", "AB", condition="ab"), index=[7, 7])
-    assert Annotations.from_long(table) == Annotations.from_long(table.reset_index(drop=True))
+    assert Study.from_long(table) == Study.from_long(table.reset_index(drop=True))
 
 
 def test_categories_are_names() -> None:
     columns = long("xy", "AB", condition="ab")
     table = pd.DataFrame(columns).astype("category")
-    assert Annotations.from_long(table) == Annotations.from_long(pl.DataFrame(columns))
+    assert Study.from_long(table) == Study.from_long(pl.DataFrame(columns))
 
 
 def test_a_rank_decides_unless_the_confidence_is_asked_for() -> None:
     table = pl.DataFrame({**long("xx", "AA", condition="ab"), "rank": [1, 2], "confidence": [1, 2]})
-    assert Annotations.from_long(table).to_rankings() == [[[["a"], ["b"]]]]
-    assert Annotations.from_long(table, confidence="confidence").to_rankings() == [[[["b"], ["a"]]]]
+    assert Study.from_long(table).to_rankings() == [[[["a"], ["b"]]]]
+    assert Study.from_long(table, confidence="confidence").to_rankings() == [[[["b"], ["a"]]]]
     with pytest.raises(DissensusError, match="both asked for"):
-        Annotations.from_long(table, confidence="confidence", rank="rank")
+        Study.from_long(table, confidence="confidence", rank="rank")
 
 
 def test_a_frame_is_not_aliased() -> None:
     weights = np.array([1.0, 2.0])
     table = pd.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": weights}, copy=False)
-    said = Annotations.from_long(table)
+    said = Study.from_long(table)
     weights[:] = 9
     table["weight"] = 9.0
     assert said.weights.tolist() == [1, 2]
@@ -200,7 +200,7 @@ def long_rows(draw: st.DrawFn, order: str) -> list[Row]:
 def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -> None:
     rows = data.draw(long_rows(order))
     texts = dict.fromkeys(("case", "annotator", "condition"), pl.String)
-    said = Annotations.from_long(pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64}))
+    said = Study.from_long(pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64}))
     expected = naive(rows, order)
     assert said.case_names == tuple(expected)
     assert said.to_rankings() == [list(rankings.values()) for rankings in expected.values()]
@@ -214,13 +214,13 @@ def test_libraries_agree(data: st.DataObject) -> None:
     numbers = {"annotation": pa.int64(), "confidence": pa.float64()}
     columns = {role: pa.array([row[role] for row in rows], numbers.get(role, pa.string())) for role in rows[0]}
     arrow = pa.table(columns)
-    from_arrow = Annotations.from_long(arrow)
-    assert Annotations.from_long(pl.DataFrame(arrow)) == from_arrow
-    assert Annotations.from_long(arrow.to_pandas()) == from_arrow
+    from_arrow = Study.from_long(arrow)
+    assert Study.from_long(pl.DataFrame(arrow)) == from_arrow
+    assert Study.from_long(arrow.to_pandas()) == from_arrow
 
 
 @given(studies(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_within_cases_does_not_matter(said: Annotations, rng: random.Random) -> None:
+def test_the_order_of_rows_within_cases_does_not_matter(said: Study, rng: random.Random) -> None:
     table = long_table(said)
     rows = list(range(len(table)))
     rng.shuffle(rows)
@@ -270,16 +270,16 @@ def test_wrong_values_say_what_was_got_and_where(
     changes: dict[str, list[Any]], problem: str, got: str, where: str
 ) -> None:
     with pytest.raises(DissensusError, match=problem) as caught:
-        Annotations.from_long(pl.DataFrame({**BASE, **changes}, strict=False))
+        Study.from_long(pl.DataFrame({**BASE, **changes}, strict=False))
     assert got in caught.value.got
     assert caught.value.where.startswith(where)
 
 
 def test_a_nan_that_pandas_means_as_missing_is_missing() -> None:
-    said = Annotations.from_long(pd.DataFrame({**BASE, "confidence": [1, np.nan]}))
+    said = Study.from_long(pd.DataFrame({**BASE, "confidence": [1, np.nan]}))
     assert said.to_rankings() == [[[["a"]]], [[]]]
     with pytest.raises(DissensusError, match="rank is not a positive number"):
-        Annotations.from_long(pd.DataFrame({**BASE, "rank": [1, np.nan]}))
+        Study.from_long(pd.DataFrame({**BASE, "rank": [1, np.nan]}))
 
 
 @pytest.mark.parametrize("role", ["weight", "group", "case_weight"])
@@ -287,19 +287,19 @@ def test_what_belongs_to_a_ranking_or_case_must_not_change_within_it(role: str) 
     columns = long("xx", "AA", condition="ab")
     values: list[Any] = ["p", "q"] if role == "group" else [1, 2]
     with pytest.raises(DissensusError, match=r"changes within one (ranking|case)") as caught:
-        Annotations.from_long(pl.DataFrame({**columns, role: values}))
+        Study.from_long(pl.DataFrame({**columns, role: values}))
     assert caught.value.where == "data row 2, case 'x', annotator 'A'"
 
 
 def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> None:
     table = pl.DataFrame({**BASE, "condition": [1, 2]})
-    assert Annotations.from_long(table, ["2", "1"]).to_rankings() == [[[["1"]]], [[["2"]]]]
+    assert Study.from_long(table, ["2", "1"]).to_rankings() == [[[["1"]]], [[["2"]]]]
     with pytest.raises(DissensusError, match="unknown condition '1'"):
-        Annotations.from_long(table, ["2", "3"])
+        Study.from_long(table, ["2", "3"])
     with pytest.raises(DissensusError, match="unknown condition '2'"):
-        Annotations.from_long(table, ["cat", "dog"])
+        Study.from_long(table, ["cat", "dog"])
     with pytest.raises(DissensusError, match="unknown condition '-1'"):
-        Annotations.from_long(pl.DataFrame({**BASE, "condition": [0, -1]}), ["cat", "dog"])
+        Study.from_long(pl.DataFrame({**BASE, "condition": [0, -1]}), ["cat", "dog"])
 
 
 TWICE = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
@@ -333,18 +333,18 @@ def test_what_is_wrong_with_a_table_is_said(
     columns: Columns, options: dict[str, Any], problem: str, parts: list[str]
 ) -> None:
     with pytest.raises(DissensusError, match=problem) as caught:
-        Annotations.from_long(pl.DataFrame(columns), **options)
+        Study.from_long(pl.DataFrame(columns), **options)
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize("frame", [pl.LazyFrame(BASE), [1, 2], None, "table.csv"])
 def test_what_is_no_table_is_refused(frame: Any) -> None:
     with pytest.raises(DissensusError, match="this is not a table") as caught:
-        Annotations.from_long(frame)
+        Study.from_long(frame)
     assert type(frame).__name__ in caught.value.got
 
 
 def test_a_column_of_mixed_types_is_refused() -> None:
     with pytest.raises(DissensusError, match="column 'case' mixes different types") as caught:
-        Annotations.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
+        Study.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
     assert "astype(str)" in caught.value.advice

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dissensus import Annotations, DissensusError, DissensusWarning, examine_annotations, read_annotations
+from dissensus import DissensusError, DissensusWarning, Study, examine, read
 from dissensus.core.errors import FormatError
 from dissensus.core.files import Source
 from dissensus.study.reading.format import Format
@@ -30,7 +30,7 @@ def put(tmp_path: Path) -> Any:
 
 def refused(path: Path, **options: Any) -> DissensusError:
     with pytest.raises(DissensusError) as caught:
-        read_annotations(path, **options)
+        read(path, **options)
     assert str(path) in str(caught.value)
     return caught.value
 
@@ -40,43 +40,43 @@ def refused(path: Path, **options: Any) -> DissensusError:
 
 def test_a_long_table_with_byte_order_mark_windows_lines_and_quoted_newlines(put: Any) -> None:
     text = HEADER + 'c1,Ann,"two\nlines",1\nc1,Ann,"a ""quote"", 🦠 <b>",2\nc2,,,\n'
-    said = read_annotations(put(b"\xef\xbb\xbf" + text.encode()))
+    said = read(put(b"\xef\xbb\xbf" + text.encode()))
     assert said.to_rankings() == [[[["two\nlines"], ['a "quote", 🦠 <b>']]], []]
     windows = HEADER.replace("\n", "\r\n") + "c1,Ann,x,1\r\nc1,Ann,y,2\r\n"
-    assert read_annotations(put(windows)).to_rankings() == [[[["x"], ["y"]]]]
+    assert read(put(windows)).to_rankings() == [[[["x"], ["y"]]]]
 
 
 def test_formats_of_tables_are_recognised(put: Any) -> None:
-    assert examine_annotations(put(HEADER + "c1,Ann,x,1\n")).receipt.format == "long"
-    assert examine_annotations(put("task,worker,label\nt,w,x\n")).receipt.format == "crowd-kit"
-    assert examine_annotations(put("case,Ann,Bo\nc1,x>y=z,\n")).receipt.format == "wide"
-    assert examine_annotations(put("case,Ann,Bo\nc1,0,1\n"), conditions=["x", "y"]).receipt.format == "cleanlab"
+    assert examine(put(HEADER + "c1,Ann,x,1\n")).receipt.format == "long"
+    assert examine(put("task,worker,label\nt,w,x\n")).receipt.format == "crowd-kit"
+    assert examine(put("case,Ann,Bo\nc1,x>y=z,\n")).receipt.format == "wide"
+    assert examine(put("case,Ann,Bo\nc1,0,1\n"), conditions=["x", "y"]).receipt.format == "cleanlab"
     rows = '{"case": "c1", "condition": "x"}\n{"case": "c1", "condition": "y"}\n'
-    assert examine_annotations(put(rows, "a.jsonl")).receipt.format == "long"
+    assert examine(put(rows, "a.jsonl")).receipt.format == "long"
 
 
 def test_the_same_opinions_in_three_forms(put: Any) -> None:
     long = HEADER + "c1,Ann,x,1\nc1,Ann,y,2\nc1,Ann,z,2\nc2,Bo,x,1\n"
     wide = "case,Ann,Bo\nc1,x > y = z,\nc2,,x\n"
-    assert read_annotations(put(long)) == read_annotations(put(wide))
+    assert read(put(long)) == read(put(wide))
 
 
 def test_confidences_ties_and_gaps(put: Any) -> None:
     text = "image_id,reader,diagnosis,confidence\n1,A,x,10\n1,A,y,10\n1,A,z,3\n1,B,x,0\n1,B,y,\n"
-    reading = examine_annotations(put(text))
+    reading = examine(put(text))
     assert reading.rankings.to_rankings() == [[[["x", "y"], ["z"]], []]]
     assert [note.count for note in reading.receipt.notes] == [2]
-    assert read_annotations(put(HEADER + "c,A,x,3\nc,A,y,1\nc,A,z,7\n")).to_rankings() == [[[["y"], ["x"], ["z"]]]]
+    assert read(put(HEADER + "c,A,x,3\nc,A,y,1\nc,A,z,7\n")).to_rankings() == [[[["y"], ["x"], ["z"]]]]
 
 
 def test_cells_with_ties(put: Any) -> None:
     path = put("task,worker,label\nt,w,Rosacea| Lupus\n")
-    assert read_annotations(path, tie_separator="|").to_rankings() == [[[["Lupus", "Rosacea"]]]]
+    assert read(path, tie_separator="|").to_rankings() == [[[["Lupus", "Rosacea"]]]]
 
 
 def test_integer_codes_with_a_list(put: Any) -> None:
     path = put("id,Ann,Bo\n1,0,1.0\n2,,\n3,1,\n")
-    said = read_annotations(path, conditions=["cat", "dog"])
+    said = read(path, conditions=["cat", "dog"])
     assert said.to_rankings() == [[[["cat"]], [["dog"]]], [], [[["dog"]]]]
     assert said.annotator_names == ("Ann", "Bo")
     assert said.unannotated == ("2",)
@@ -85,38 +85,38 @@ def test_integer_codes_with_a_list(put: Any) -> None:
 def test_unusual_columns_are_found_by_what_the_user_says(put: Any) -> None:
     path = put("photo,who,dx,order\np1,A,x,2\np1,A,y,1\n")
     roles = {"case": "photo", "annotator": "who", "condition": "dx", "rank": "order"}
-    assert read_annotations(path, columns=roles).to_rankings() == [[[["y"], ["x"]]]]
+    assert read(path, columns=roles).to_rankings() == [[[["y"], ["x"]]]]
 
 
 def test_an_annotator_may_be_called_row(put: Any) -> None:
-    assert read_annotations(put("case,row,Ann\nc1,x,x\n")).annotator_names == ("row", "Ann")
+    assert read(put("case,row,Ann\nc1,x,x\n")).annotator_names == ("row", "Ann")
 
 
 def test_columns_without_a_role_and_a_second_order_are_noted(put: Any) -> None:
     text = "case,annotator,condition,rank,confidence,age\nc,A,x,1,2,40\nc,A,y,2,9,40\n"
-    receipt = examine_annotations(put(text)).receipt
+    receipt = examine(put(text)).receipt
     assert receipt.unused == ("confidence", "age")
     assert str(receipt.columns[4]) == "'confidence' is not used (the rank decides)"
     assert "the rank orders the conditions of an annotator, not the confidence" in receipt.assumed
-    said = read_annotations(put(text), columns={"confidence": "confidence"})
+    said = read(put(text), columns={"confidence": "confidence"})
     assert said.to_rankings() == [[[["y"], ["x"]]]]
 
 
 def test_groups_in_wide_tables(put: Any) -> None:
-    said = read_annotations(put("case,patient,Ann,Bo\nc1,p,x,x\nc2,p,y,x\n"))
+    said = read(put("case,patient,Ann,Bo\nc1,p,x,x\nc2,p,y,x\n"))
     assert said.groups == ("p", "p")
     assert said.annotator_names == ("Ann", "Bo")
 
 
 def test_nothing_skipped_means_no_warning(put: Any, recwarn: pytest.WarningsRecorder) -> None:
-    read_annotations(put(HEADER + "c,A,x,1\n"))
+    read(put(HEADER + "c,A,x,1\n"))
     assert not [warning for warning in recwarn if issubclass(warning.category, DissensusWarning)]
 
 
 @pytest.mark.parametrize("name", ['a "b"', "a, b", "🦠", "<i>x</i>", " x", "x ", "null", "nan", "a\tb", "-"])
 def test_conditions_may_have_any_name(put: Any, name: str) -> None:
     quoted = name.replace('"', '""')
-    said = read_annotations(put(f'{HEADER}c,A,"{quoted}",1\nc,B,other,1\n'))
+    said = read(put(f'{HEADER}c,A,"{quoted}",1\nc,B,other,1\n'))
     assert said.to_rankings() == [[[[name]], [["other"]]]]
 
 
@@ -124,10 +124,8 @@ def test_a_parquet_table_keeps_its_types(tmp_path: Path) -> None:
     pl.DataFrame({"case": [1, 2], "annotator": [7, 8], "condition": ["x", "y"], "rank": [1, 1]}).write_parquet(
         tmp_path / "a.parquet"
     )
-    said = read_annotations(tmp_path / "a.parquet")
-    assert said == Annotations.from_rankings(
-        [[[["x"]]], [[["y"]]]], case_names=["1", "2"], annotator_names=[["7"], ["8"]]
-    )
+    said = read(tmp_path / "a.parquet")
+    assert said == Study.from_rankings([[[["x"]]], [[["y"]]]], case_names=["1", "2"], annotator_names=[["7"], ["8"]])
 
 
 # Refused ------------------------------------------------------------------------------------------------
@@ -222,7 +220,7 @@ def test_a_row_of_a_wide_table_without_a_case(put: Any) -> None:
 def test_formats_and_columns_that_do_not_exist_get_a_suggestion(put: Any) -> None:
     path = put(HEADER + "c1,A,x,1\n")
     with pytest.raises(DissensusError, match="unknown format 'wid'") as caught:
-        read_annotations(path, "wid")
+        read(path, "wid")
     assert caught.value.advice == "did you mean 'wide'?"
     assert {"long", "crowd-kit", "wide", "cleanlab"} <= set(caught.value.expected.removeprefix("one of ").split(", "))
     assert refused(path, columns={"case": "cas"}).advice == "did you mean 'case'?"
@@ -235,8 +233,8 @@ def test_ratings_are_not_taken_for_rankings(put: Any) -> None:
     for score in ("score", "rating", "toxicity_score"):
         path = put(f"case,annotator,{score}\nc1,A,3\n")
         with pytest.raises(FormatError, match="ratings, not rankings") as caught:
-            read_annotations(path)
-        assert "read_ratings" in caught.value.advice
+            read(path)
+        assert "read" in caught.value.advice
 
 
 def test_a_format_that_fits_nothing_says_what_was_found(put: Any) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import diagnose, write_annotations
+from dissensus import diagnose, write
 from dissensus.core.errors import DissensusError
 from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
 from dissensus.study.reading import examine_annotations, read_annotations
-from dissensus.study.study import Annotations, Ratings
+from dissensus.study.study import Study
 from voted_studies import voted_study, written_out, written_out_ratings
 
 
@@ -111,9 +111,9 @@ def test_a_study_says_the_same_as_with_every_vote_written_out(seed: int) -> None
 
 
 def test_ratings_say_the_same_as_with_every_vote_written_out() -> None:
-    said = Ratings.from_counts([[2, 0, 1], [0, 0, 0], [1, 7, 4]], levels=[0, 0.5, 1])
+    said = Study.from_counts([[2, 0, 1], [0, 0, 0], [1, 7, 4]], levels=[0, 0.5, 1])
     out = written_out_ratings(said)
-    assert out == Ratings.from_scores([[0, 0, 1], [], [0, *[0.5] * 7, *[1] * 4]])
+    assert out == Study.from_scores([[0, 0, 1], [], [0, *[0.5] * 7, *[1] * 4]])
     assert repr(said) == repr(out)
     assert said.facts() == out.facts()
     assert diagnose(said).lines() == diagnose(out).lines()
@@ -121,10 +121,10 @@ def test_ratings_say_the_same_as_with_every_vote_written_out() -> None:
 
 
 def test_counts_make_no_more_rankings_than_there_are_cells_and_have_an_exact_sum() -> None:
-    said = Annotations.from_counts(np.full((3, 4), 10**12))
+    said = Study.from_counts(np.full((3, 4), 10**12))
     assert (said.n_rankings, said.n_votes) == (12, 12 * 10**12)
     with pytest.raises(DissensusError, match="too many votes"):
-        Annotations.from_counts([[2**52, 2**52 + 2]])
+        Study.from_counts([[2**52, 2**52 + 2]])
 
 
 # Tables -----------------------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ def test_counts_make_no_more_rankings_than_there_are_cells_and_have_an_exact_sum
 def test_a_row_per_label_or_score_with_its_votes() -> None:
     table = pl.DataFrame({"case": ["x", "x", "y", "z"], "label": ["a", "b", "a", "c"], "votes": [3, 1, 2, 0]})
     counts = [[3, 1, 0], [2, 0, 0], [0, 0, 0]]
-    assert Annotations.from_long(table) == Annotations.from_counts(counts, ["a", "b", "c"], case_names=["x", "y", "z"])
+    assert Study.from_long(table) == Study.from_counts(counts, ["a", "b", "c"], case_names=["x", "y", "z"])
     rated = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
-    assert Ratings.from_long(rated) == Ratings.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
+    assert Study.from_long(rated) == Study.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
 
 
 def test_rows_without_votes_are_noted(tmp_path: Path) -> None:
@@ -168,21 +168,21 @@ def test_votes_that_make_no_sense_are_refused_with_their_row(text: str, problem:
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
 def test_what_is_written_comes_back(ending: str, tmp_path: Path) -> None:
-    counts = Annotations.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
+    counts = Study.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
     for number, said in enumerate([counts, *map(voted_study, range(3))]):
         path = tmp_path / f"said{number}.{ending}"
-        write_annotations(said, path)
+        write(said, path)
         assert read_annotations(path) == said
 
 
 def test_nested_lists_refuse_votes_rather_than_lose_them(tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match="cannot hold annotators, weights, votes or groups"):
-        write_annotations(Annotations.from_counts([[2, 1]], ["a", "b"]), tmp_path / "said.json")
-    write_annotations(Annotations.from_counts([[1, 1]], ["a", "b"]), tmp_path / "said.json")
+        write(Study.from_counts([[2, 1]], ["a", "b"]), tmp_path / "said.json")
+    write(Study.from_counts([[1, 1]], ["a", "b"]), tmp_path / "said.json")
 
 
 def test_abstentions_may_be_shared() -> None:
-    said = Annotations.from_rankings([[[["a"]], []]], ["a", "b"])
+    said = Study.from_rankings([[[["a"]], []]], ["a", "b"])
     said = replace(said, panel=replace(said.panel, votes=np.array([1, 4])))
     assert diagnose(said).abstentions == 4
     assert said.counted.n_votes == 1

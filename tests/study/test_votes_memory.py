@@ -17,15 +17,18 @@ SCRIPT = """
 import resource, sys
 import numpy as np
 import dissensus as ds
+from dissensus.aggregations import AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce
+from dissensus.agreement import annotator_agreement, krippendorff_alpha
+from dissensus.certainty import annotation_certainty
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 def work(path, draws):
-    said = ds.read_annotations(path)
-    repr(said), ds.diagnose(said), ds.annotator_agreement(said), ds.krippendorff_alpha(said, draws=10)
-    for aggregation in (ds.MajorityVote(), ds.Dirichlet(), ds.PlackettLuce(), ds.AnnotatorBootstrap()):
-        ds.annotation_certainty(aggregation.sample(said, draws=draws, threads=2))
+    said = ds.read(path)
+    repr(said), ds.diagnose(said), annotator_agreement(said), krippendorff_alpha(said, draws=10)
+    for aggregation in (MajorityVote(), Dirichlet(), PlackettLuce(), AnnotatorBootstrap()):
+        annotation_certainty(aggregation.sample(said, draws=draws, threads=2))
     return said.n_votes
 
 small, large = sys.argv[1:]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from dissensus import Annotations, DissensusError, read_annotations, simulate_study, write_annotations
+from dissensus import DissensusError, Study, read, simulate, write
 from dissensus.core.errors import FormatError
 from dissensus.study.canonical import long_table
 from strategies import NASTY_NAMES, studies
@@ -23,66 +23,66 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @given(said=studies())
-def test_what_is_written_is_read_back(folder: Path, ending: str, said: Annotations) -> None:
-    write_annotations(said, folder / f"study.{ending}", overwrite=True)
-    assert read_annotations(folder / f"study.{ending}") == said
+def test_what_is_written_is_read_back(folder: Path, ending: str, said: Study) -> None:
+    write(said, folder / f"study.{ending}", overwrite=True)
+    assert read(folder / f"study.{ending}") == said
 
 
 @pytest.mark.parametrize(("ending", "problem"), [("json", "nested lists"), ("npz", "arrays of rankings")])
 @given(said=studies())
 def test_nested_lists_and_arrays_restore_anonymous_rankings_or_refuse(
-    folder: Path, ending: str, problem: str, said: Annotations
+    folder: Path, ending: str, problem: str, said: Study
 ) -> None:
     path = folder / f"study.{ending}"
     spoken = [[ranking for ranking in case if ranking or ending == "json"] for case in said.to_rankings()]
-    bare = Annotations.from_rankings(spoken, said.conditions, case_names=said.case_names, unranked=said.unranked)
+    bare = Study.from_rankings(spoken, said.conditions, case_names=said.case_names, unranked=said.unranked)
     holds = bare.n_cases if ending == "json" else bare.n_rankings
     if holds:
-        write_annotations(bare, path, overwrite=True)
-        assert read_annotations(path) == bare
+        write(bare, path, overwrite=True)
+        assert read(path) == bare
     if said != bare or (ending == "npz" and not holds):
         with pytest.raises(DissensusError, match=f"{problem} cannot hold"):
-            write_annotations(said, path, overwrite=True)
+            write(said, path, overwrite=True)
 
 
 def test_names_that_arrays_would_cut_short_are_refused(tmp_path: Path) -> None:
-    said = Annotations.from_rankings([[[["a\0"]]]], ["a\0", "b"])
+    said = Study.from_rankings([[[["a\0"]]]], ["a\0", "b"])
     with pytest.raises(DissensusError, match="names that end in zero bytes"):
-        write_annotations(said, tmp_path / "a.npz")
+        write(said, tmp_path / "a.npz")
     assert not (tmp_path / "a.npz").exists()
 
 
 def test_nested_lists_keep_what_it_means_not_to_be_mentioned(tmp_path: Path) -> None:
-    said = Annotations.from_rankings([[[["a"]]]], ["a", "b"], unranked="unobserved")
-    write_annotations(said, tmp_path / "a.json")
-    assert read_annotations(tmp_path / "a.json") == said
-    assert read_annotations(tmp_path / "a.json", unranked="below").unranked == "below"
+    said = Study.from_rankings([[[["a"]]]], ["a", "b"], unranked="unobserved")
+    write(said, tmp_path / "a.json")
+    assert read(tmp_path / "a.json") == said
+    assert read(tmp_path / "a.json", unranked="below").unranked == "below"
 
 
-def nasty() -> Annotations:
+def nasty() -> Study:
     names = list(NASTY_NAMES)
     rankings = [[[[code], [(code + 1) % len(names)]]] for code in range(len(names))]
     people = [[name] for name in names]
-    return Annotations.from_rankings(rankings, names, case_names=names, annotator_names=people, groups=names)
+    return Study.from_rankings(rankings, names, case_names=names, annotator_names=people, groups=names)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_nasty_names_in_every_role_simulated_studies_and_conditions_without_any_case_survive(
     folder: Path, ending: str
 ) -> None:
-    studies = (nasty(), simulate_study(n_cases=50, seed=2).annotations, Annotations.from_rankings([], ["a", "b"]))
+    studies = (nasty(), simulate.study(n_cases=50, seed=2).annotations, Study.from_rankings([], ["a", "b"]))
     for number, said in enumerate(studies):
-        write_annotations(said, folder / f"{number}.{ending}")
-        assert read_annotations(folder / f"{number}.{ending}") == said
+        write(said, folder / f"{number}.{ending}")
+        assert read(folder / f"{number}.{ending}") == said
 
 
 @given(studies())
-def test_the_long_table_is_a_frame_like_any_other(said: Annotations) -> None:
-    assert Annotations.from_long(long_table(said)) == said
+def test_the_long_table_is_a_frame_like_any_other(said: Study) -> None:
+    assert Study.from_long(long_table(said)) == said
 
 
 def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
-    plain = Annotations.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
+    plain = Study.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
     assert long_table(plain).columns == ["case", "annotation", "condition", "rank"]
     assert long_table(plain).rows() == [
         (None, None, "a", None),
@@ -94,7 +94,7 @@ def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
         ("x", 2, None, None),
         ("y", None, None, None),
     ]
-    rich = Annotations.from_rankings(
+    rich = Study.from_rankings(
         [[[["a"]]]],
         annotator_names=[["Ann"]],
         weights=[[2.0]],
@@ -109,36 +109,36 @@ def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
 
 
 def test_nested_lists_hold_what_they_can(folder: Path) -> None:
-    said = Annotations.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
-    write_annotations(said, folder / "nested.json")
-    assert read_annotations(folder / "nested.json") == said
-    named = Annotations.from_rankings([[[["a"]]]], annotator_names=[["Ann"]])
+    said = Study.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
+    write(said, folder / "nested.json")
+    assert read(folder / "nested.json") == said
+    named = Study.from_rankings([[[["a"]]]], annotator_names=[["Ann"]])
     with pytest.raises(DissensusError, match="nested lists cannot hold") as caught:
-        write_annotations(named, folder / "named.json")
+        write(named, folder / "named.json")
     assert ".parquet" in caught.value.advice
     assert not (folder / "named.json").exists()
 
 
 def test_an_unknown_ending_and_a_missing_directory_are_refused(tmp_path: Path) -> None:
-    said = Annotations.from_rankings([[[["a"]]]])
+    said = Study.from_rankings([[[["a"]]]])
     with pytest.raises(FormatError, match="ending of the output file") as caught:
-        write_annotations(said, tmp_path / "study.xlsx")
+        write(said, tmp_path / "study.xlsx")
     assert ".csv" in caught.value.expected
     assert caught.value.got == "'.xlsx'"
     with pytest.raises(FormatError, match="directory to write into does not exist"):
-        write_annotations(said, tmp_path / "nowhere" / "study.csv")
+        write(said, tmp_path / "nowhere" / "study.csv")
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, "json"])
 def test_an_existing_file_is_replaced_only_when_asked_for(tmp_path: Path, ending: str) -> None:
     target = tmp_path / f"study.{ending}"
     target.write_text("precious")
-    said = Annotations.from_rankings([[[["a"]]]])
+    said = Study.from_rankings([[[["a"]]]])
     with pytest.raises(FormatError, match="the output file exists already"):
-        write_annotations(said, target)
+        write(said, target)
     assert target.read_text() == "precious"
-    write_annotations(said, target, overwrite=True)
-    assert read_annotations(target) == said
+    write(said, target, overwrite=True)
+    assert read(target) == said
 
 
 def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
     with pytest.raises(FormatError, match="cannot be written") as caught:
-        write_annotations(Annotations.from_rankings([[[["a"]]]]), target, overwrite=True)
+        write(Study.from_rankings([[[["a"]]]]), target, overwrite=True)
     assert "no space left" in caught.value.got
     assert target.read_text() == "precious"
     assert [item.name for item in tmp_path.iterdir()] == ["study.csv"]

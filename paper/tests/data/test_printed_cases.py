@@ -6,7 +6,10 @@ import json
 
 import pytest
 
-from dissensus import Aggregation, Coverage, PlackettLuce, ProbabilisticInverseRank, evaluate
+from dissensus import evaluate
+from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
+from dissensus.metrics import Coverage
+from dissensus.plugins import Aggregation
 from paper.data.printed_cases import CASES, N_CONDITIONS, PrintedCase, printed_cases
 from shared_data import SHARED, needs_shared
 

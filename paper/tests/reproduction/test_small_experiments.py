@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from dissensus.aggregation.normal_inverse_gamma import (
+from dissensus.aggregations.normal_inverse_gamma import (
     NormalInverseGamma,
     NormalInverseGammaPrior,
     estimated_prior,

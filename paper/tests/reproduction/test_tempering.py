@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dissensus import PlackettLuce, Study
+from dissensus import Study
+from dissensus.aggregations import PlackettLuce
 from paper.data import load_dermatology
 from paper.reproduction.rows import Settings
 from paper.reproduction.tempered_experiment import (

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import AUROC, FBeta, Sensitivity
 from dissensus.core.aliases import FloatArray
+from dissensus.metrics import AUROC, FBeta, Sensitivity
 from dissensus.metrics.data_set import DataSetMetric, Said
 from paper.trials.coverage import DIFFERENCE, MODEL
 from paper.trials.data_set_trials import rows_of_study, truths_of

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import sklearn.metrics as peers
 
-from dissensus import AUROC, CohenKappa, DissensusError
+from dissensus import DissensusError
+from dissensus.metrics import AUROC, CohenKappa
 from paper.trials import data_set_page as page
 from paper.trials.data_set_trials import (
     MAJORITY,

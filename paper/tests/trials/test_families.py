@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dissensus import Predictions, Study, informed_prior, simulate_study
-from dissensus.aggregation.prior_fit import SAYINGS, Evidence, PriorLikelihood, fitted_likelihood
+from dissensus import Predictions, Study, simulate
+from dissensus.aggregations import informed_prior
+from dissensus.aggregations.prior_fit import SAYINGS, Evidence, PriorLikelihood, fitted_likelihood
 from dissensus.simulate.differential_study import SimulatedStudy
 from paper.trials.families import (
     FAMILIES,
@@ -43,7 +44,7 @@ from paper.trials.family_scores import (
 
 @pytest.fixture(scope="module")
 def study() -> SimulatedStudy:
-    return simulate_study(n_cases=80, n_conditions=8, seed=3)
+    return simulate.study(n_cases=80, n_conditions=8, seed=3)
 
 
 @pytest.fixture(scope="module")

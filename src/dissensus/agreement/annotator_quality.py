@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.dawid_skene import Chains, first_votes, gold_pairs, known_truths
-from dissensus.aggregation.ordered_probit import Gradings, check_grades
+from dissensus.aggregations.dawid_skene import Chains, first_votes, gold_pairs, known_truths
+from dissensus.aggregations.ordered_probit import Gradings, check_grades
 from dissensus.agreement.measures import check_level
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, checked
@@ -177,7 +177,7 @@ def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opi
         raise DissensusError(
             "annotators have no names, so they cannot be told apart",
             expected="names of annotators",
-            advice="give the column that names them: read_annotations(..., columns={'annotator': ...})",
+            advice="give the column that names them: read(..., columns={'annotator': ...})",
         )
     return opinions
 

@@ -135,7 +135,7 @@ def annotator_agreement(annotations: Study, *, ties: Ties = "shared", within: Wi
     annotations
         Rankings. Abstentions and rankings of weight zero do not count.
     ties
-        How tied conditions weigh in IRN, as in :class:`dissensus.InverseRank`.
+        How tied conditions weigh in IRN, as in :class:`dissensus.aggregations.InverseRank`.
     within
         ``"ranking"``: it counts if the left-out annotator mentions the top-1 of the others at any rank, as published.
         ``"first-block"``: only if it is among the first choices.

@@ -371,7 +371,8 @@ def expected_risk(
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["acne"], ["melanoma"]]]], ["acne", "eczema", "melanoma"])
     >>> risks = Categories.from_labels(["low", "low", "high"], said.conditions)
     >>> expected_risk(InverseRank().sample(said), risks)["mean"].round(6).to_list()

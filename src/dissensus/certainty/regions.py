@@ -209,8 +209,9 @@ def plausibility_regions(
 
     Examples
     --------
-    >>> from dissensus import Dirichlet, simulate_study
-    >>> study = simulate_study(n_cases=200, n_conditions=8, seed=1)
+    >>> from dissensus import simulate
+    >>> from dissensus.aggregations import Dirichlet
+    >>> study = simulate.study(n_cases=200, n_conditions=8, seed=1)
     >>> drawn, model = Dirichlet().sample(study.annotations, draws=50), next(iter(study.predictions.values()))
     >>> regions = plausibility_regions(drawn.select(slice(100)), model.select(slice(100)), coverage=0.9)
     >>> others = regions.contains(drawn.select(slice(100, 200)), model.select(slice(100, 200)))

@@ -60,7 +60,8 @@ class Certainty:
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
     >>> found = annotation_certainty(MajorityVote().sample(said))
     >>> found
@@ -92,7 +93,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
         >>> annotation_certainty(MajorityVote().sample(said)).share_below(0.9)
         0.5
@@ -104,7 +106,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"])
         >>> annotation_certainty(MajorityVote().sample(said)).quantiles([0, 0.5, 1])
         {0.0: 0.5, 0.5: 0.75, 1.0: 1.0}
@@ -121,7 +124,8 @@ class Certainty:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote, Study
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
         >>> annotation_certainty(MajorityVote().sample(said)).to_frame().select("case", "certainty").rows()
         [('open', 0.5), ('clear', 1.0)]
@@ -184,7 +188,8 @@ def annotation_certainty(
 
     Examples
     --------
-    >>> from dissensus import Dirichlet, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import Dirichlet
     >>> said = Study.from_counts([[9, 1], [5, 5]], ["cat", "dog"], case_names=["clear", "open"])
     >>> certainty = annotation_certainty(Dirichlet(alpha=1).sample(said, draws=2000))
     >>> certainty.winners[0], certainty.values.round(1)
@@ -216,7 +221,8 @@ def certainty_profile(
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b", "c"], ["d"]]]], ["a", "b", "c", "d", "e"])
     >>> [one.values[0] for one in certainty_profile(InverseRank(ties="each").sample(said))]
     [np.float64(1.0), np.float64(0.5), np.float64(1.0)]
@@ -371,7 +377,8 @@ def rank_certainty(
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]], [[["a"], ["b", "c"]]]], ["a", "b", "c", "d"])
     >>> second = rank_certainty(InverseRank(ties="each").sample(said), rank=2)
     >>> second.values, second.winners
@@ -419,7 +426,8 @@ def rank_shares(
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"], case_names=["x"])
     >>> rank_shares(InverseRank(ties="each").sample(said), rank=2).rows()
     [('x', 'b', 0.5), ('x', 'c', 0.5)]
@@ -491,7 +499,8 @@ def certainty_of(
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Study
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
     >>> draws = MajorityVote().sample(said)
     >>> certainty_of(draws, "cat").values

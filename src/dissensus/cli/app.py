@@ -70,15 +70,15 @@ class ListingCommand(TyperCommand):
 
 
 FAMILIES = {
-    "aggregation": ("dissensus.aggregation.base", "Aggregation"),
+    "aggregation": ("dissensus.aggregations.base", "Aggregation"),
     "metric": ("dissensus.metrics.base", "Metric"),
     "format": ("dissensus.study.reading.format", "Format"),
 }
 """Options that choose one of a family, and where the family is."""
 
 FUNCTIONS = {
-    "aggregate": "dissensus.aggregation.base:sample",
-    "certainty": "dissensus.aggregation.base:sample",
+    "aggregate": "dissensus.aggregations.base:sample",
+    "certainty": "dissensus.aggregations.base:sample",
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
 }

@@ -14,7 +14,7 @@ from dissensus.cli.terminal import grid, say, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dissensus.aggregation.base import Aggregation
+    from dissensus.aggregations.base import Aggregation
     from dissensus.evaluation.results import Evaluation
     from dissensus.simulate.differential_study import SimulatedStudy
     from dissensus.simulate.printed_cases import PrintedCases
@@ -151,8 +151,8 @@ def truth_told(result: Evaluation) -> str:
 
 def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the printed cases, two rows each: what comes out here beside what is printed."""
-    from dissensus.aggregation.plackett_luce import PlackettLuce
-    from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.aggregations.plackett_luce import PlackettLuce
+    from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 
     races, ranks = (
         _values(printed, aggregation)

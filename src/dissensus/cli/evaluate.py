@@ -186,7 +186,7 @@ class Request:
 
     def in_pieces(self, pieces: Mapping[str, Any]) -> Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
-        from dissensus.aggregation.base import available_threads
+        from dissensus.aggregations.base import available_threads
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
@@ -241,9 +241,9 @@ class Request:
 def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
     """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
     from dissensus.core.errors import listing
-    from dissensus.study.reading import examine_annotations
+    from dissensus.study.reading import examine
 
-    reading = examine_annotations(
+    reading = examine(
         file,
         {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
         conditions=study.conditions or None,

@@ -102,14 +102,14 @@ def convert(
       dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
     from dissensus.core.output import checked_file_target
-    from dissensus.study.canonical import check_annotations_ending, write_annotations
+    from dissensus.study.canonical import check_annotations_ending, write
     from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
     checked_file_target(out, overwrite=overwrite, inputs=(file, said["conditions"]))
     reading = options.examine(file, said)
     study = reading.study if reading.study.kind == "checklists" else reading.rankings
-    write_annotations(study, out, overwrite=overwrite)
+    write(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
     what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
     say(f"{file} ({reading.receipt.format}) -> {out}: {what}")
@@ -139,7 +139,7 @@ def aggregate(
 
       dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
-    from dissensus.aggregation.diagnostics import sampling_diagnostics
+    from dissensus.aggregations.diagnostics import sampling_diagnostics
     from dissensus.core.output import checked_table_target, table_writer, write_table, written_whole
 
     targets = [out] if draws_out is None else [out, draws_out]

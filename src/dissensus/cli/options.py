@@ -14,7 +14,7 @@ from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
-    from dissensus.aggregation.base import Aggregation
+    from dissensus.aggregations.base import Aggregation
     from dissensus.core.receipt import Receipt
     from dissensus.predictions.reader import PredictionReading
     from dissensus.study.reading import Reading
@@ -296,9 +296,9 @@ def condition_list(path: Path | None) -> tuple[str, ...] | None:
 
 def examine(file: Path, said: Mapping[str, Any]) -> Reading:
     """Read opinions, of whichever kind, as the options of the command line say."""
-    from dissensus.study.reading import examine_annotations
+    from dissensus.study.reading import examine
 
-    return examine_annotations(file, said["format"], **reading_options(said))
+    return examine(file, said["format"], **reading_options(said))
 
 
 def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tu
 
 def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggregation:
     """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
-    from dissensus.aggregation.base import Aggregation
+    from dissensus.aggregations.base import Aggregation
     from dissensus.core.spec import one_spec
 
     if given["thresholds"] is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dissensus.cli.terminal import say
 
 if TYPE_CHECKING:
-    from dissensus.aggregation.base import Aggregation
+    from dissensus.aggregations.base import Aggregation
 
 
 class Bar:

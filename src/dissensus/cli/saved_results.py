@@ -42,12 +42,12 @@ def compare(
     from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.results import PANEL
     from dissensus.evaluation.sentences import flips, plain, probability_better
-    from dissensus.evaluation.store import FILES, load_evaluation
+    from dissensus.evaluation.store import FILES, load
     from dissensus.evaluation.words import small_probability
 
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
-    result = load_evaluation(results)
+    result = load(results)
     if metric is not None:
         result.metric(metric)
     comparison = result.compare(margin=margin)
@@ -108,10 +108,10 @@ def report(
       dissensus report results --static figures
     """
     from dissensus.core.output import checked_directory_target, checked_file_target
-    from dissensus.evaluation.store import FILES, REPORT, load_evaluation
+    from dissensus.evaluation.store import FILES, REPORT, load
     from dissensus.report.page import write_report
 
-    evaluation = load_evaluation(results)
+    evaluation = load(results)
     page = results / REPORT if out is None else out
     overwrite = overwrite or page.resolve() == results.resolve() / REPORT
     checked_file_target(page, overwrite=overwrite, inputs=[results / name for name in FILES])
@@ -152,7 +152,7 @@ def plot(
     """
     from dissensus.core.output import checked_file_target, written_whole
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
-    from dissensus.evaluation.store import FILES, load_evaluation
+    from dissensus.evaluation.store import FILES, load
     from dissensus.figures.matplotlib_renderer import checked_ending, write_chart
     from dissensus.figures.plotly_renderer import page
 
@@ -164,7 +164,7 @@ def plot(
         if out.suffix.lower() != ".html":
             checked_ending(out, others=(".html",))
         checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
-    evaluation = load_evaluation(results)
+    evaluation = load(results)
     if show_list or figure is None or out is None:
         rows = []
         for name, sort in FIGURES.items():

@@ -51,7 +51,7 @@ class Family(Generic[Known]):
 
     Examples
     --------
-    >>> from dissensus.aggregation.base import Aggregation
+    >>> from dissensus.aggregations.base import Aggregation
     >>> Aggregation.family.find("plackett-luce").__name__
     'PlackettLuce'
     """
@@ -151,7 +151,7 @@ class Spec(Registered):
     def usage(cls) -> str:
         """Write how it is given as text.
 
-        >>> from dissensus import PlackettLuce
+        >>> from dissensus.aggregations import PlackettLuce
         >>> PlackettLuce.usage()
         'plackett-luce:RELIABILITY:alpha=ALPHA:prior=PRIOR:chains=CHAINS:warmup=WARMUP:tempered=TEMPERED'
         """
@@ -168,7 +168,7 @@ class Spec(Registered):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain values that JSON can hold.
 
-        >>> from dissensus import InverseRank
+        >>> from dissensus.aggregations import InverseRank
         >>> InverseRank().parameters()
         {'ties': 'shared'}
         """
@@ -243,7 +243,7 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
 
     Examples
     --------
-    >>> from dissensus.aggregation.base import Aggregation
+    >>> from dissensus.aggregations.base import Aggregation
     >>> [one.reliability for one in specs_from(Aggregation.family, "plackett-luce:1,3")]
     [1.0, 3.0]
     >>> specs_from(Aggregation.family, "dirichlet:1:alpha=fitted")
@@ -351,7 +351,7 @@ def _read_plain(hint: Any, text: str) -> Any:
 def distinct_names(specs: Sequence[Spec]) -> tuple[str, ...]:
     """Name specs by their ids, with the parameters in which those of one id differ; the reliability is not part of it.
 
-    >>> from dissensus import PlackettLuce
+    >>> from dissensus.aggregations import PlackettLuce
     >>> distinct_names([PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(1)])
     ('plackett-luce (prior=frequency)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=frequency)')
     """

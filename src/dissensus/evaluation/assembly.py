@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, available_threads
+from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
@@ -169,7 +169,7 @@ def _runs(specs: Sequence[Aggregation], sums: Sums) -> tuple[Run, ...]:
 def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     """Name aggregations; those that models inform are called after what they estimate.
 
-    >>> from dissensus import PlackettLuce
+    >>> from dissensus.aggregations import PlackettLuce
     >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
     ('plackett-luce', 'panel')
     """

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, restored_aggregation
-from dissensus.aggregation.dawid_skene import DawidSkene
-from dissensus.aggregation.dirichlet import Dirichlet
-from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import RatingPoint
-from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.aggregations.base import Aggregation, restored_aggregation
+from dissensus.aggregations.dawid_skene import DawidSkene
+from dissensus.aggregations.dirichlet import Dirichlet
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import RatingPoint
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
@@ -91,7 +91,7 @@ class Calibration(Value):
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.simulate_study(n_cases=40, n_conditions=6, seed=1).annotations
+    >>> said = ds.simulate.study(n_cases=40, n_conditions=6, seed=1).annotations
     >>> found = ds.calibrate(said, ["plackett-luce:1,10", "inverse-rank"], draws=100)
     >>> found.best.reliability, found.scores["impossible"].to_list()[:2]
     (1.0, [0, 0])
@@ -145,7 +145,7 @@ class Calibration(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> said = ds.simulate.study(n_cases=20, n_conditions=6, seed=1).annotations
         >>> ds.calibrate(said, ["plackett-luce:1,2"], draws=50).to_frame()["aggregation"].to_list()
         ['plackett-luce 1', 'plackett-luce 2']
         """
@@ -199,7 +199,7 @@ class Calibration(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.simulate_study(n_cases=40, n_conditions=6, seed=1).annotations
+        >>> said = ds.simulate.study(n_cases=40, n_conditions=6, seed=1).annotations
         >>> ds.calibrate(said, ["plackett-luce:1"], draws=100).curve()["n_cases"].sum()
         40
         """
@@ -213,9 +213,9 @@ class Calibration(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> said = ds.simulate.study(n_cases=20, n_conditions=6, seed=1).annotations
         >>> found = ds.calibrate(said, ["plackett-luce:1", "majority-vote"], draws=50)
-        >>> found.row_of(ds.MajorityVote())["score"]
+        >>> found.row_of(ds.aggregations.MajorityVote())["score"]
         -inf
         """
         return self.score_rows[self.specs.index(aggregation)]
@@ -226,7 +226,7 @@ class Calibration(Value):
         Examples
         --------
         >>> import dissensus as ds
-        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> said = ds.simulate.study(n_cases=20, n_conditions=6, seed=1).annotations
         >>> found = ds.calibrate(said, ["plackett-luce:1", "inverse-rank"], draws=50)
         >>> restored_calibration(found.record()).record() == found.record()
         True
@@ -242,13 +242,32 @@ class Calibration(Value):
         }
 
     @checked
+    @staticmethod
+    def load(directory: Path) -> Calibration:
+        """Read back what :meth:`save` wrote.
+
+        Examples
+        --------
+        >>> import dissensus as ds, tempfile
+        >>> said = ds.simulate.study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> found = ds.calibrate(said, ["plackett-luce:1,2"], draws=50)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(f"{folder}/trust")
+        ...     ds.Calibration.load(f"{folder}/trust").best == found.best
+        True
+        """
+        from dissensus.core.files import checked_path, open_source
+
+        record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
+        return restored_calibration(record if isinstance(record, Mapping) else {}, str(directory))
+
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write scores.csv, panel_split.csv, models.csv if there are models, and calibration.json, all or nothing.
 
         Examples
         --------
         >>> import dissensus as ds, tempfile, pathlib
-        >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
+        >>> said = ds.simulate.study(n_cases=20, n_conditions=6, seed=1).annotations
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ds.calibrate(said, ["plackett-luce:1"], draws=50).save(f"{folder}/trust")
         ...     sorted(place.name for place in pathlib.Path(folder, "trust").iterdir())
@@ -343,7 +362,7 @@ def calibrate(
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.simulate_study(n_cases=60, n_conditions=6, seed=1).annotations
+    >>> said = ds.simulate.study(n_cases=60, n_conditions=6, seed=1).annotations
     >>> ds.calibrate(said, ["plackett-luce:1,30"], draws=100).best.reliability
     1.0
     """
@@ -619,7 +638,7 @@ def judged_specs(
 def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     """Name aggregations: the id, the reliability, and the parameters in which those of one id differ.
 
-    >>> from dissensus import PlackettLuce
+    >>> from dissensus.aggregations import PlackettLuce
     >>> labels_of([PlackettLuce(3), PlackettLuce(1, prior="observed")])
     ('plackett-luce 3 (alpha=fitted, prior=frequency)', 'plackett-luce 1 (alpha=1, prior=observed)')
     >>> labels_of([PlackettLuce(), PlackettLuce(2, prior="informed")])
@@ -672,26 +691,6 @@ def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibrat
         _restored(record["models"]),
         record["counts"],
     )
-
-
-@checked
-def load_calibration(directory: Path) -> Calibration:
-    """Read back what :meth:`Calibration.save` wrote.
-
-    Examples
-    --------
-    >>> import dissensus as ds, tempfile
-    >>> said = ds.simulate_study(n_cases=20, n_conditions=6, seed=1).annotations
-    >>> found = ds.calibrate(said, ["plackett-luce:1,2"], draws=50)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found.save(f"{folder}/trust")
-    ...     ds.load_calibration(f"{folder}/trust").best == found.best
-    True
-    """
-    from dissensus.core.files import checked_path, open_source
-
-    record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
-    return restored_calibration(record if isinstance(record, Mapping) else {}, str(directory))
 
 
 def not_a_calibration(place: FilePath) -> str:

@@ -271,7 +271,7 @@ class Wish(NamedTuple):
 def wishes(metrics: Sequence[Metric], truths: Sequence[Truth], n_conditions: int) -> tuple[Wish, ...]:
     """Choose the curves of some metrics: every kind once, with the truth of the first metric that it shows.
 
-    >>> from dissensus import AUROC
+    >>> from dissensus.metrics import AUROC
     >>> [wish.kind for wish in wishes([AUROC()], ["top"], 2)]
     ['roc', 'precision-recall']
     """

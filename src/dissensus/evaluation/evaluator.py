@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import REFITS
-from dissensus.aggregation.dirichlet import Dirichlet
-from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
-from dissensus.aggregation.plackett_luce import PlackettLuce
-from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
-from dissensus.aggregation.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.case_prior import REFITS
+from dissensus.aggregations.dirichlet import Dirichlet
+from dissensus.aggregations.given_draws import GivenDraws
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_length, checked

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.coefficients import seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.agreement.coefficients import Table
 from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray

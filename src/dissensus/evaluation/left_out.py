@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.aggregation.given_draws import GivenDraws
+from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
 from dissensus.evaluation.influences import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import CasePrior, informed_prior
-from dissensus.aggregation.point_estimates import MajorityVote, MeanRating
-from dissensus.aggregation.priors import Lessons, taught
-from dissensus.aggregation.rating_prior import RatingPrior, rating_prior
+from dissensus.aggregations.base import Aggregation, available_threads
+from dissensus.aggregations.case_prior import CasePrior, informed_prior
+from dissensus.aggregations.point_estimates import MajorityVote, MeanRating
+from dissensus.aggregations.priors import Lessons, taught
+from dissensus.aggregations.rating_prior import RatingPrior, rating_prior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing

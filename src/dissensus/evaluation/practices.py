@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.given_draws import GivenDraws
-from dissensus.aggregation.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.given_draws import GivenDraws
+from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.plan import TRUTH

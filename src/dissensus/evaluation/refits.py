@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.case_prior import CasePrior
-from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.aggregations.case_prior import CasePrior
+from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import checked
@@ -78,7 +78,7 @@ class Run:
 
     Examples
     --------
-    >>> from dissensus import PlackettLuce
+    >>> from dissensus.aggregations import PlackettLuce
     >>> Run(PlackettLuce(3), "plackett-luce", 1000, 4).label
     'plackett-luce 3'
     """
@@ -99,7 +99,7 @@ class Run:
     def estimand(self) -> str:
         """What its values estimate: those of a large panel if models inform the prior, otherwise adjusted ones.
 
-        >>> from dissensus import PlackettLuce
+        >>> from dissensus.aggregations import PlackettLuce
         >>> Run(PlackettLuce(prior="informed"), "plackett-luce", 1000, 4).estimand
         'panel'
         """
@@ -115,7 +115,7 @@ class Run:
     def fitted_words(self) -> str:
         """What was fitted, in words; empty if nothing was.
 
-        >>> from dissensus import Dirichlet
+        >>> from dissensus.aggregations import Dirichlet
         >>> Run(Dirichlet(alpha="fitted"), "dirichlet", 1000, 1, {"alpha": 0.0134}).fitted_words
         'alpha = 0.0134'
         """
@@ -141,7 +141,7 @@ class Run:
 
         Examples
         --------
-        >>> from dissensus import MajorityVote
+        >>> from dissensus.aggregations import MajorityVote
         >>> Run(MajorityVote(), "majority-vote", 1, 1).record()["spec"]["id"]
         'majority-vote'
         """
@@ -972,7 +972,7 @@ class Evaluation(Value):
 
     @checked
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
-        """Write the results into a new directory, whole or not at all; see :func:`load_evaluation`.
+        """Write the results into a new directory, whole or not at all; see :func:`load`.
 
         Of a study in pieces, tables by case stay in the directory of its run.
 
@@ -1023,7 +1023,7 @@ def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> di
 
     The interval always holds the mean. Draws in which no case counts, as in a rare category, are left out.
     """
-    from dissensus.aggregation.diagnostics import standard_errors_of_means
+    from dissensus.aggregations.diagnostics import standard_errors_of_means
 
     tails = ((1 - level) / 2, (1 + level) / 2)
     mean = over_draws(np.mean, means)

@@ -405,7 +405,7 @@ def sorted_rows(rows: list[Result], metric: Metric) -> list[Result]:
 def reads(gap: float | None, metric: Metric) -> str:
     r"""Say how a practice compares with panel, or with the adjusted value.
 
-    >>> from dissensus import TopKAccuracy
+    >>> from dissensus.metrics import TopKAccuracy
     >>> reads(0.031, TopKAccuracy(1)), reads(0.0, TopKAccuracy(1))
     ('reads 3.1\xa0points higher', 'reads the same')
     """

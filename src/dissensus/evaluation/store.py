@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.aggregation.base import restored_aggregation
+from dissensus.aggregations.base import restored_aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
@@ -143,7 +143,7 @@ def read_arrays(file: FilePath) -> dict[Name, npt.NDArray[Any]]:
 
 
 @checked
-def load_evaluation(directory: Path) -> Evaluation:
+def load(directory: Path) -> Evaluation:
     """Read back what :meth:`Evaluation.save` wrote, exactly.
 
     Raises
@@ -158,7 +158,7 @@ def load_evaluation(directory: Path) -> Evaluation:
     >>> result = ds.evaluate(said, {"A": [[0.7, 0.3]]}, aggregations=["dirichlet:1"], metrics=["top-k-accuracy:1"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result.save(f"{folder}/results")
-    ...     load_evaluation(f"{folder}/results") == result
+    ...     load(f"{folder}/results") == result
     True
     """
     place = checked_path(directory)
@@ -365,7 +365,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))
             for i, one in enumerate(described["curves"])
         ),
-        disputed=load_evaluation(place / DISPUTED) if (place / DISPUTED).is_dir() else None,
+        disputed=load(place / DISPUTED) if (place / DISPUTED).is_dir() else None,
     )
 
 

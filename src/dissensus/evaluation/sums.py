@@ -251,8 +251,8 @@ def _group_sums(
     difference is the smaller one of both models.
     """
     both = list(combinations(range(len(values)), 2)) if pairs else []
-    v = np.stack([*values, *(_gaps(values[a], values[b]) for a, b in both)])
-    m = np.stack([*masses, *(np.minimum(masses[a], masses[b]) for a, b in both)])
+    v = np.concatenate([values, *(_gaps(values[a], values[b])[None] for a, b in both)])
+    m = np.concatenate([masses, *(np.minimum(masses[a], masses[b])[None] for a, b in both)])
     known, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))

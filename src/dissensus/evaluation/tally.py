@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.point_estimates import InverseRank, MeanRating
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import order_chances
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys

@@ -36,7 +36,8 @@ class TopKAccuracy(TopKMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.2, 0.2]], ["a", "b", "c"])
@@ -92,7 +93,8 @@ class ExpectedAccuracy(Metric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
@@ -132,7 +134,8 @@ class CategoryAccuracy(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
@@ -213,7 +216,8 @@ class SetAccuracy(SetMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, InverseRank, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.2, 0.6, 0.2]], ["a", "b", "c"])
@@ -245,7 +249,8 @@ class Coverage(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
@@ -275,7 +280,8 @@ class ExpectedCoverage(Metric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["a"]], [["a"]], [["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
@@ -304,7 +310,8 @@ class SetSize(Metric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["a"]]]], ["a", "b", "c"]))
     >>> model = Predictions.from_sets([["b", "c"]], ["a", "b", "c"])
     >>> SetSize().values(Drawn(batch, 0), Predicted(model, batch))

@@ -64,7 +64,7 @@ class Metric(Spec, ABC):
     --------
     >>> Metric.family.find("brier-score").__name__
     'BrierScore'
-    >>> from dissensus import TopKAccuracy
+    >>> from dissensus.metrics import TopKAccuracy
     >>> metric = TopKAccuracy(3)
     >>> metric.id, metric.parameters(), metric.name, metric.higher_is_better, metric.range
     ('top-k-accuracy', {'k': 3, 'j': 1}, 'top-3 accuracy', True, (0.0, 1.0))
@@ -122,7 +122,8 @@ class Metric(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import Predictions, SetAccuracy
+        >>> from dissensus import Predictions
+        >>> from dissensus.metrics import SetAccuracy
         >>> SetAccuracy().depth_for(Predictions.from_sets([["a"], ["a", "b"]], ["a", "b", "c"]))
         2
         """
@@ -143,7 +144,7 @@ class Metric(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import BrierScore
+        >>> from dissensus.metrics import BrierScore
         >>> BrierScore().goodness(np.array([0.25]))
         array([-0.25])
         """
@@ -154,7 +155,8 @@ class Metric(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import Predictions, TopKAccuracy
+        >>> from dissensus import Predictions
+        >>> from dissensus.metrics import TopKAccuracy
         >>> TopKAccuracy(1).check(Predictions.from_scores([[0.7, 0.3]]))
         >>> TopKAccuracy(1).check(Predictions.from_sets([["a"]], ["a", "b"]))
         Traceback (most recent call last):
@@ -352,7 +354,8 @@ class Drawn:
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> drawn = Drawn(batch, 1)
     >>> drawn.orders.counts, drawn.case_of_member
@@ -384,7 +387,8 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).of_draws(np.array([0.25]))
         array([[0.25]])
@@ -396,7 +400,8 @@ class Drawn:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
         >>> Drawn(batch, 1).means(np.array([0.25]))
         array([0.25])
@@ -418,7 +423,8 @@ class Predicted:
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.3, 0.2]], ["a", "b", "c"])
@@ -499,7 +505,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).blocks(2)
@@ -522,7 +529,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).cuts(2)
@@ -541,7 +549,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
@@ -578,7 +587,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> predicted = Predicted(Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"]), batch)
         >>> predicted.weighted_rest_means(predicted.entries[2], np.zeros(1), predicted.scores)
@@ -594,7 +604,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"])
         >>> predicted = Predicted(model, batch)
@@ -618,7 +629,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).top_shares(2)
@@ -635,7 +647,8 @@ class Predicted:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, Predictions
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
         >>> Predicted(model, batch).mass_shares(2)

@@ -75,7 +75,8 @@ class GradeError(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> GradeError().values(Drawn(batch, 1), Predicted(model, batch))
@@ -113,7 +114,8 @@ class WithinGrades(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.3, 0.1]], ["0", "1", "2"])
     >>> WithinGrades(1, "soft").values(Drawn(batch, 0), Predicted(model, batch))
@@ -160,7 +162,8 @@ class RankedProbabilityScore(GradeMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.6, 0.4, 0.0]], ["0", "1", "2"])
     >>> RankedProbabilityScore().values(Drawn(batch, 1), Predicted(model, batch))
@@ -199,7 +202,8 @@ class WassersteinDistance(Metric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> model = Predictions.from_scores([[0.5, 0.25, 0.25]], ["0", "1", "2"])
     >>> WassersteinDistance().values(Drawn(batch, 0), Predicted(model, batch))
@@ -230,7 +234,8 @@ def first_shares(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
     >>> first_shares(Predicted(Predictions.from_rankings([[["a", "b"], "c"]], ["a", "b", "c"]), batch))
     array([[0.5, 0.5, 0. ]])
@@ -248,7 +253,8 @@ def grade_probabilities(predicted: Predicted) -> FloatArray:
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[0, 3, 1]], question="grades"))
     >>> grade_probabilities(Predicted(Predictions.from_scores([[3, 1, 0]], ["0", "1", "2"]), batch))
     array([[0.75, 0.25, 0.  ]])

@@ -27,7 +27,8 @@ class LogScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
@@ -86,7 +87,8 @@ class BrierScore(Metric):
 
     Examples
     --------
-    >>> from dissensus import MajorityVote, Predictions, Study
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     >>> [batch] = MajorityVote().sample(said)
     >>> model = Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])

@@ -40,7 +40,8 @@ class KendallTau(TopKMetric):
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Predictions, Study
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
@@ -79,7 +80,8 @@ class SpearmanFootrule(TopKMetric):
 
     Examples
     --------
-    >>> from dissensus import InverseRank, Predictions, Study
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a", "c"]])
@@ -137,7 +139,8 @@ class Overlap(SetMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, InverseRank, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_scores([[0.6, 0.1, 0.2, 0.1]], ["a", "b", "c", "d"])
@@ -174,7 +177,8 @@ class AverageOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, InverseRank, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
@@ -218,7 +222,8 @@ class RankBiasedOverlap(OrderMetric):
 
     Examples
     --------
-    >>> from dissensus import Study, InverseRank, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
     >>> [batch] = InverseRank().sample(said)
     >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])

@@ -42,7 +42,8 @@ class UserMetric(Metric):
 
     Examples
     --------
-    >>> from dissensus import Study, MajorityVote, Predictions
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import MajorityVote
     >>> def hit(scores, plausibilities):
     ...     return (scores.argmax(axis=1)[:, None] == plausibilities.argmax(axis=2)).astype(float)
     >>> said = Study.from_rankings([[[["b"]]]], ["a", "b", "c"])

@@ -21,10 +21,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, available_threads
-from dissensus.aggregation.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
-from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
-from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.aggregations.base import Aggregation, available_threads
+from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
@@ -45,7 +45,7 @@ from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, PriorRecord
-from dissensus.evaluation.store import REPORT, load_evaluation, write_files
+from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces.inputs import Input, is_address
@@ -188,7 +188,7 @@ def evaluate_files(
     directory
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
-        Options of :func:`read_annotations` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
+        Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
     aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
         As in :func:`evaluate`; categories may be a file.
     threads
@@ -271,7 +271,7 @@ def evaluate_files(
     )
     with begun as run:
         if run.is_finished and not learn_again:
-            found = load_evaluation(run.path)
+            found = load(run.path)
             watch.say("the run is finished, and nothing was added: these are its results")
             if not (run.path / REPORT).is_file():
                 watch.beside(found, run.path)

@@ -59,7 +59,7 @@ class Reading:
     format, format_is_given
         The format of the study, and whether the user named it or it was recognised.
     conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, nothing
-        As in :func:`dissensus.examine_annotations`.
+        As in :func:`dissensus.examine`.
     question, limits
         As there.
     kinds, positive, allow_missing

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.case_prior import REFITS, PriorRecipe, prior_of
-from dissensus.aggregation.priors import Lessons, taught
-from dissensus.aggregation.rating_prior import RatingPrior
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.case_prior import REFITS, PriorRecipe, prior_of
+from dissensus.aggregations.priors import Lessons, taught
+from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import DAMAGE, bundled
 from dissensus.core.errors import FormatError

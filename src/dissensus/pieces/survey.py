@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dissensus.aggregation.case_prior import LEARNING_CASES
-from dissensus.aggregation.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.case_prior import LEARNING_CASES
+from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
 from dissensus.core.aliases import Unranked
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing

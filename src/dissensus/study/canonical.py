@@ -105,11 +105,11 @@ def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
 
 
 @checked
-def write_annotations(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
+def write(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     """Write annotations or checklists; the ending of the path chooses the form.
 
     ``.csv``, ``.tsv``, ``.parquet`` and ``.jsonl`` hold the canonical long form, from which
-    :func:`~dissensus.read_annotations` (or :func:`~dissensus.read_checklists`) restores exactly what was written.
+    :func:`~dissensus.read` (or :func:`~dissensus.read`) restores exactly what was written.
     ``.json`` holds nested lists of anonymous rankings and ``.npz`` arrays of them
     (:meth:`Study.to_ranking_arrays`), from which the same is restored; annotators, weights, groups and checklists
     are refused there, and abstentions in arrays, too.
@@ -132,11 +132,11 @@ def write_annotations(annotations: Study, path: Path, *, overwrite: bool = False
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dissensus import Study, read_annotations
+    >>> from dissensus import Study, read
     >>> said = Study.from_rankings([[[["Eczema"], ["Tinea"]]]], case_names=["c1"])
     >>> with TemporaryDirectory() as folder:
-    ...     write_annotations(said, FilePath(folder, "opinions.csv"))
-    ...     read_annotations(FilePath(folder, "opinions.csv")) == said
+    ...     write(said, FilePath(folder, "opinions.csv"))
+    ...     read(FilePath(folder, "opinions.csv")) == said
     True
     """
     check_annotations_ending(path)

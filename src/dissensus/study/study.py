@@ -94,7 +94,7 @@ class Study(Received):
     Objects are immutable: arrays are read-only.
 
     Build them with :meth:`from_rankings`, :meth:`from_counts`, :meth:`from_scores`, :meth:`from_sets`,
-    :meth:`from_long` or :func:`dissensus.read_annotations` rather than by hand.
+    :meth:`from_long` or :func:`dissensus.read` rather than by hand.
 
     Attributes
     ----------
@@ -466,7 +466,7 @@ class Study(Received):
             with the ``"best"`` rank.
         confidence_as
             ``"order"`` (as by default): confidences order the conditions of a ranking. ``"share"``: they share one
-            vote among them, see :func:`read_annotations`.
+            vote among them, see :func:`read`.
         nothing
             The name that says that nothing was found; an empty finding says it, too.
         question, positive

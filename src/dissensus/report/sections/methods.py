@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.aggregation.case_prior import REFITS
+from dissensus.aggregations.case_prior import REFITS
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.curves import RESAMPLES

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from os import PathLike
-from typing import Any
+from typing import Any, ParamSpec
 
 from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Path, Question, Unranked
 from dissensus.core.checks import checked
@@ -20,10 +21,10 @@ from dissensus.study.question import asked_of, chosen_question, question_in_word
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, known_formats
 from dissensus.study.reading.records import objects_of
-from dissensus.study.study import Study, require_kind
+from dissensus.study.study import Study
 from dissensus.study.tables import INTEGER, refuse_unsaid
 
-__all__ = ["Reading", "examine_annotations", "read_annotations", "read_checklists", "read_ratings"]
+__all__ = ["Reading", "examine", "read"]
 
 
 LEAST_TIED = 0.01
@@ -57,95 +58,12 @@ class Reading:
             f"the file holds {self.study.kind}, not rankings",
             expected="a column of conditions",
             where=str(self.source.path),
-            advice=f"read it with read_{self.study.kind} (dissensus validate understands it, too)",
+            advice="say which column holds the conditions: columns={'condition': ...}",
         )
 
 
 @checked
-def read_annotations(
-    path: Path | Sequence[Path],
-    format: str | None = None,  # noqa: A002 - the word users expect
-    *,
-    conditions: Sequence[str] | None = None,
-    columns: Mapping[str, str | None] | None = None,
-    ignore: Sequence[str] = (),
-    tie_separator: str | None = None,
-    bucket_order: Sequence[str] | None = None,
-    unranked: Unranked | None = None,
-    duplicates: Duplicates = "refuse",
-    confidence: Confidence | None = None,
-    lists: Lists | None = None,
-    question: Question | None = None,
-    positive: str | None = None,
-    limits: Mapping[str, int | str] | None = None,
-) -> Study:
-    r"""Read annotations from a file or directory.
-
-    Parameters
-    ----------
-    path
-        CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or a
-        list of files, with one table or JSON file per annotator.
-    format
-        Name of the format; by default it is recognised from the content.
-    conditions
-        Names of all conditions in order; needed when the file holds integer codes.
-    columns
-        Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
-    ignore
-        Columns (or keys of records) to leave out, as if the file did not have them.
-    tie_separator
-        Split condition cells at this text into tied conditions, for example ``"|"``.
-    bucket_order
-        Names of ranked groups, best first, for Label Studio's Ranker with buckets.
-    unranked
-        ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
-    duplicates
-        What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the file,
-        or the one with the ``"best"`` rank.
-    confidence
-        What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
-        ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
-        condition becomes a ranking of its own with that weight.
-    lists
-        What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
-        the ``"order"`` (best first) or the ``"tie"`` of one.
-    question
-        What annotators were asked: which ``"conditions"`` (by default, unless the file says otherwise), a ``"binary"``
-        question of two conditions, or ``"grades"``. Grades are ordered as ``conditions`` says, or by number.
-    positive
-        The positive one of two conditions; to name it is to say that the question is binary.
-    limits
-        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
-
-    Raises
-    ------
-    DissensusError
-        If the file cannot be understood; the message says what, where, and what to do.
-
-    Warns
-    -----
-    DissensusWarning
-        If something in the file had to be skipped; ``examine_annotations`` tells what.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "opinions.csv")
-    ...     _ = file.write_text("case,annotator,label,rank\nc1,Ann,Eczema,1\nc1,Ann,Tinea,2\n", encoding="utf-8")
-    ...     read_annotations(file).to_rankings()
-    [[[['Eczema'], ['Tinea']]]]
-    """
-    reading = examine_annotations(**locals())  # every parameter under its own name
-    said = reading.rankings
-    warn_of_losses(path, reading.receipt)
-    return said
-
-
-@checked
-def examine_annotations(
+def examine(
     path: Path | Sequence[Path],
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
@@ -165,7 +83,7 @@ def examine_annotations(
 ) -> Reading:
     r"""Read rankings, ratings or checklists, whichever a file holds, and tell what was understood of it.
 
-    The parameters are those of :func:`read_annotations` and :func:`read_checklists`.
+    The parameters are those of :func:`read` and :func:`read`.
 
     Examples
     --------
@@ -174,7 +92,7 @@ def examine_annotations(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "stars.csv")
     ...     _ = file.write_text("case,annotator,score\nc1,Ann,4\n", encoding="utf-8")
-    ...     reading = examine_annotations(file)
+    ...     reading = examine(file)
     >>> reading.receipt.format, reading.study
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
@@ -189,6 +107,90 @@ def examine_annotations(
     return reading
 
 
+READ = r"""Read a study, whatever was asked and whichever format it is in.
+
+Parameters
+----------
+path
+    CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or a
+    list of files, with one table or JSON file per annotator.
+format
+    Name of the format; by default it is recognised from the content.
+conditions
+    Names of all conditions in order; needed when the file holds integer codes.
+columns
+    Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
+ignore
+    Columns (or keys of records) to leave out, as if the file did not have them.
+tie_separator
+    Split condition cells at this text into tied conditions, for example ``"|"``.
+bucket_order
+    Names of ranked groups, best first, for Label Studio's Ranker with buckets.
+unranked
+    ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
+duplicates
+    What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the file,
+    or the one with the ``"best"`` rank.
+confidence
+    What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
+    ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
+    condition becomes a ranking of its own with that weight.
+lists
+    What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
+    the ``"order"`` (best first) or the ``"tie"`` of one.
+nothing
+    Of findings, the name that says that nothing was found.
+question
+    What annotators were asked: which ``"conditions"`` (by default, unless the file says otherwise), a ``"binary"``
+    question of two conditions, or ``"grades"``. Grades are ordered as ``conditions`` says, or by number.
+positive
+    The positive one of two conditions; to name it is to say that the question is binary.
+limits
+    What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+
+Raises
+------
+DissensusError
+    If the file cannot be understood; the message says what, where, and what to do.
+
+Warns
+-----
+DissensusWarning
+    If something in the file had to be skipped; ``examine`` tells what.
+
+Examples
+--------
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     file = Path(folder, "opinions.csv")
+...     _ = file.write_text("case,annotator,label,rank\nc1,Ann,Eczema,1\nc1,Ann,Tinea,2\n", encoding="utf-8")
+...     read(file).to_rankings()
+[[[['Eczema'], ['Tinea']]]]
+"""
+"""What the documentation of :func:`read` says."""
+
+
+Asked = ParamSpec("Asked")
+
+
+def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
+    """Make a reader of studies from one that tells what it understood: what was skipped becomes a warning."""
+
+    @wraps(examining)
+    def read(*given: Asked.args, **named: Asked.kwargs) -> Study:
+        reading = examining(*given, **named)
+        warn_of_losses(str(reading.source.path), reading.receipt)
+        return reading.study
+
+    read.__name__ = read.__qualname__ = "read"
+    read.__doc__ = READ
+    return read
+
+
+read = _studies(examine)
+
+
 def examine_source(
     source: Source,
     format: str | None = None,  # noqa: A002 - the word users expect
@@ -197,7 +199,7 @@ def examine_source(
     ignore: Sequence[str] = (),
     place: str = "",
 ) -> Reading:
-    """Read what is open already, as :func:`examine_annotations` does; errors name the ``place``.
+    """Read what is open already, as :func:`examine` does; errors name the ``place``.
 
     Examples
     --------
@@ -275,89 +277,6 @@ def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list
     if tied >= max(2, LEAST_TIED * study.n_votes) and not (study.blocks_per_ranking > 1).any():
         notes.append(Note("several conditions in no order", tied, "tied (findings? --format checklist)"))
     return study, notes, assumed
-
-
-@checked
-def read_ratings(
-    path: Path,
-    *,
-    columns: Mapping[str, str | None] | None = None,
-    limits: Mapping[str, int | str] | None = None,
-) -> Study:
-    r"""Read ratings from a CSV, TSV or Parquet file with one row per rating.
-
-    Parameters
-    ----------
-    path
-        The file; columns ``case``, ``annotator`` (optional), ``score`` and the like are found by name.
-    columns
-        Column of each role where it goes by an unusual name, for example ``{"score": "stars"}``.
-    limits
-        What a file may ask for; see :func:`read_annotations`.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "stars.csv")
-    ...     _ = file.write_text("case,rater,stars\nc1,Ann,4\nc1,Bo,5\n", encoding="utf-8")
-    ...     read_ratings(file, columns={"score": "stars"})
-    Ratings: 1 case, 2 ratings from 4 to 5
-    """
-    reading = examine_annotations(path, "ratings", columns=columns, limits=limits)
-    return require_kind(reading.study, "ratings", "this reader")
-
-
-@checked
-def read_checklists(
-    path: Path | Sequence[Path],
-    findings: Sequence[str] | None = None,
-    *,
-    nothing: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
-    ignore: Sequence[str] = (),
-    tie_separator: str | None = None,
-    duplicates: Duplicates = "refuse",
-    limits: Mapping[str, int | str] | None = None,
-) -> Study:
-    r"""Read checklists: which findings annotators saw on each case.
-
-    Parameters
-    ----------
-    path
-        A table with a row per finding, a table with a row per case and annotator and a column of 0 and 1 per finding, a
-        directory or list of files with such a table per annotator, or Label Studio's export of choices.
-    findings
-        The whole list of findings; by default those in the file, in order of appearance.
-    nothing
-        The name that says that nothing was found, where it stands among the findings.
-    columns
-        Column of each role where it goes by an unusual name, for example ``{"finding": "label"}``.
-    ignore, tie_separator, limits
-        As in :func:`read_annotations`.
-    duplicates
-        What to do where a finding is answered again on one checklist: ``"refuse"``, or keep the ``"first"`` answer.
-
-    Warns
-    -----
-    DissensusWarning
-        If something in the file had to be skipped.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "wide.csv")
-    ...     _ = file.write_text("case,annotator,AF,ST\nc1,Ann,1,\nc1,Bo,0,0\n", encoding="utf-8")
-    ...     read_checklists(file).answers.tolist()
-    [[1, -1], [0, 0]]
-    """
-    given = {name: value for name, value in locals().items() if name != "findings"}
-    reading = examine_annotations(format="checklist", conditions=findings, **given)
-    warn_of_losses(path, reading.receipt)
-    return require_kind(reading.study, "checklists", "this reader")
 
 
 def recognised_format(

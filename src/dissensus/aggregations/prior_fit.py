@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
+from dissensus.aggregations.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.exact import Exact
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregation.base import PointAggregation, normalised
+from dissensus.aggregations.base import PointAggregation, normalised
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing

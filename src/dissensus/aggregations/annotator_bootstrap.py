@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from dissensus.aggregation.base import (
+from dissensus.aggregations.base import (
     Aggregation,
     PointAggregation,
     plausibilities_of,
     stream_keys_of,
     without_rest,
 )
-from dissensus.aggregation.point_estimates import InverseRank
+from dissensus.aggregations.point_estimates import InverseRank
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from dissensus.aggregation.base import REST_STREAM, Aggregation, plausibilities_of, stream_keys_of
-from dissensus.aggregation.case_prior import CasePrior, ShapedAggregation
-from dissensus.aggregation.point_estimates import MajorityVote, votes
-from dissensus.aggregation.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
+from dissensus.aggregations.base import REST_STREAM, Aggregation, plausibilities_of, stream_keys_of
+from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
+from dissensus.aggregations.point_estimates import MajorityVote, votes
+from dissensus.aggregations.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_positive
 from dissensus.core.ragged import take_rows

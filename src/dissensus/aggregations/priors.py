@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.point_estimates import votes
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
@@ -370,7 +370,7 @@ class Lessons(Value):
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.simulate_study(n_cases=40).annotations
+    >>> said = ds.simulate.study(n_cases=40).annotations
     >>> parts = [Lessons.of(said.select(part)) for part in (slice(0, 9), slice(9, 40))]
     >>> parts[1] + parts[0] == Lessons.of(said)
     True
@@ -430,10 +430,11 @@ def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Ag
     Examples
     --------
     >>> import dissensus as ds
-    >>> said = ds.simulate_study(n_cases=40).annotations
-    >>> spec = taught(ds.PlackettLuce(), Lessons.of(said), said.conditions)
-    >>> whole, part = (one.sample(said.select(["case 7"]), draws=9).dense() for one in (ds.PlackettLuce(), spec))
-    >>> bool((ds.PlackettLuce().sample(said, draws=9).select(["case 7"]).dense() == part).all()), (whole == part).all()
+    >>> said = ds.simulate.study(n_cases=40).annotations
+    >>> plain = ds.aggregations.PlackettLuce()
+    >>> spec = taught(plain, Lessons.of(said), said.conditions)
+    >>> whole, part = (one.sample(said.select(["case 7"]), draws=9).dense() for one in (plain, spec))
+    >>> bool((plain.sample(said, draws=9).select(["case 7"]).dense() == part).all()), (whole == part).all()
     (True, np.False_)
     """
     if spec.needs_whole:
@@ -469,8 +470,8 @@ class InformedPrior:
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> ds.rating_prior(study.ratings, study.predictions).positions(["case 3", "case 1"])
+        >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> ds.aggregations.rating_prior(study.ratings, study.predictions).positions(["case 3", "case 1"])
         array([2, 0])
         """
         missing = [name for name in names if name not in self.place]
@@ -495,11 +496,12 @@ class InformedPrior:
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> ds.informed_prior(study.annotations, study.predictions).table().columns
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> ds.aggregations.informed_prior(study.annotations, study.predictions).table().columns
         ['model', 'log_score', 'score', 'first', 'alone', 'beyond', 'left_out']
-        >>> study = ds.simulate_ratings(n_cases=300, models={"A": 0.3, "B": 30}, seed=1)
-        >>> ds.rating_prior(study.ratings, study.predictions).table()["coefficient"].round(1).abs().to_list()
+        >>> study = ds.simulate.ratings(n_cases=300, models={"A": 0.3, "B": 30}, seed=1)
+        >>> prior = ds.aggregations.rating_prior(study.ratings, study.predictions)
+        >>> prior.table()["coefficient"].round(1).abs().to_list()
         [0.8, 0.0]
         """
         return self.table_of(self.rows())

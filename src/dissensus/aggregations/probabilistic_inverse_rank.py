@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.dirichlet import drawn_dirichlet
-from dissensus.aggregation.point_estimates import InverseRank
-from dissensus.aggregation.priors import prior_shapes
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.dirichlet import drawn_dirichlet
+from dissensus.aggregations.point_estimates import InverseRank
+from dissensus.aggregations.priors import prior_shapes
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_fields, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dissensus.aggregation.base import Aggregation
+from dissensus.aggregations.base import Aggregation
 from dissensus.core.checks import check_fields
 from dissensus.core.errors import DissensusError, listing
 from dissensus.draws import Plausibilities

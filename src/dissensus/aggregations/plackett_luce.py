@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.base import (
+from dissensus.aggregations.base import (
     REST_STREAM,
     Aggregation,
     check_warmup,
     plausibilities_of,
     stream_keys_of,
 )
-from dissensus.aggregation.case_prior import CasePrior, ShapedAggregation
-from dissensus.aggregation.point_estimates import PlackettLuceML, kernel_rankings
-from dissensus.aggregation.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
+from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
+from dissensus.aggregations.point_estimates import PlackettLuceML, kernel_rankings
+from dissensus.aggregations.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_positive, checked
 from dissensus.core.errors import DissensusError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dissensus.aggregation.base import (
+from dissensus.aggregations.base import (
     MOST_VALUES,
     REST_STREAM,
     Aggregation,
@@ -19,7 +19,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregation.point_estimates import votes
+from dissensus.aggregations.point_estimates import votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregation.priors import InformedPrior, left_out_warnings, rows_of_models
+from dissensus.aggregations.priors import InformedPrior, left_out_warnings, rows_of_models
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
@@ -212,11 +212,11 @@ class RatingPrior(InformedPrior):
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5, "B": 0.8}, seed=1)
-    >>> prior = ds.rating_prior(study.ratings, study.predictions)
+    >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5, "B": 0.8}, seed=1)
+    >>> prior = ds.aggregations.rating_prior(study.ratings, study.predictions)
     >>> prior
     RatingPrior: 120 cases, informed by 'A', 'B'
-    >>> ds.NormalInverseGamma(prior=prior).sample(study.ratings, draws=100).n_cases
+    >>> ds.aggregations.NormalInverseGamma(prior=prior).sample(study.ratings, draws=100).n_cases
     120
     """
 
@@ -263,8 +263,8 @@ class RatingPrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> ds.rating_prior(study.ratings, study.predictions).repeated(["case 1"], ["one"]).case_names
+        >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> ds.aggregations.rating_prior(study.ratings, study.predictions).repeated(["case 1"], ["one"]).case_names
         ('one',)
         """
         rows = self.positions(cases)
@@ -277,8 +277,8 @@ class RatingPrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.aggregations.rating_prior(study.ratings, study.predictions)
         >>> other = prior.about(study.ratings, study.predictions)
         >>> bool(np.allclose(other.means, prior.means))
         True
@@ -296,8 +296,8 @@ class RatingPrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.aggregations.rating_prior(study.ratings, study.predictions)
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120)))[0], [*prior.coefficients, prior.kappa]))
         True
         """
@@ -319,8 +319,8 @@ class RatingPrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
-        >>> prior = ds.rating_prior(study.ratings, study.predictions)
+        >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
+        >>> prior = ds.aggregations.rating_prior(study.ratings, study.predictions)
         >>> prior.log_ratios(["case 1"], np.ones((1, 2, 2)), prior.refitted(np.ones((1, 120)))).round(9).any()
         np.False_
         """
@@ -467,7 +467,7 @@ def rating_prior(
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_ratings(n_cases=120, models={"A": 0.5}, seed=1)
+    >>> study = ds.simulate.ratings(n_cases=120, models={"A": 0.5}, seed=1)
     >>> prior = rating_prior(study.ratings, study.predictions)
     >>> bool(np.corrcoef(prior.means, study.truth)[0, 1] > 0.8)
     True
@@ -508,8 +508,8 @@ def rating_prior(
 def leaking_numbers(rated: Moments, numbers: Mapping[str, FloatArray]) -> dict[str, str]:
     """Find models that have seen the ratings, and say by what that is known.
 
-    >>> from dissensus import simulate_ratings
-    >>> rated = simulate_ratings(n_cases=120, seed=1).ratings.opinions
+    >>> from dissensus import simulate
+    >>> rated = simulate.ratings(n_cases=120, seed=1).ratings.opinions
     >>> list(leaking_numbers(rated, {"copy": rated.means, "none": 0 * rated.means}))
     ['copy']
     """

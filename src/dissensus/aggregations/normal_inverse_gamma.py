@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation
-from dissensus.aggregation.point_estimates import checked_thresholds, interval_names, rated_plausibilities
-from dissensus.aggregation.rating_prior import (
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.point_estimates import checked_thresholds, interval_names, rated_plausibilities
+from dissensus.aggregations.rating_prior import (
     LARGEST_SHAPE,
     RatingPrior,
     estimated_shifts,

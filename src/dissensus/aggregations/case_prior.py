@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregation.base import Aggregation, with_support
-from dissensus.aggregation.prior_fit import (
+from dissensus.aggregations.base import Aggregation, with_support
+from dissensus.aggregations.prior_fit import (
     LEAST_SHAPE,
     N_BREAKS,
     SAYINGS,
@@ -32,7 +32,7 @@ from dissensus.aggregation.prior_fit import (
     raw_covariates,
     standardised,
 )
-from dissensus.aggregation.priors import (
+from dissensus.aggregations.priors import (
     InformedPrior,
     LearnedPrior,
     Lessons,
@@ -404,7 +404,7 @@ def fitted_recipe(
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_study(n_cases=120)
+    >>> study = ds.simulate.study(n_cases=120)
     >>> said, models = study.annotations, study.predictions
     >>> recipe = fitted_recipe(
     ...     said, models, Lessons.of(said, models), total=lambda request: request.of_part(said.opinions, models))
@@ -442,7 +442,7 @@ def learning_sample(study: Study) -> Study:
     Examples
     --------
     >>> import dissensus as ds
-    >>> learning_sample(ds.simulate_study(n_cases=12).annotations).n_cases
+    >>> learning_sample(ds.simulate.study(n_cases=12).annotations).n_cases
     12
     """
     annotated = np.flatnonzero(study.counted.panel.votes_per_case > 0)
@@ -517,11 +517,11 @@ class CasePrior(InformedPrior):
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_study(n_cases=120)
-    >>> prior = ds.informed_prior(study.annotations, study.predictions)
+    >>> study = ds.simulate.study(n_cases=120)
+    >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
     >>> prior
     CasePrior: 120 cases, 60 conditions, informed by 'Aster', 'Birch', 'Clover', 'Dahlia', 'Elder'
-    >>> drawn = ds.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
+    >>> drawn = ds.aggregations.PlackettLuce(prior=prior).sample(study.annotations, draws=100)
     >>> drawn.n_cases
     120
     """
@@ -588,8 +588,8 @@ class CasePrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> ds.informed_prior(study.annotations, study.predictions).means().sum(axis=1).round(6).min()
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> ds.aggregations.informed_prior(study.annotations, study.predictions).means().sum(axis=1).round(6).min()
         np.float64(1.0)
         """
         evidence = self.likelihood.evidence
@@ -612,8 +612,8 @@ class CasePrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
         >>> wider, shapes = prior.applied(study.annotations.opinions)
         >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
         True
@@ -670,8 +670,8 @@ class CasePrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
         >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
         np.False_
         """
@@ -688,8 +688,8 @@ class CasePrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
         True
         """
@@ -702,8 +702,8 @@ class CasePrior(InformedPrior):
         Examples
         --------
         >>> import dissensus as ds
-        >>> study = ds.simulate_study(n_cases=120)
-        >>> prior = ds.informed_prior(study.annotations, study.predictions)
+        >>> study = ds.simulate.study(n_cases=120)
+        >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
         >>> prior.repeated(["case 1", "case 1"], ["one", "another"]).case_names
         ('one', 'another')
         """
@@ -837,7 +837,7 @@ def informed_prior(
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_study(n_cases=120)
+    >>> study = ds.simulate.study(n_cases=120)
     >>> prior = informed_prior(study.annotations, study.predictions)
     >>> prior.means().shape, bool(prior.log_score < 0)
     ((120, 60), True)
@@ -896,7 +896,7 @@ def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predi
     Examples
     --------
     >>> import dissensus as ds
-    >>> study = ds.simulate_study(n_cases=120)
+    >>> study = ds.simulate.study(n_cases=120)
     >>> said, models = study.annotations, study.predictions
     >>> recipe = fitted_recipe(
     ...     said, models, Lessons.of(said, models), total=lambda request: request.of_part(said.opinions, models))

@@ -45,8 +45,9 @@ class Diagnostics:
 
     Examples
     --------
-    >>> from dissensus import Dirichlet, simulate_study
-    >>> found = sampling_diagnostics(Dirichlet().sample(simulate_study(n_cases=5).annotations, draws=1000))
+    >>> from dissensus import simulate
+    >>> from dissensus.aggregations import Dirichlet
+    >>> found = sampling_diagnostics(Dirichlet().sample(simulate.study(n_cases=5).annotations, draws=1000))
     >>> found.has_not_converged, found.has_few_draws
     (array([False, False, False, False, False]), array([False, False, False, False, False]))
     """
@@ -76,8 +77,9 @@ class Diagnostics:
 
         Examples
         --------
-        >>> from dissensus import Dirichlet, simulate_study
-        >>> said = simulate_study(n_cases=2).annotations
+        >>> from dissensus import simulate
+        >>> from dissensus.aggregations import Dirichlet
+        >>> said = simulate.study(n_cases=2).annotations
         >>> sampling_diagnostics(Dirichlet().sample(said, draws=50)).warnings()[-1]
         "2 of 2 cases have an effective sample size below 100; raise draws: 'case 1', 'case 2'"
         """
@@ -99,7 +101,8 @@ class Diagnostics:
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
         >>> said = Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"])
         >>> sampling_diagnostics(MajorityVote().sample(said)).to_frame().select("case", "certainty", "ess").rows()
         [('x', 1.0, 1.0)]
@@ -128,8 +131,9 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
 
     Examples
     --------
-    >>> from dissensus import PlackettLuce, simulate_study
-    >>> draws = PlackettLuce().sample(simulate_study(n_cases=5).annotations, draws=2000)
+    >>> from dissensus import simulate
+    >>> from dissensus.aggregations import PlackettLuce
+    >>> draws = PlackettLuce().sample(simulate.study(n_cases=5).annotations, draws=2000)
     >>> bool((sampling_diagnostics(draws).certainty_mcse < 0.05).all())
     True
     """
@@ -198,7 +202,8 @@ def to_xarray(plausibilities: Plausibilities) -> Any:
 
     Examples
     --------
-    >>> from dissensus import Study, PlackettLuce
+    >>> from dissensus import Study
+    >>> from dissensus.aggregations import PlackettLuce
     >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], case_names=["x"])
     >>> exported = to_xarray(PlackettLuce(alpha=1.0, chains=4).sample(said, draws=400))
     >>> dict(exported.sizes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.aggregation.base import (
+from dissensus.aggregations.base import (
     REST_STREAM,
     Aggregation,
     check_warmup,
@@ -16,7 +16,7 @@ from dissensus.aggregation.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregation.dawid_skene import chain_rows, check_kept, first_votes, kept_draws
+from dissensus.aggregations.dawid_skene import chain_rows, check_kept, first_votes, kept_draws
 from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_count, check_positive
 from dissensus.core.errors import DissensusError

@@ -43,12 +43,12 @@ class Aggregation(Spec, ABC):
     --------
     >>> sorted(Aggregation.family.known())[:3]
     ['annotator-bootstrap', 'dawid-skene', 'dirichlet']
-    >>> from dissensus import PlackettLuce
+    >>> from dissensus.aggregations import PlackettLuce
     >>> PlackettLuce(3).id, PlackettLuce(3).limit
     ('plackett-luce', PlackettLuceML())
     """
 
-    family: ClassVar[Family[Aggregation]] = Family("aggregation", "dissensus.aggregation", "dissensus.aggregations")
+    family: ClassVar[Family[Aggregation]] = Family("aggregation", "dissensus.aggregations", "dissensus.aggregations")
 
     needs: ClassVar[str] = "rankings"
     """The kind of study it takes."""
@@ -88,7 +88,7 @@ class Aggregation(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import MajorityVote
+        >>> from dissensus.aggregations import MajorityVote
         >>> MajorityVote().with_learned(None)
         MajorityVote()
         """
@@ -134,7 +134,8 @@ class Aggregation(Spec, ABC):
 
         Examples
         --------
-        >>> from dissensus import Study, Dirichlet
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import Dirichlet
         >>> said = Study.from_counts([[8, 2, 0]], ["a", "b", "c"])
         >>> Dirichlet().sample(said, draws=500, seed=1)
         Plausibilities: 1 cases, 500 draws, 3 conditions
@@ -151,7 +152,7 @@ class Aggregation(Spec, ABC):
         prepared = replace(prepared, threads=threads or available_threads())
         if precision is None or prepared.n_draws == 1 < draws:
             return prepared
-        from dissensus.aggregation.diagnostics import sampling_diagnostics
+        from dissensus.aggregations.diagnostics import sampling_diagnostics
 
         check_positive(precision=precision)
         while (error := sampling_diagnostics(prepared).certainty_mcse.max(initial=0.0)) > precision:
@@ -301,7 +302,8 @@ class PointAggregation(Aggregation):
 
         Examples
         --------
-        >>> from dissensus import Study, MajorityVote, PlackettLuceML
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote, PlackettLuceML
         >>> said = Study.from_rankings([[[["b"], ["a"], ["c"]]]], ["a", "b", "c"])
         >>> MajorityVote().ordered_point(said.opinions)
         (array([0., 1., 0.]), None)

@@ -153,7 +153,7 @@ def labels_of(
     codes = settled(of_orders, drawn.orders.of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
     small = codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
     if batch.n_conditions == 2:
-        bits = np.packbits(small, axis=1, bitorder="little")
+        bits = np.packbits(codes.astype(np.uint8), axis=1, bitorder="little")
         return _with_moved(plain_labels("bits", n_draws, bits, means), weights, step)
     return _with_moved(plain_labels("codes", n_draws, small, means), weights, step)
 
@@ -275,7 +275,7 @@ def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
     weights = (study.weights * study.votes)[kept]
     totals = np.maximum(weighted_counts(rows[kept], weights, n_rows), 1e-300)
     if study.kind == "ratings":
-        scores = study.scores[kept]  # type: ignore[attr-defined]
+        scores = study.scores[kept]
         parts = [
             weighted_counts(rows[kept], weights * power, n_rows) for power in (1.0 + 0 * scores, scores, scores**2)
         ]

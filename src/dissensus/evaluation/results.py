@@ -600,7 +600,7 @@ class Evaluation(Value):
         ``place`` is that of :attr:`estimates`: the runs, then the agreement, and the truth.
         """
         one = self.estimates[place]
-        return self._once(("spread", place), lambda: self._spread(one.key, ALL, one.tally, one))
+        return cast("Spread", self._once(("spread", place), lambda: self._spread(one.key, ALL, one.tally, one)))
 
     def _spread(self, key: str, where: Place, tally: Tally, one: Estimate | None = None) -> Spread:
         """Return where the means over some cases may lie; without an estimate, annotators count as fixed."""

@@ -338,9 +338,15 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         sums = places_again(sums, study, described["strata"], described["seed"])
         sums = sums.only(lambda name: name != ("rows", "names"))
     lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
+    plain: Described = {
+        **{name: described[name] for name in PLAIN},
+        **{name: tuple(described[name]) for name in LISTED},
+    }
     return Evaluation(
         runs=tuple(
-            Run(restored_aggregation(run["spec"]), *(run[name] for name in COUNTED), run.get("fitted", {}))
+            Run(
+                restored_aggregation(run["spec"]), fitted=run.get("fitted", {}), **{name: run[name] for name in COUNTED}
+            )
             for run in described["runs"]
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),
@@ -353,8 +359,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         if grouping is None
         else Categories(conditions, tuple(grouping["names"]), arrays["categories",], tuple(grouping["levels"])),
         strata={column: tuple(labels) for column, labels in described["strata"].items()},
-        **{name: described[name] for name in PLAIN},
-        **{name: tuple(described[name]) for name in LISTED},
+        **plain,
         moved={
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()

@@ -10,7 +10,7 @@ import polars as pl
 
 from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.top_sets import ANY_OTHER
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.curves import KINDS, Curve
@@ -36,9 +36,7 @@ SUMMARY = {
 """Columns of the tidy table."""
 
 
-def _of_cases(
-    evaluation: Evaluation, found: Iterable[tuple[int, IntArray | None, Mapping[str, pl.Series | FloatArray]]]
-) -> pl.DataFrame:
+def _of_cases(evaluation: Evaluation, found: Iterable[tuple[int, IntArray | None, Mapping[str, Any]]]) -> pl.DataFrame:
     """Put columns of runs together; each has the run, the position of the case of every row if not all, and columns."""
     names, parts = pl.Series("case", evaluation.case_names, dtype=pl.String), []
     for run, rows, columns in found:

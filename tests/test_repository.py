@@ -26,9 +26,9 @@ IMPORTED = {"dissensus", *(f"dissensus.{name}" for name in NAMESPACES)}
 def test_every_public_name_resolves() -> None:
     for name, thing in PUBLIC.items():
         assert thing.__name__ in (name, f"simulate_{name.removeprefix('simulate.')}")
-    with pytest.raises(AttributeError, match="since version 0.3 it is dissensus.metrics.TopKAccuracy"):
+    with pytest.raises(AttributeError, match=r"since version 0\.3 it is dissensus\.metrics\.TopKAccuracy"):
         dissensus.TopKAccuracy  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
-    with pytest.raises(AttributeError, match="since version 0.3 it is dissensus.Study"):
+    with pytest.raises(AttributeError, match=r"since version 0\.3 it is dissensus\.Study"):
         dissensus.Annotations  # type: ignore[attr-defined]  # noqa: B018
     assert set(dissensus.__all__) <= set(dir(dissensus))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

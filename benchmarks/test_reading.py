@@ -57,9 +57,9 @@ from measuring import peak_memory
 small = sys.argv[1] + ".small.csv"
 with open(sys.argv[1]) as file, open(small, "w") as head:
     head.writelines(file.readline() for _ in range(100))
-read_annotations(small)
+read(small)
 before = peak_memory()
-read_annotations(sys.argv[1])
+read(sys.argv[1])
 print(peak_memory() - before)
 """
 

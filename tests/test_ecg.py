@@ -28,7 +28,7 @@ METRICS = ["auroc", "average-precision", "f-beta", "sensitivity", "specificity",
 
 @cache
 def said() -> ds.Study:
-    return ds.read(FOLDER / "opinions_ties.csv", "checklist", FINDINGS, nothing="none of the six")
+    return ds.read(FOLDER / "opinions_ties.csv", "checklist", conditions=FINDINGS, nothing="none of the six")
 
 
 @cache

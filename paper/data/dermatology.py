@@ -13,7 +13,7 @@ from dissensus.certainty.categories import Categories
 from dissensus.core.files import read_text
 from dissensus.core.notes import Note
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.reading import examine_annotations
+from dissensus.study.reading import examine
 from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet
 from paper.data.publication import Publication, PublishedFile
@@ -102,7 +102,7 @@ def load_dermatology(path: Path) -> Dermatology:
     """
     directory = DERMATOLOGY.located(path)
     names = [line.strip() for line in read_text(directory / CONDITIONS).splitlines() if line.strip()]
-    reading = examine_annotations(directory / SELECTORS, "nested", conditions=names)
+    reading = examine(directory / SELECTORS, "nested", conditions=names)
     said = reading.rankings
     categories = Categories.from_file(directory / RISKS, said.conditions)
     known = {code: name for code, name in RISK_NAMES.items() if code in categories.names}

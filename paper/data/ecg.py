@@ -75,7 +75,7 @@ class Ecg:
 def load_ecg(path: Path) -> Ecg:
     """Load the ECG data from a directory with its six tables."""
     folder = ECG.located(path)
-    said = read(folder / "opinions_ties.csv", "checklist", FINDINGS, nothing=NOTHING)
+    said = read(folder / "opinions_ties.csv", "checklist", conditions=FINDINGS, nothing=NOTHING)
     models = {name: _network(folder / f"pred_{name}.csv", name, said.case_names) for name in MODELS}
     gold = _table(folder / "gold.csv", ("case", *FINDINGS))
     gold = gold.with_columns(gold[name].cast(int) for name in FINDINGS)

@@ -14,7 +14,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.files import read_text
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
-from dissensus.study.reading import read_annotations
+from dissensus.study.reading import read
 from dissensus.study.study import Study
 from paper.trials.families import FAMILIES, USED, Family, LeftOutFirsts
 
@@ -173,5 +173,5 @@ def load_electrocardiograms(folder: FilePath) -> Judged:
     """
     models = {name: read_predictions(folder / f"pred7_{name}.csv", name=name, kind="scores") for name in NETWORKS}
     conditions = next(iter(models.values())).conditions
-    said = read_annotations(folder / "opinions_ties.csv", conditions=conditions)
+    said = read(folder / "opinions_ties.csv", conditions=conditions)
     return said, {name: model.align(said.case_names, said.conditions) for name, model in models.items()}

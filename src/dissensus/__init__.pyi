@@ -24,4 +24,5 @@ from .study.reading import examine as examine
 from .study.reading import read as read
 from .study.study import Study as Study
 
+__all__: list[str]
 __version__: str

@@ -7,7 +7,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import MajorityVote
-from dissensus.evaluation.comparison import rank_probabilities
+from dissensus.evaluation.comparison import Comparison, Difference, rank_probabilities
 from dissensus.metrics import BrierScore, Overlap, TopKAccuracy
 
 N_CASES = 40
@@ -17,21 +17,21 @@ HALF = [RIGHT[0] if case % 2 else WRONG[0] for case in range(N_CASES)]
 METRICS = [TopKAccuracy(1), BrierScore()]
 
 
-def compared(models: dict[str, list[list[float]]]) -> tuple[ds.Evaluation, ds.Comparison]:
+def compared(models: dict[str, list[list[float]]]) -> tuple[ds.Evaluation, Comparison]:
     result = ds.evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, seed=2)
     return result, result.compare()
 
 
 @pytest.fixture(scope="module")
-def contest() -> ds.Comparison:
+def contest() -> Comparison:
     return compared({"half": HALF, "right": RIGHT, "wrong": WRONG})[1]
 
 
-def found(comparison: ds.Comparison, metric: str, first: str, second: str) -> ds.Difference:
+def found(comparison: Comparison, metric: str, first: str, second: str) -> Difference:
     return next(d for d in comparison.differences if (d.metric, d.first, d.second) == (metric, first, second))
 
 
-def test_the_better_model_is_better_whichever_way_the_metric_points(contest: ds.Comparison) -> None:
+def test_the_better_model_is_better_whichever_way_the_metric_points(contest: Comparison) -> None:
     by_accuracy = found(contest, "top-1 accuracy", "half", "right")
     by_distance = found(contest, "Brier score", "half", "right")
     assert by_accuracy.difference == pytest.approx(-0.5)
@@ -41,13 +41,13 @@ def test_the_better_model_is_better_whichever_way_the_metric_points(contest: ds.
         assert one.verdict == "right is better than half"
 
 
-def test_the_interval_holds_the_difference_and_has_its_sign(contest: ds.Comparison) -> None:
+def test_the_interval_holds_the_difference_and_has_its_sign(contest: Comparison) -> None:
     for one in contest.differences:
         assert one.low - 1e-12 <= one.difference <= one.high + 1e-12
         assert (one.low > 0) == (one.difference > 0 and one.is_distinguishable)
 
 
-def test_ranks_follow_the_orientation_of_the_metric(contest: ds.Comparison) -> None:
+def test_ranks_follow_the_orientation_of_the_metric(contest: Comparison) -> None:
     table = contest.rank_frame()
     first = table.filter((table["rank"] == 1) & (table["probability"] > 0.99))
     assert set(zip(first["metric"], first["model"], strict=True)) == {
@@ -83,7 +83,7 @@ def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_name
     assert row["second_better"] == "top-2 overlap (inverse-rank); top-2 overlap (annotators)"
 
 
-def test_models_in_the_same_order_everywhere_have_no_flip(contest: ds.Comparison) -> None:
+def test_models_in_the_same_order_everywhere_have_no_flip(contest: Comparison) -> None:
     assert not len(contest.flips())
 
 
@@ -105,9 +105,9 @@ def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
     np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))
 
 
-def test_a_flip_names_four_places_and_counts_the_others(contest: ds.Comparison) -> None:
+def test_a_flip_names_four_places_and_counts_the_others(contest: Comparison) -> None:
     one = found(contest, "top-1 accuracy", "half", "right")
     many = [replace(one, metric=f"metric {number}", probability_better=0.9) for number in range(6)]
-    (row,) = ds.Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
+    (row,) = Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
     assert row["first_better"].endswith("metric 3 (majority-vote) and 2 more")
     assert row["second_better"] == "top-1 accuracy (majority-vote)"

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.evaluation.comparison import difference, holm
+from dissensus.evaluation.comparison import Comparison, Difference, difference, holm
 from dissensus.metrics import BrierScore, TopKAccuracy
 
-WIDE = ds.Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
+WIDE = Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
 P_VALUES = st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), max_size=8)
 
 
@@ -84,7 +84,7 @@ def test_few_cases_or_groups_have_no_verdict(n_cases: int, n_groups: int, verdic
     assert found.is_distinguishable is verdict.startswith("A")
 
 
-def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> ds.Comparison:
+def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> Comparison:
     said = ds.Study.from_rankings(
         [[[["a"]]]] * n_cases,
         ["a", "b"],
@@ -96,7 +96,7 @@ def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> d
 
 
 def test_verdicts_of_an_evaluation_know_its_cases_and_groups() -> None:
-    def said(comparison: ds.Comparison) -> set[str]:
+    def said(comparison: Comparison) -> set[str]:
         return {one.verdict for one in comparison.differences if {one.first, one.second} == {"right", "wrong"}}
 
     assert said(judged(29)) == {"too few cases for a verdict (29 of at least 30)"}

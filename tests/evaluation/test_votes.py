@@ -19,7 +19,8 @@ SEEDS = range(15)
 def test_agreement_and_alpha_of_votes(seed: int) -> None:
     said = voted_study(seed)
     both: Any = (said, written_out(said))
-    for within, ties in product(("ranking", "first-block"), ("shared", "each")):
+    choices: Any = product(("ranking", "first-block"), ("shared", "each"))
+    for within, ties in choices:
         found, expected = (annotator_agreement(one, ties=ties, within=within) for one in both)
         np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
         np.testing.assert_array_equal(found.n_annotators, expected.n_annotators)

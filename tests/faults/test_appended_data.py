@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from dissensus.evaluation.store import load_evaluation
+from dissensus.evaluation.store import load
 from faults.large_study import (
     CONDITIONS,
     LEARNS,
@@ -82,7 +82,7 @@ def rows_by_case(run: Path, table: str) -> pl.DataFrame:
 
 def check_same(run: Path, other: Path) -> None:
     """Assert that two runs that were split differently say the same, but for the last digits of sums."""
-    one, two = load_evaluation(run), load_evaluation(other)
+    one, two = load(run), load(other)
     assert (one.n_cases, one.case_names, one.runs) == (two.n_cases, two.case_names, two.runs)
     assert_frame_equal(one.to_frame(), two.to_frame(), rel_tol=1e-9)
     assert_frame_equal(one.per_draw(), two.per_draw(), rel_tol=1e-9)

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from dissensus.evaluation.store import load_evaluation
+from dissensus.evaluation.store import load
 from faults.large_study import EVALUATE, PIECES, RESUME, begun, content_of, ended, put_large_study, sums_of, until
 from faults.small_study import call, entries
 
@@ -73,7 +73,7 @@ def test_a_run_that_is_killed_at_twenty_moments_ends_with_the_same_bytes(whole: 
             (folder / "run").rename(tmp_path / f"run-{number}")
     assert ended(begun(folder, RESUME), folder).code == 0
     check_finished(folder, whole)
-    load_evaluation(folder / "run")
+    load(folder / "run")
     assert set(seen) <= {0, -signal.SIGKILL}
     assert -signal.SIGKILL in seen
 

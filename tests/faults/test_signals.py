@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from dissensus.core.output import checked_file_target
-from dissensus.evaluation.store import load_evaluation
+from dissensus.evaluation.store import load
 from faults.small_study import EVALUATE, PROCESS, Outcome, entries, put_study, snapshot
 
 if os.name != "posix":
@@ -111,7 +111,7 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Course:
     seconds = timed(folder, words)
     results = {True: old, False: snapshot(folder / "results")}
     old, new = ({f"results/{name}": data for name, data in results[is_old].items()} for is_old in (True, False))
-    assert load_evaluation(folder / "results").seed == 2
+    assert load(folder / "results").seed == 2
     return Course(words, "results", seconds, old, new)
 
 

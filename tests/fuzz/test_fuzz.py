@@ -75,10 +75,10 @@ def test_another_exception_and_a_hang_are_found(tmp_path: Path, monkeypatch: pyt
         while True:
             pass
 
-    monkeypatch.setattr(rule, "examine_annotations", fail)
+    monkeypatch.setattr(rule, "examine", fail)
     with pytest.raises(FindingError, match="KeyError: 'lost'"):
         verdict(seeds()[0], seeds()[0].content, tmp_path)
-    monkeypatch.setattr(rule, "examine_annotations", wait)
+    monkeypatch.setattr(rule, "examine", wait)
     monkeypatch.setattr(rule, "PATIENCE", 0.1)
     with pytest.raises(FindingError, match="HangError"):
         verdict(seeds()[0], seeds()[0].content, tmp_path)

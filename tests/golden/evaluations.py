@@ -214,7 +214,7 @@ def _tied_ranking(rng: np.random.Generator, names: Sequence[str]) -> list[list[s
 def scores(n_cases: int, n_conditions: int, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Make probabilities with ties of two digits, which sum to one."""
     made = np.random.default_rng(seed).dirichlet(np.full(n_conditions, 0.7), size=n_cases).round(2) + 0.001
-    return made / made.sum(axis=1, keepdims=True)
+    return np.asarray(made / made.sum(axis=1, keepdims=True))
 
 
 def graded_study() -> ds.Study:
@@ -844,7 +844,7 @@ def stored(frame: pl.DataFrame) -> Stored:
     )
     keys = sorted(name for name, kind in flat.schema.items() if not kind.is_float())
     ordered = flat.sort(keys, maintain_order=True) if keys else flat
-    return {name: [_plain(value) for value in ordered[name].to_list()] for name in sorted(ordered.columns)}  # type: ignore[return-value]
+    return {name: [_plain(value) for value in ordered[name].to_list()] for name in sorted(ordered.columns)}
 
 
 def _plain(value: Any) -> Any:

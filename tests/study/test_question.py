@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dissensus import DissensusError, Study, diagnose, examine, read
-from dissensus.study.canonical import write_annotations
+from dissensus.study.canonical import write
 
 GRADES = "case,annotator,label\nc1,A,2\nc1,B,10\nc2,A,0\nc2,B,2\n"
 FINDINGS = "case,annotator,label\nc1,A,Melanoma\nc1,B,Nevus\nc2,A,Nevus\n"
@@ -88,7 +88,7 @@ def test_every_written_form_keeps_the_question_and_the_order_of_grades(
 ) -> None:
     for said in (graded, graded.asked("conditions")):
         place = tmp_path / f"{said.question}.{ending}"
-        write_annotations(said, place)
+        write(said, place)
         assert read(place) == said
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
-from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.reading import examine, read
 from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
 from dissensus.study.study import Study
@@ -23,7 +23,7 @@ from shared_data import SHARED, needs_shared
 
 def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
-    reading = examine_annotations(path, conditions=["cat", "dog", "frog"])
+    reading = examine(path, conditions=["cat", "dog", "frog"])
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["frog"]]], []]
     assert reading.rankings.unannotated == ("1",)
     assert [str(note) for note in reading.receipt.notes] == ["votes of annotators without a name: 3, counted"]
@@ -31,15 +31,15 @@ def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None
 
 
 def test_conditions_are_numbered_by_default(tmp_path: Path) -> None:
-    said = read_annotations(write_array(tmp_path / "votes.npy", COUNTS))
+    said = read(write_array(tmp_path / "votes.npy", COUNTS))
     assert said.conditions == ("0", "1", "2")
 
 
 def test_whole_numbers_stored_as_floats_need_the_format(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS.astype(float))
     with pytest.raises(FormatError, match="no known format fits"):
-        read_annotations(path)
-    assert read_annotations(path, "counts").n_votes == 3
+        read(path)
+    assert read(path, "counts").n_votes == 3
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_whole_numbers_stored_as_floats_need_the_format(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_matrix_of_votes_is_an_error(votes: np.ndarray, problem: str, tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match=problem):
-        read_annotations(write_array(tmp_path / "votes.npy", votes), "counts", conditions=["cat", "dog"])
+        read(write_array(tmp_path / "votes.npy", votes), "counts", conditions=["cat", "dog"])
 
 
 # Names beside the matrix --------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ def test_names_beside_a_matrix_are_used(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
     (tmp_path / "votes.conditions.txt").write_text("cat\ndog\nfrog\n", encoding="utf-8")
     (tmp_path / "votes.cases.txt").write_text("x\ny\n", encoding="utf-8")
-    assert read_annotations(path) == Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
-    assert read_annotations(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
+    assert read(path) == Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
+    assert read(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
     told = Counts().parse(open_source(path), Options()).assumed
     assert told == (
         "rows are cases, named by 'votes.cases.txt'",
@@ -88,7 +88,7 @@ def test_names_beside_a_matrix_must_fit(tmp_path: Path) -> None:
     path = write_array(tmp_path / "votes.npy", COUNTS)
     (tmp_path / "votes.cases.txt").write_text("x\n", encoding="utf-8")
     with pytest.raises(DissensusError, match="the number of cases does not fit") as caught:
-        read_annotations(path)
+        read(path)
     assert "votes.cases.txt" in caught.value.where
 
 
@@ -103,7 +103,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
-    reading = examine_annotations(written(tmp_path / "votes.csv", TABLE), "counts")
+    reading = examine(written(tmp_path / "votes.csv", TABLE), "counts")
     expected = Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
     assert reading.rankings == expected
     assert [str(note) for note in reading.receipt.notes] == [
@@ -116,23 +116,23 @@ def test_a_parquet_table_of_votes(tmp_path: Path) -> None:
     table = pl.DataFrame({"image": ["x", "y"], "cat": [2, 0], "frog": [1, 0]})
     table.write_parquet(tmp_path / "votes.parquet")
     expected = Study.from_counts([[2, 1], [0, 0]], ["cat", "frog"], case_names=["x", "y"])
-    assert read_annotations(tmp_path / "votes.parquet", "counts") == expected
+    assert read(tmp_path / "votes.parquet", "counts") == expected
 
 
 def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.csv", "case,cat,dog\nx,2,1\ny,0,0\n")
-    reading = examine_annotations(path, conditions=["dog", "cat"])
+    reading = examine(path, conditions=["dog", "cat"])
     assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("dog", "cat")
     assert reading.rankings.to_rankings() == [[[["cat"]], [["cat"]], [["dog"]]], []]
     with pytest.raises(DissensusError, match="may be findings") as caught:
-        examine_annotations(path, conditions=["bird", "cat", "dog"])
+        examine(path, conditions=["bird", "cat", "dog"])
     assert "--format counts" in caught.value.advice
 
 
 def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match=r"--format cleanlab.*--format counts"):
-        read_annotations(written(tmp_path / "votes.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
+        read(written(tmp_path / "votes.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
 
 
 def test_the_columns_of_a_table_of_votes_have_roles(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_columns_of_a_table_of_votes_have_roles(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_table_of_votes_is_an_error(text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match=problem):
-        read_annotations(written(tmp_path / "votes.csv", text), "counts", conditions=["cat", "dog"])
+        read(written(tmp_path / "votes.csv", text), "counts", conditions=["cat", "dog"])
 
 
 # Records ------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ CHAOS = {
 
 def test_records_with_counts_by_name(tmp_path: Path) -> None:
     text = '{"case": "c1", "label_count": {"b": 1, "a": 3}}\n{"case": "c2", "label_count": {"c": 0}}\n'
-    reading = examine_annotations(written(tmp_path / "votes.jsonl", text))
+    reading = examine(written(tmp_path / "votes.jsonl", text))
     assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("a", "b", "c")
     assert reading.rankings.votes.tolist() == [1, 3]
@@ -184,7 +184,7 @@ def test_records_with_counts_by_name(tmp_path: Path) -> None:
 
 def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.jsonl", json.dumps(CHAOS))
-    said = read_annotations(path, conditions=["e", "n", "c"])
+    said = read(path, conditions=["e", "n", "c"])
     assert said == Study.from_counts([[76, 20, 0]], ["e", "n", "c"], case_names=["144n"])
     parsed = Counts().parse(open_source(path), Options())
     assert [one.name for one in parsed.columns if one.role] == ["uid", "label_counter"]
@@ -192,9 +192,9 @@ def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
 
 def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.json", '[{"id": 7, "label_count": [1, 0, 4]}]')
-    assert read_annotations(path, conditions=["e", "n", "c"]).votes.tolist() == [1, 4]
+    assert read(path, conditions=["e", "n", "c"]).votes.tolist() == [1, 4]
     with pytest.raises(DissensusError, match="a list of votes needs a list of conditions"):
-        read_annotations(path)
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,13 @@ def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) ->
 def test_records_that_do_not_hold_votes_are_an_error(records: list[Any], problem: str, tmp_path: Path) -> None:
     path = written(tmp_path / "votes.json", json.dumps(records))
     with pytest.raises(DissensusError, match=problem):
-        read_annotations(path, "counts", conditions=["e", "n"])
+        read(path, "counts", conditions=["e", "n"])
 
 
 @needs_shared
 def test_published_votes_on_photographs() -> None:
     start = time.perf_counter()
-    said = read_annotations(SHARED / "cifar10h" / "cifar10h-counts.npy")
+    said = read(SHARED / "cifar10h" / "cifar10h-counts.npy")
     elapsed = time.perf_counter() - start
     assert (said.n_cases, said.n_conditions, said.n_votes) == (10_000, 10, 511_000)
     assert said.votes_per_case.min() == 47

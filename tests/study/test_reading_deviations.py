@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus.core.errors import DissensusError
-from dissensus.study.reading import examine_annotations
+from dissensus.study.reading import examine
 from format_examples import EXAMPLES, PREFLIB, Example, write_text
 
 ODD_VALUES: tuple[Any, ...] = (
@@ -56,7 +56,7 @@ def deviations(draw: st.DrawFn, value: Any) -> Any:
 def check_outcome(path: Any, name: str | None, options: dict[str, Any]) -> None:
     """Read a file; no error but one that names the file may come of it."""
     try:
-        assert examine_annotations(path, name, **options).receipt.format
+        assert examine(path, name, **options).receipt.format
     except DissensusError as error:
         assert str(path) in error.where  # noqa: PT017 - the file may be fine
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from dissensus.core.errors import DissensusWarning, FormatError
-from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.reading import examine, read
 from format_examples import PREFLIB, write_text
 from shared_data import SHARED, needs_shared
 
 
 def test_counts_expand_to_anonymous_voters(tmp_path: Path) -> None:
-    reading = examine_annotations(write_text(tmp_path / "soup.toi", PREFLIB))
+    reading = examine(write_text(tmp_path / "soup.toi", PREFLIB))
     said = reading.rankings
     assert said.to_rankings() == [[[["Leek"], ["Pea", "Borscht: hot"]]] * 2 + [[["Borscht: hot"]], []]]
     assert said.conditions == ("Leek", "Pea", "Borscht: hot")
@@ -31,7 +31,7 @@ def test_a_directory_has_one_case_per_file(tmp_path: Path) -> None:
     write_text(tmp_path / "night.toi", other.replace("\n", "\r\n"))
     write_text(tmp_path / "README.txt", "about soup")
     with pytest.warns(DissensusWarning, match="files with another ending: 1, skipped"):
-        said = read_annotations(tmp_path)
+        said = read(tmp_path)
     assert said.case_names == ("night", "noon")
     assert said.conditions == ("Pea", "Leek", "Borscht: hot")
     assert said.to_rankings()[0][0] == [["Pea"], ["Leek", "Borscht: hot"]]
@@ -42,7 +42,7 @@ def test_files_of_a_directory_share_their_alternatives(tmp_path: Path) -> None:
     write_text(tmp_path / "a.toi", PREFLIB)
     write_text(tmp_path / "b.toi", PREFLIB.replace("Leek", "Onion"))
     with pytest.raises(FormatError, match="different alternatives") as caught:
-        examine_annotations(tmp_path)
+        examine(tmp_path)
     assert caught.value.got == "'Leek', 'Onion' in some files only"
     assert caught.value.where.endswith("b.toi")
 
@@ -71,7 +71,7 @@ def test_a_deviation_says_where(old: str, new: str, problem: str, place: str, tm
     assert old in PREFLIB
     path = write_text(tmp_path / "soup.toi", PREFLIB.replace(old, new))
     with pytest.raises(FormatError, match=problem) as caught:
-        examine_annotations(path)
+        examine(path)
     assert place in caught.value.where
     assert "soup.toi" in caught.value.where
 
@@ -87,16 +87,16 @@ def test_a_deviation_says_where(old: str, new: str, problem: str, place: str, tm
 def test_orders_keep_the_promise_of_their_type(kind: str, problem: str, tmp_path: Path) -> None:
     path = write_text(tmp_path / f"soup.{kind}", PREFLIB.replace("TYPE: toi", f"TYPE: {kind}"))
     with pytest.raises(FormatError, match=problem):
-        examine_annotations(path)
+        examine(path)
 
 
 def test_a_header_is_enough_to_recognise_it(tmp_path: Path) -> None:
-    assert examine_annotations(write_text(tmp_path / "soup.txt", PREFLIB)).receipt.format == "preflib"
+    assert examine(write_text(tmp_path / "soup.txt", PREFLIB)).receipt.format == "preflib"
 
 
 def test_billions_of_voters_are_counted(tmp_path: Path) -> None:
     text = PREFLIB.replace("VOTERS: 4", "VOTERS: 9000000002").replace("2: 1", "9000000000: 1")
-    said = examine_annotations(write_text(tmp_path / "soup.toi", text)).rankings
+    said = examine(write_text(tmp_path / "soup.toi", text)).rankings
     assert said.votes.tolist() == [9_000_000_000, 1, 1]
     assert said.n_votes == 9_000_000_002
 
@@ -107,6 +107,6 @@ def test_billions_of_voters_are_counted(tmp_path: Path) -> None:
     [("00016-00000002.toi", 2527, 5, 7), ("00034-00000001.soi", 392, 36, 0)],
 )
 def test_published_elections(name: str, n_voters: int, n_alternatives: int, n_ties: int) -> None:
-    said = read_annotations(SHARED / "preflib" / name)
+    said = read(SHARED / "preflib" / name)
     assert (said.n_cases, said.n_votes, said.n_conditions) == (1, n_voters, n_alternatives)
     assert said.votes[said.has_tie].sum() == n_ties

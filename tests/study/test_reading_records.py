@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dissensus.core.errors import DissensusError, DissensusWarning
-from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.reading import examine, read
 from format_examples import ARGILLA, DOCCANO, HUGGING_FACE, KEYED, LABEL_STUDIO, LONG_RECORDS, NESTED, PRODIGY
 from shared_data import SHARED, needs_shared
 
@@ -349,7 +349,7 @@ READ = {
 @pytest.mark.parametrize("name", READ)
 def test_what_is_read_of_records(name: str, put: Any) -> None:
     file, content, options, expected = READ[name]
-    reading = examine_annotations(put(content, file), **options)
+    reading = examine(put(content, file), **options)
     said, receipt = reading.rankings, reading.receipt
     notes = [str(note) for note in receipt.notes]
     found = {
@@ -385,7 +385,7 @@ def test_what_is_read_of_records(name: str, put: Any) -> None:
 )
 def test_what_is_skipped_is_warned_of(file: str, content: Any, warning: str, put: Any) -> None:
     with pytest.warns(DissensusWarning, match=warning):
-        read_annotations(put(content, file))
+        read(put(content, file))
 
 
 # What is refused ----------------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ def test_what_is_wrong_with_records_is_named_with_its_place(
 ) -> None:
     path = put(content, file)
     with pytest.raises(DissensusError) as caught:
-        examine_annotations(path, **options)
+        examine(path, **options)
     assert problem in str(caught.value)
     assert part in str(caught.value)
     assert str(path) in caught.value.where
@@ -545,12 +545,12 @@ def test_parquet_csv_and_json_lines_agree(put: Any) -> None:
         {"id": "c3", "labels": [], "annotators": []},
     ]
     path = put(records, "a.jsonl")
-    expected = read_annotations(path)
+    expected = read(path)
     pl.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
     rows = "".join(f'{one["id"]},"{one["labels"]}","{one["annotators"]}"\n' for one in records)
     assert expected.to_rankings() == [[[["oak"]], [["elm"]]], [[["elm"]]], []]
-    assert read_annotations(path.with_suffix(".parquet")) == expected
-    assert read_annotations(put(f"id,labels,annotators\n{rows}", "a.csv")) == expected
+    assert read(path.with_suffix(".parquet")) == expected
+    assert read(put(f"id,labels,annotators\n{rows}", "a.csv")) == expected
 
 
 def test_a_list_without_annotators_means_what_is_said(put: Any) -> None:
@@ -561,11 +561,11 @@ def test_a_list_without_annotators_means_what_is_said(put: Any) -> None:
     meanings: dict[Any, Any] = {"votes": [[["oak"]], [["elm"]]], "order": OAK, "tie": [[["elm", "oak"]]]}
     for path in (lines, table, packed):
         with pytest.raises(DissensusError, match=AMBIGUOUS) as caught:
-            read_annotations(path)
+            read(path)
         assert "['oak', 'elm']" in caught.value.got
         assert "--lists votes" in caught.value.advice
         for lists, rankings in meanings.items():
-            assert read_annotations(path, lists=lists).to_rankings() == [rankings]
+            assert read(path, lists=lists).to_rankings() == [rankings]
 
 
 def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
@@ -573,8 +573,8 @@ def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
     path = put("", "a.csv").with_suffix(".parquet")
     frame.with_columns(pl.col("label").cast(pl.Array(pl.Int64, 2))).write_parquet(path)
     with pytest.raises(DissensusError, match="integer labels need a list of conditions"):
-        read_annotations(path)
-    said = read_annotations(path, conditions=["oak", "elm"])
+        read(path)
+    said = read(path, conditions=["oak", "elm"])
     assert said.to_rankings() == [[[["oak"]], [["elm"]]], [[["elm"]], [["elm"]]]]
 
 
@@ -583,7 +583,7 @@ def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
 
 @needs_shared
 def test_published_diagnoses_joined_by_bars() -> None:
-    said = read_annotations(SHARED / "dermxdb" / "dermxdb_diagnoses.csv", tie_separator="|")
+    said = read(SHARED / "dermxdb" / "dermxdb_diagnoses.csv", tie_separator="|")
     assert (said.n_cases, said.n_rankings, len(said.annotator_names)) == (630, 5528, 8)
     assert (said.mentions_per_ranking == 0).sum() == 59
 
@@ -592,7 +592,7 @@ def test_published_diagnoses_joined_by_bars() -> None:
 def test_published_dermatology_annotations() -> None:
     folder = SHARED / "dermatology_ddx"
     conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    said = read_annotations(folder / "dermatology_selectors.json", conditions=conditions)
+    said = read(folder / "dermatology_selectors.json", conditions=conditions)
     assert (said.n_cases, said.n_rankings, said.n_conditions) == (1947, 9602, 419)
     assert round(100 * said.has_tie.mean(), 1) == 15.8
     assert round(100 * (said.mentions_per_ranking == 1).mean()) == 54

@@ -9,7 +9,7 @@ import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
-from dissensus.study.reading import examine_annotations, recognised_format
+from dissensus.study.reading import examine, recognised_format
 from dissensus.study.reading.format import Format, known_formats
 from format_examples import EXAMPLES, PREFLIB, Example, write_json, write_lines, write_text
 
@@ -36,16 +36,16 @@ def test_exactly_one_format_fits_and_others_refuse_the_file_by_name(example: Exa
     path = example.file(tmp_path)
     source = open_source(path)
     assert [known.id for known in known_formats() if known.recognises(source)] == [example.format]
-    reading = examine_annotations(path, **example.options)
+    reading = examine(path, **example.options)
     assert reading.receipt.format == example.format
     assert reading.study.n_opinions > 0
     assert reading.study.kind == Format.family.find(example.format).study
     for name in Format.family.known().keys() - {example.format}:
         if name in ALSO_READ.get(str(example), ()):
-            assert examine_annotations(path, name, **example.options).receipt.understood == f"{name} (as said)"
+            assert examine(path, name, **example.options).receipt.understood == f"{name} (as said)"
             continue
         with pytest.raises(DissensusError) as caught:
-            examine_annotations(path, name, **example.options)
+            examine(path, name, **example.options)
         assert str(path) in caught.value.where
 
 
@@ -63,8 +63,8 @@ def test_lists_of_labels_without_annotators_beside_a_text_are_ambiguous(tmp_path
     with pytest.raises(FormatError, match="fits several formats") as caught:
         recognised_format(open_source(path))
     assert "doccano, hugging-face" in caught.value.expected
-    one = examine_annotations(path, "doccano").rankings
-    many = examine_annotations(path, "hugging-face", lists="votes").rankings
+    one = examine(path, "doccano").rankings
+    many = examine(path, "hugging-face", lists="votes").rankings
     assert one.to_rankings() == [[[["ice", "rain"]]]]
     assert many.to_rankings() == [[[["ice"]], [["rain"]]]]
 
@@ -73,7 +73,7 @@ def test_a_directory_of_two_formats_is_ambiguous(tmp_path: Path) -> None:
     write_text(tmp_path / "soup.toi", PREFLIB)
     write_lines(tmp_path / "ines.jsonl", [{"id": 1, "label": ["ice"]}])
     with pytest.raises(FormatError, match="fits several formats") as caught:
-        examine_annotations(tmp_path)
+        examine(tmp_path)
     assert "doccano, preflib" in caught.value.expected
 
 
@@ -85,10 +85,10 @@ def test_other_json_fits_no_format(value: Any, tmp_path: Path) -> None:
     else:
         write_json(path, value)
     with pytest.raises(FormatError, match="no known format fits"):
-        examine_annotations(path)
+        examine(path)
 
 
 def test_deep_nesting_is_an_error(tmp_path: Path) -> None:
     path = write_text(tmp_path / "deep.json", "[" * 100_000)
     with pytest.raises(FormatError, match="nested too deeply"):
-        examine_annotations(path)
+        examine(path)

@@ -71,7 +71,7 @@ MEANINGS = {
         annotators=[0, 0],
     ),
     "weights and groups are kept": means(
-        {**long("xxy", "ABA", condition="aba"), **WEIGHTS},
+        long("xxy", "ABA", condition="aba") | WEIGHTS,
         [[[["a"]], [["b"]]], [[["a"]]]],
         weights=[0.5, 2, 1],
         groups=("p", "q"),

@@ -14,7 +14,7 @@ import pytest
 from dissensus import diagnose, write
 from dissensus.core.errors import DissensusError
 from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
-from dissensus.study.reading import examine_annotations, read_annotations
+from dissensus.study.reading import examine, read
 from dissensus.study.study import Study
 from voted_studies import voted_study, written_out, written_out_ratings
 
@@ -141,7 +141,7 @@ def test_a_row_per_label_or_score_with_its_votes() -> None:
 def test_rows_without_votes_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("case,label,n_votes\nx,a,3\nx,b,0\n", encoding="utf-8")
-    reading = examine_annotations(path)
+    reading = examine(path)
     assert reading.rankings.conditions == ("a", "b")
     (note,) = reading.receipt.notes
     assert str(note) == "rows with 0 votes: 1, kept as conditions that nobody chose"
@@ -162,7 +162,7 @@ def test_votes_that_make_no_sense_are_refused_with_their_row(text: str, problem:
     path = tmp_path / "votes.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DissensusError, match=problem) as caught:
-        read_annotations(path)
+        read(path)
     assert "case 'x'" in caught.value.where
 
 
@@ -172,7 +172,7 @@ def test_what_is_written_comes_back(ending: str, tmp_path: Path) -> None:
     for number, said in enumerate([counts, *map(voted_study, range(3))]):
         path = tmp_path / f"said{number}.{ending}"
         write(said, path)
-        assert read_annotations(path) == said
+        assert read(path) == said
 
 
 def test_nested_lists_refuse_votes_rather_than_lose_them(tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ def condition_codes(
         [
             known.get(one, -1)
             if isinstance(one, str)
-            else (int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < n_names else -1)
+            else (
+                int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= int(one) < n_names else -1
+            )
             for one in mentions
         ],
         dtype=np.int64,

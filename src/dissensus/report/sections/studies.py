@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from dissensus.core.errors import listing
 from dissensus.core.names import visible
-from dissensus.evaluation import trust
+from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.evaluation.glossary import GLOSSARY, term
 from dissensus.evaluation.sentences import joined, rows_of, subjects
 from dissensus.evaluation.words import NOTHING, counted
@@ -138,8 +138,8 @@ class Trust(ReportSection):
         assert found is not None, "checked by the needs of the figure"
         whole = next(row for row in reversed(found.split_rows) if row["aggregation"] == found.labels[found.best_place])
         return {
-            "sentence": trust.agreed(whole),
-            "others": [trust.best(found), trust.plateau(found), *trust.informed(found), *trust.models(found)],
+            "sentence": agreed(whole),
+            "others": [best(found), plateau(found), *informed(found), *models(found)],
             "bins": found.curve().to_dicts(),
             "scores": sorted(found.score_rows, key=lambda row: -float(row["score"])),
             "agreements": found.model_rows,

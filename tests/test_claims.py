@@ -111,7 +111,7 @@ def number_of(text: str) -> float:
 @pytest.mark.parametrize(
     ("study", "metric"),
     [(study, metric) for study in STUDIES for metric in METRICS[: 1 if "panel" in study else None]],
-    ids=str,
+    ids=lambda one: getattr(one, "id", str(one)),
 )
 def test_every_difference_has_the_right_direction_and_no_size_is_negative(study: str, metric: Metric | str) -> None:
     result = STUDIES[study](metric)

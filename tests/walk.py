@@ -54,7 +54,7 @@ def walk(modules: dict[str, int]) -> str:
     for module in modules:
         text = (PACKAGE / module).read_text(encoding="utf-8")
         said = re.match(r'r?"""(.*?)(?:"""|\n\n)', text, re.DOTALL)
-        lines.append(f"{module:<38}{' '.join(said[1].split()) if said else ''}".rstrip())
+        lines.append(f"{module:<42}{' '.join(said[1].split()) if said else ''}".rstrip())
     return "\n".join(lines)
 
 

@@ -40,7 +40,8 @@ def traced(folder: Path) -> dict[str, int]:
     try:
         main()
     except SystemExit as leaving:
-        assert not leaving.code, leaving.code
+        if leaving.code:
+            raise
     finally:
         sys.setprofile(None)
         threading.setprofile(None)

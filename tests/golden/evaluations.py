@@ -835,7 +835,7 @@ def computed(name: str) -> dict[str, Stored]:
         return {table: stored(frame) for table, frame in CASES[name]().items()}
 
 
-def stored(frame: pl.DataFrame) -> Stored:
+def stored(frame: pl.DataFrame) -> dict[str, list[Any]]:
     """Turn a table into lists of plain values, with rows in the order of the columns that are not fractions."""
     flat = frame.with_columns(
         pl.col(name).map_elements(str, return_dtype=pl.String, skip_nulls=True)

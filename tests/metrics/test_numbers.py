@@ -18,7 +18,8 @@ from dissensus.metrics import (
     MeanAbsoluteError,
     WassersteinNumbers,
 )
-from dissensus.metrics.data_set import DataSetMetric, Said, Truth
+from dissensus.metrics.base import Truth
+from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.numbers import Limit, number_labels
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 

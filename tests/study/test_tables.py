@@ -40,7 +40,7 @@ def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
 
 RANKED = long("xxxxy", "AAABA", condition="adcba")
 BOTH = [[[["a"]]], [[["b"]]]]
-WEIGHTS = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
+WEIGHTS: dict[str, list[Any]] = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
 SURE = {"confidence": [1.0, 5.0, 0.0, 5.0, None]}
 SPLIT: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
 

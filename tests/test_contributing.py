@@ -1,5 +1,6 @@
 """CONTRIBUTING.md tells the truth: the walk of one case is that of a trace, files exist, layers are those checked."""
 
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,8 @@ def test_the_walk_is_that_of_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """In a process of its own, since modules that are imported already run none of their functions on the way in."""
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, str(ROOT / "tests" / "walk.py")]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+    here = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    told = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8", env=here).stdout
     traced = [line.split(".py")[0] for line in told.splitlines() if re.match(r"[\w/]+\.py", line)]
     assert len(traced) > 60
     assert [line.split(".py")[0] for line in WALK.splitlines()] == traced

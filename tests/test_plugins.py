@@ -87,12 +87,11 @@ def test_python_finds_what_the_package_adds(installed: Path) -> None:
     script = """
 import dissensus as ds
 from dissensus.aggregations import PlackettLuce
-from dissensus.plugins import Metric
 said = ds.Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
 result = ds.evaluate(said, {"A": [[3, 2, 1], [1, 2, 3]]}, aggregations=["approval", PlackettLuce(1)],
                      metrics=["miss-rate:1"], draws=50)
-assert ds.Approval().limit == ds.Approval()
-assert ds.MissRate(1).higher_is_better is False
+assert ds.aggregations.Approval().limit == ds.aggregations.Approval()
+assert ds.metrics.MissRate(1).higher_is_better is False
 print(*(run.label for run in result.runs), *(metric.name for metric in result.metrics), sep="|")
 frame = result.to_frame()
 print(frame["mean"][0], frame["point_estimate"][0])
@@ -154,7 +153,7 @@ import warnings
 import dissensus as ds
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    known = Metric.family.known()
+    known = ds.plugins.Metric.family.known()
 print(len(known) > 10, *(str(one.message) for one in caught))
 """
     said = run(tmp_path, "-c", script)

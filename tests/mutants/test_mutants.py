@@ -8,7 +8,7 @@ from mutants.__main__ import ROOT, Mutant, broken, mutants
 
 EVERYWHERE = {
     *(
-        "aggregation",
+        "aggregations",
         "agreement",
         "certainty",
         "cli",

@@ -231,7 +231,7 @@ def test_version(run: Any) -> None:
         (b"case,condition\nc1,caf\xe9\n", ["not UTF-8", "0xe9", "line 2", "CSV UTF-8"]),
         (HEADER + 'c1,A,"x,1\n', ["a quotation mark is not closed", "from line 2"]),
         (HEADER + "c1,A,x,1,9\n", ["more cells than the header", "5 cells", "line 2"]),
-        ("case,Ann\nc1,x\nc1,y\n", ["case 'c1' stands in several rows", "data rows 1, 2"]),
+        ("case,Ann\nc1,x\nc1,y\n", ["case 'c1' stands in several rows", "rows 1 and 2"]),
         ("case,annotator,condition\nc1,A,3\n", ["integer labels need a list of conditions", "--conditions FILE"]),
         ("x\n1\n", ["no known format fits", "label-studio, long, nested", "--format"]),
     ],

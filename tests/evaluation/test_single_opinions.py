@@ -93,13 +93,13 @@ def test_votes_count_as_often_as_they_were_given() -> None:
 
 
 def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dissensus.evaluation import single_opinions
+    from dissensus.evaluation import tally
 
     rng = np.random.default_rng(5)
     said = ds.Study.from_rankings([[random_opinion(rng) for _ in range(3)] for _ in range(6)], CONDITIONS)
     scores = rng.random((6, 4))
     whole = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
-    monkeypatch.setattr(single_opinions, "OPINIONS_AT_ONCE", 7)
+    monkeypatch.setattr(tally, "OPINIONS_AT_ONCE", 7)
     assert ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS) == whole
 
 

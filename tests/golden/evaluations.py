@@ -35,7 +35,6 @@ from dissensus.agreement import (
     annotator_agreement,
     annotator_confusion,
     annotator_gradings,
-    annotator_quality,
     cohen_kappa,
     krippendorff_alpha,
     mean_average_overlap,
@@ -708,12 +707,12 @@ def overlaps() -> pl.DataFrame:
 
 
 @case
-def qualities() -> Tables:
+def annotator_quality() -> Tables:
     said = binary_study().annotations
     return {
-        "quality": annotator_quality(said, draws=100),
+        "quality": ds.agreement.annotator_quality(said, draws=100),
         "confusion": annotator_confusion(said, draws=100),
-        "gold": annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
+        "gold": ds.agreement.annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
     }
 
 

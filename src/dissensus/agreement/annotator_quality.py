@@ -147,8 +147,8 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     ('C', [12, 12, 12])
     """
     check_level(level)
+    check_grades(require_kind(annotations, "rankings", "the shift of annotators").opinions)
     opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
-    check_grades(opinions)
     study = Gradings.of(opinions)
     record = study.run(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed, keeps_cases=False)
     shifts = _summary(record.shifts, level, "shift", "shift_low", "shift_high")

@@ -241,8 +241,8 @@ class Calibration(Value):
             "models": _plain(self.model_rows),
         }
 
-    @checked
     @staticmethod
+    @checked
     def load(directory: Path) -> Calibration:
         """Read back what :meth:`save` wrote.
 

@@ -19,7 +19,7 @@ from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, Me
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_length, checked
+from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
 from dissensus.core.progress import expect
@@ -193,6 +193,8 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
+    if threads is not None:
+        check_count(threads=threads)
     said = aligned_models(
         predictions,
         annotations.case_names,
@@ -257,16 +259,17 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
-    if isinstance(given, Study):
-        return given
     counts = study.counted.panel.votes_per_case
-    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in given]
+    known = set(given.case_names if isinstance(given, Study) else given)
+    lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in known]
     if lacking:
         raise DissensusError(
             "the truth of some cases is not given",
             got=f"{len(lacking)} without: {listing(lacking)}",
             advice="leave these cases out, or leave truth out",
         )
+    if isinstance(given, Study):
+        return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
     build: Any = type(study)

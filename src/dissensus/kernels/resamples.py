@@ -123,16 +123,11 @@ def add_orders(of_draw: IntArray, worth: FloatArray, groups: IntArray, sums: Flo
                 sums[group, draw, column] += worth[order, column]
 
 
-ROUNDER = 1.5 * 2.0**18
-"""What is added to a number and taken away again leaves a multiple of 2^-34."""
-
-
 @compiled
 def add_resampled(values: FloatArray, bootstrap: FloatArray, groups: IntArray, sums: FloatArray) -> None:
     """Add values (n_cases, n_columns) of cases times their bootstrap weights (n_cases, n_draws) to sums.
 
-    ``sums`` has the shape (n_groups, n_draws, n_columns); ``groups`` (n_cases,) is the group of each case. Products are
-    rounded to multiples of 2^-34 first: up to a thousand of them below 2^9 add up exactly.
+    ``sums`` has the shape (n_groups, n_draws, n_columns); ``groups`` (n_cases,) is the group of each case.
     """
     (n_cases, n_draws), (_, n_columns) = bootstrap.shape, values.shape
     for case in range(n_cases):
@@ -140,4 +135,4 @@ def add_resampled(values: FloatArray, bootstrap: FloatArray, groups: IntArray, s
         for draw in range(n_draws):
             again = bootstrap[case, draw]
             for column in range(n_columns):
-                sums[group, draw, column] += (again * values[case, column] + ROUNDER) - ROUNDER
+                sums[group, draw, column] += again * values[case, column]

@@ -105,7 +105,7 @@ class SimulatedAnswers:
 
         Examples
         --------
-        >>> simulate.checklists(n_cases=2, seed=1).labels.shape, simulate.binary(n_cases=3).labels.shape
+        >>> simulate_checklists(n_cases=2, seed=1).labels.shape, simulate.binary(n_cases=3).labels.shape
         ((2, 6), (3,))
         """
         return np.asarray(self.chances > 0.5)
@@ -116,7 +116,7 @@ class SimulatedAnswers:
 
         Examples
         --------
-        >>> simulate.binary(n_cases=3).truth
+        >>> simulate_binary(n_cases=3).truth
         Plausibilities: 3 cases, 1 draws, 2 conditions
         """
         chances, names = self.chances.T.ravel(), self.annotations.items().case_names
@@ -160,7 +160,7 @@ def simulate_binary(
 
     Examples
     --------
-    >>> study = simulate.binary(n_cases=50, n_annotators=3, prevalence=0.2)
+    >>> study = simulate_binary(n_cases=50, n_annotators=3, prevalence=0.2)
     >>> study.annotations.conditions, study.annotations.n_rankings, list(study.predictions)
     (('absent', 'present'), 150, ['Fir', 'Gorse', 'Hazel', 'Iris'])
     """
@@ -208,7 +208,7 @@ def simulate_checklists(
 
     Examples
     --------
-    >>> study = simulate.checklists(n_cases=40, findings=["AF", "ST"], prevalence=[0.1, 0.3])
+    >>> study = simulate_checklists(n_cases=40, findings=["AF", "ST"], prevalence=[0.1, 0.3])
     >>> study.checklists.findings, study.checklists.n_opinions, study.chances.shape
     (('AF', 'ST'), 200, (40, 2))
     """

@@ -144,7 +144,7 @@ class SimulatedStudy:
 
         Examples
         --------
-        >>> simulate.study(n_cases=3).truth
+        >>> simulate_study(n_cases=3).truth
         Plausibilities: 3 cases, 1 draws, 60 conditions
         """
         said = self.annotations
@@ -201,7 +201,7 @@ def simulate_study(
 
     Examples
     --------
-    >>> study = simulate.study(n_cases=3)
+    >>> study = simulate_study(n_cases=3)
     >>> study.annotations.n_cases, list(study.predictions), list(study.strata)
     (3, ['Aster', 'Birch', 'Clover', 'Dahlia', 'Elder'], ['site', 'skin type', 'age'])
     >>> study.categories

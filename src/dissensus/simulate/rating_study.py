@@ -67,7 +67,7 @@ def simulate_ratings(
 
     Examples
     --------
-    >>> study = simulate.ratings(n_cases=20, models={"A": 0.5}, seed=1)
+    >>> study = simulate_ratings(n_cases=20, models={"A": 0.5}, seed=1)
     >>> study.ratings.n_ratings, study.predictions["A"].kind, study.truth.shape
     (60, 'numbers', (20,))
     """

@@ -57,6 +57,8 @@ class HuggingFace(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
+        if source.is_table and {"case", "annotation", "condition"} <= set(source.table.columns):
+            return False  # the canonical form, whose names may look like lists
         return holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:

@@ -43,9 +43,9 @@ WRONG: tuple[Any, ...] = (
 
 EXEMPT = {
     *("Aggregation", "Format", "Metric", "PointAggregation", "ReportSection", "Sampler", "Collection"),
-    *("DissensusError", "DissensusWarning"),
+    *("DissensusError", "DissensusWarning", "Expertise", "Skill"),
 }
-"""What is there to be inherited from, or to be raised, and other names of one class."""
+"""What is there to be inherited from, or to be raised, and what simulated models see."""
 
 METHODS = ("sample", "select", "align", "save", "load")
 
@@ -92,7 +92,11 @@ def _filled(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
     """Complete arguments by small numbers and by the defaults of the function."""
     parameters = inspect.signature(function).parameters
     assert given.keys() <= parameters.keys(), function
-    return {name: given.get(name, SMALL.get(name, one.default)) for name, one in parameters.items()}
+    return {
+        name: given.get(name, SMALL.get(name, one.default))
+        for name, one in parameters.items()
+        if one.kind is not one.VAR_KEYWORD
+    }
 
 
 def _arguments(folder: Path) -> dict[str, Any]:

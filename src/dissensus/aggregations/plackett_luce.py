@@ -114,7 +114,7 @@ class PlackettLuce(ShapedAggregation):
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)
-        prior = self.prior if self.prior is not None else ("observed" if self.tempered else "frequency")
+        prior = self.prior if self.prior is not None else ("observed" if self.tempered is True else "frequency")
         self._take_prior(prior, tuple(WHOM))
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)

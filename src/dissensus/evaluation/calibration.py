@@ -261,6 +261,7 @@ class Calibration(Value):
         record = open_source(checked_path(FilePath(directory) / "calibration.json")).content
         return restored_calibration(record if isinstance(record, Mapping) else {}, str(directory))
 
+    @checked
     def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Write scores.csv, panel_split.csv, models.csv if there are models, and calibration.json, all or nothing.
 

@@ -105,7 +105,7 @@ class SimulatedAnswers:
 
         Examples
         --------
-        >>> simulate_checklists(n_cases=2, seed=1).labels.shape, simulate.binary(n_cases=3).labels.shape
+        >>> simulate_checklists(n_cases=2, seed=1).labels.shape, simulate_binary(n_cases=3).labels.shape
         ((2, 6), (3,))
         """
         return np.asarray(self.chances > 0.5)

@@ -66,6 +66,11 @@ class Expertise:
         Weight of the logarithm of the frequency of conditions.
     noise
         Size of its errors.
+
+    Examples
+    --------
+    >>> Expertise.blurred(0.4).noise
+    0.4
     """
 
     first: float

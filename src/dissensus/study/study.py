@@ -520,6 +520,7 @@ class Study(Received):
         )[0]
 
     @classmethod
+    @checked
     def from_roles(
         cls,
         table: pl.DataFrame,

@@ -52,7 +52,7 @@ from dissensus.certainty import (
 from dissensus.metrics import CategoryAccuracy, UserDataSetMetric, UserMetric
 
 Tables: TypeAlias = dict[str, pl.DataFrame]
-Stored: TypeAlias = dict[str, dict[str, list[Any]]]
+Stored: TypeAlias = dict[str, list[Any]]
 
 FILE = Path(__file__).parent / "evaluations.json.gz"
 CASES: dict[str, Callable[[], Tables]] = {}
@@ -834,7 +834,7 @@ def computed(name: str) -> dict[str, Stored]:
         return {table: stored(frame) for table, frame in CASES[name]().items()}
 
 
-def stored(frame: pl.DataFrame) -> dict[str, list[Any]]:
+def stored(frame: pl.DataFrame) -> Stored:
     """Turn a table into lists of plain values, with rows in the order of the columns that are not fractions."""
     flat = frame.with_columns(
         pl.col(name).map_elements(str, return_dtype=pl.String, skip_nulls=True)

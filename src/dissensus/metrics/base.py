@@ -104,8 +104,9 @@ class Metric(Spec, ABC):
         for name, choices in (("truth", get_args(Truth)), ("average", get_args(Average))):
             if hasattr(self, name):
                 check_choice(name, getattr(self, name), choices)
-        if self.size_parameter and getattr(self, self.size_parameter) is not None:
-            check_count(**{self.size_parameter: getattr(self, self.size_parameter)})
+        size = {part.name: part for part in self.parameter_fields()}.get(self.size_parameter)
+        if size and (getattr(self, size.name) is not None or "None" not in str(size.type)):
+            check_count(**{size.name: getattr(self, size.name)})
 
     @property
     @abstractmethod

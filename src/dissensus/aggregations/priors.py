@@ -6,6 +6,7 @@ A part that is drawn by an aggregation that was taught has the draws that its ca
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -449,7 +450,7 @@ def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Ag
 # Informed by models -------------------------------------------------------------------------------------
 
 
-class InformedPrior:
+class InformedPrior(ABC):
     """Be a prior of cases by name that models inform, but not those that have seen the answers."""
 
     case_names: tuple[str, ...]
@@ -514,9 +515,9 @@ class InformedPrior:
         numbers = dict.fromkeys((*cls.coefficient_names, "alone", "beyond"), pl.Float64)
         return pl.DataFrame(rows, schema={"model": pl.String, **numbers, "left_out": pl.String})
 
+    @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Write down how much each model informs the prior; see :meth:`table`."""
-        raise NotImplementedError
 
 
 def rows_of_models(

@@ -953,11 +953,6 @@ class Study(Received):
         return {name: getattr(self, name) for name in KINDS[self.kind].arrays}
 
 
-Annotations = Study
-Ratings = Study
-Checklists = Study
-
-
 def require_kind(study: object, kind: str, who: str) -> Study:
     """Return a study of a kind, or refuse what ``who`` cannot use.
 

@@ -13,6 +13,8 @@ import lazy_loader as _lazy_loader
 _listed, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
 
 _NAMESPACES = ("agreement", "aggregations", "certainty", "metrics", "plugins")
+
+# Names of version 0.2 that are called otherwise now; others moved into a namespace as they are.
 _RENAMED = {
     "Annotations": "Study",
     "Checklists": "Study",
@@ -29,7 +31,6 @@ _RENAMED = {
     "simulate_study": "simulate.study",
     "write_annotations": "write",
 }
-"""Names of version 0.2 that are called otherwise now; others moved into a namespace as they are."""
 
 
 def __getattr__(name: str) -> object:

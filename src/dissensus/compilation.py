@@ -32,8 +32,8 @@ CONDITIONS = ("a", "b", "c", "d", "e", "f")
 RANKINGS = [[[["a", "b", "c"], ["d"]], [["b"], ["c", "a"]]], [[["e"], ["a"]], [["a", "e"]]]]
 SCORES = [[0.3, 0.3, 0.1, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.1, 0.1, 0.1]]
 
+# More would wait for the longest exercise.
 MOST_WORKERS = 3
-"""More would wait for the longest exercise."""
 
 # Exercises --------------------------------------------------------------------------------------------------
 
@@ -112,6 +112,7 @@ def hold_out() -> None:
     ds.calibrate(ds.Study.from_rankings(RANKINGS, CONDITIONS), ["dirichlet"], draws=20)
 
 
+# What is compiled together, the longest first; what aggregations need has their names.
 EXERCISES: dict[str, Callable[[], None]] = {
     "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
     "certainty": ask_for_certainty,
@@ -127,7 +128,6 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "normal-inverse-gamma": rate,
 }
-"""What is compiled together, the longest first; what aggregations need has their names."""
 
 
 # Processes --------------------------------------------------------------------------------------------------

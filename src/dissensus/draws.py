@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+# How many numbers a batch holds at most (16 MB), unless a single case needs more.
 BATCH_VALUES = 2_000_000
-"""How many numbers a batch holds at most (16 MB), unless a single case needs more."""
 
+# Unmentioned conditions of unequal weight are told apart if they are among the first in this share of draws.
 TOLD_APART = 0.02
-"""Unmentioned conditions of unequal weight are told apart if they are among the first in this share of draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -770,8 +770,8 @@ class Plausibilities:
         return labelled.select("case", "draw", "condition", "plausibility")
 
 
+# How far a draw may be from a sum of one: single precision is not exact.
 SUM_TOLERANCE = 1e-6
-"""How far a draw may be from a sum of one: single precision is not exact."""
 
 
 def _checked_draws(draws: ArrayLike) -> FloatArray:

@@ -32,34 +32,34 @@ from dissensus.core.versions import VERSIONED
 if TYPE_CHECKING:
     from distributed import Client
 
+# From settings and the payload of a piece to its result; a function of a module, which is sent by its name.
 Work: TypeAlias = Callable[[bytes, bytes], bytes]
-"""From settings and the payload of a piece to its result; a function of a module, which is sent by its name."""
 
+# How often Dask does work again that failed, as may happen once on a flaky machine; pieces whose worker died are sent
+# again as often as its scheduler allows.
 RETRIES = 1
-"""How often Dask does work again that failed, as may happen once on a flaky machine; pieces whose worker died are sent
-again as often as its scheduler allows."""
 
+# Seconds after which it is asked whether a scheduler is still there.
 PATIENCE = 1.0
-"""Seconds after which it is asked whether a scheduler is still there."""
 
+# Seconds that a scheduler has to answer.
 ANSWER = 10
-"""Seconds that a scheduler has to answer."""
 
+# Of so many workers it is told what they have instead.
 SHOWN = 3
-"""Of so many workers it is told what they have instead."""
 
 GO_ON = "run again; with --resume, finished pieces are kept"
 
+# A payload may be large; few of them are under way, so that Dask need not warn.
 OF_DASK = {"distributed.admin.large-graph-warning-threshold": "100GB"}
-"""A payload may be large; few of them are under way, so that Dask need not warn."""
 
+# Settings of Dask under which a piece takes no longer than in a process of its own: by default its workers give the
+# memory of every array back to the system at once, and look a hundred times a second at what they do.
 OF_LOCAL_WORKERS = {
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26,
     "distributed.worker.profile.enabled": False,
 }
-"""Settings of Dask under which a piece takes no longer than in a process of its own: by default its workers give the
-memory of every array back to the system at once, and look a hundred times a second at what they do."""
 
 
 # Work ----------------------------------------------------------------------------------------------------

@@ -20,16 +20,16 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.study import Study, require_kind
 
+# Number of the random stream that splits the rest mass; chains have the numbers from 1.
 REST_STREAM = 0
-"""Number of the random stream that splits the rest mass; chains have the numbers from 1."""
 
 
+# How many numbers the draws of one case may be: 1.6 GB.
 MOST_VALUES = 2 * 10**8
-"""How many numbers the draws of one case may be: 1.6 GB."""
 
 
+# Parameters that stand for something learned from all cases.
 LEARNED = {("prior", "frequency"), ("prior", "informed"), ("alpha", "fitted")}
-"""Parameters that stand for something learned from all cases."""
 
 
 class Aggregation(Spec, ABC):
@@ -50,8 +50,8 @@ class Aggregation(Spec, ABC):
 
     family: ClassVar[Family[Aggregation]] = Family("aggregation", "dissensus.aggregations", "dissensus.aggregations")
 
+    # The kind of study it takes.
     needs: ClassVar[str] = "rankings"
-    """The kind of study it takes."""
 
     @property
     def plain_name(self) -> str:
@@ -345,8 +345,8 @@ def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
     return np.insert(theta, support_offsets[1:], 0.0)
 
 
+# Draw the cases at these positions: values of :class:`Batch`, and numbers to compare conditions by, if others.
 Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None]]
-"""Draw the cases at these positions: values of :class:`Batch`, and numbers to compare conditions by, if others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,14 +61,14 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study
 
 
+# An annotator must have read so many cases to be recognised.
 LEAST_CASES = 20
-"""An annotator must have read so many cases to be recognised."""
 
+# By how many standard errors a model must agree too well to be taken for one that has seen the answers.
 SURE = 3.0
-"""By how many standard errors a model must agree too well to be taken for one that has seen the answers."""
 
+# Share of an annotator's cases in which a model that repeats it says the same.
 SAME = 0.999
-"""Share of an annotator's cases in which a model that repeats it says the same."""
 
 
 def first_matches(study: Study, model: Predictions) -> FloatArray:
@@ -139,26 +139,26 @@ def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
     return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
+# On how many cases the first fit is made, and leaks and the gains by models are judged.
 LEARNING_CASES = 20_000
-"""On how many cases the first fit is made, and leaks and the gains by models are judged."""
 
+# On how many cases it is found what each model adds.
 MOST_TOLD = 1000
-"""On how many cases it is found what each model adds."""
 
+# How often the sums over all cases are asked for, at most, in each of two fits.
 MOST_PASSES = 20
-"""How often the sums over all cases are asked for, at most, in each of two fits."""
 
+# How often the prior is fitted again to resampled cases.
 REFITS = 40
-"""How often the prior is fitted again to resampled cases."""
 
+# The search over all cases ends when slopes are below this in units of standard errors.
 SETTLED = 5e-3
-"""The search over all cases ends when slopes are below this in units of standard errors."""
 
 UNSETTLED = f"the fit of the prior did not settle within {MOST_PASSES} passes over all cases"
 
 
+# Names of the coefficients of a model.
 COEFFICIENTS = tuple(saying.replace(" ", "_") for saying in SAYINGS)
-"""Names of the coefficients of a model."""
 
 
 # The recipe ---------------------------------------------------------------------------------------------
@@ -275,8 +275,8 @@ class Request(Value):
         return Exact.of(np.column_stack([np.square(raw[:, 0]), raw])).summed(0)
 
 
+# Evaluate a request on every part of a study and add the results up.
 Total: TypeAlias = Callable[[Request], Exact]
-"""Evaluate a request on every part of a study and add the results up."""
 
 
 # The fit ------------------------------------------------------------------------------------------------
@@ -489,8 +489,8 @@ def log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
     return float(votes @ np.log(np.maximum(shares.entries[evidence.mentioned], LEAST_SHAPE)) / votes.sum())
 
 
+# A condition that nobody mentions is a case's own if the prior gives it at least this share.
 NOTICEABLE = 0.005
-"""A condition that nobody mentions is a case's own if the prior gives it at least this share."""
 
 MOST_FOLDS = 100
 

@@ -31,23 +31,23 @@ from dissensus.study.panel import ANONYMOUS
 if TYPE_CHECKING:
     from dissensus.kernels.dawid_skene import Record, Votes
 
+# Prior shapes of a pooled row: of naming the true condition, and of all others together.
 RIGHT, WRONG = 4.0, 2.0
-"""Prior shapes of a pooled row: of naming the true condition, and of all others together."""
 
+# Prior shape of the frequency of every condition.
 FREQUENCY_SHAPE = 0.5
-"""Prior shape of the frequency of every condition."""
 
+# How many numbers the confusions of all annotators may be: 160 MB for them and their counts.
 MOST_CELLS = 10**7
-"""How many numbers the confusions of all annotators may be: 160 MB for them and their counts."""
 
+# How often the opinions of named annotators may count, all together: votes are looked at one by one in every sweep.
 MOST_COUNTED = 1e7
-"""How often the opinions of named annotators may count, all together: votes are looked at one by one in every sweep."""
 
+# Stands where other aggregations have the key of a case: the chains belong to the study.
 CHAIN_KEY = np.array([0x44617769642D536B], dtype=np.uint64)
-"""Stands where other aggregations have the key of a case: the chains belong to the study."""
 
+# Up to this number every condition of every case has a plausibility of its own, mentioned or not.
 FEW_CONDITIONS = 12
-"""Up to this number every condition of every case has a plausibility of its own, mentioned or not."""
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 100
-NOTICEABLE = 0.01
-"""Convergence is judged by conditions whose mean plausibility is above this: others decide nothing that is reported."""
 
+# Convergence is judged by conditions whose mean plausibility is above this: others decide nothing that is reported.
+NOTICEABLE = 0.01
+
+# Draws per chain below which convergence cannot be judged.
 SHORTEST = 4
-"""Draws per chain below which convergence cannot be judged."""
 
 
 @dataclass(frozen=True, eq=False)

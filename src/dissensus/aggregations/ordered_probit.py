@@ -27,8 +27,8 @@ from dissensus.study.panel import ANONYMOUS
 if TYPE_CHECKING:
     from dissensus.kernels.ordered_probit import Given, Record
 
+# Stands where other aggregations have the key of a case: the chains belong to the study.
 CHAIN_KEY = np.array([0x4F72646572656450], dtype=np.uint64)
-"""Stands where other aggregations have the key of a case: the chains belong to the study."""
 
 
 @dataclass(frozen=True)

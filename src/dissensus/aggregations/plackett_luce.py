@@ -39,11 +39,12 @@ WHOM = {
     "frequency": "all conditions together, divided by how often other cases mention them",
     "informed": "conditions by what the models say about the case",
 }
-MOST_COUNTED = 4e18
-"""How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers."""
 
+# How often the opinions of a case may count, all together: sums of ties are 64-bit whole numbers.
+MOST_COUNTED = 4e18
+
+# Up to this power of a tempered race no rate of a plausible condition is too small beside the largest for a float.
 MOST_POWER = 100.0
-"""Up to this power of a tempered race no rate of a plausible condition is too small beside the largest for a float."""
 
 
 @dataclass(frozen=True)

@@ -23,25 +23,25 @@ from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_c
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
 
+# How many conditions of a case a model may say something about, the best ones.
 MOST_LISTED = 50
-"""How many conditions of a case a model may say something about, the best ones."""
 
+# What every model says about a condition: three features each.
 SAYINGS = ("log score", "score", "first")
-"""What every model says about a condition: three features each."""
 
+# Precisions of their coefficients around zero: what few votes cannot tell is not believed. Beside the score, the first
+# place is rarely needed, and held-out annotators like it held firmly; it is all there is to know of a model whose
+# scores are nearly flat.
 FIRMNESS = (2.0, 2.0, 8.0)
-"""Precisions of their coefficients around zero: what few votes cannot tell is not believed. Beside the score, the first
-place is rarely needed, and held-out annotators like it held firmly; it is all there is to know of a model whose scores
-are nearly flat."""
 
+# In how many ways tied first blocks are broken: a multiple of the usual sizes, 2 and 3.
 N_BREAKS = 6
-"""In how many ways tied first blocks are broken: a multiple of the usual sizes, 2 and 3."""
 
+# Multiples of it are spread evenly between 0 and 1.
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it are spread evenly between 0 and 1."""
 
+# A condition has a coefficient of its own if so many cases mention it, and if it is one of so many.
 LEAST_MENTIONED, MOST_FREE = 20, 20
-"""A condition has a coefficient of its own if so many cases mention it, and if it is one of so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,23 +309,23 @@ def _normalised(values: FloatArray, case: IntArray, n_cases: int) -> FloatArray:
     return np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
 
 
+# The logarithm of a concentration stays between minus and plus this.
 MASS_LIMIT = 8.0
-"""The logarithm of a concentration stays between minus and plus this."""
 
+# No prior shape is smaller.
 LEAST_SHAPE = 1e-9
-"""No prior shape is smaller."""
 
+# When the search ends: after so many steps, or when slopes are below this in units of standard errors.
 MOST_STEPS, PRECISION = 300, 1e-3
-"""When the search ends: after so many steps, or when slopes are below this in units of standard errors."""
 
+# Precision of what is known before any vote about the concentration: its logarithm has standard deviation 2.
 BROAD = 0.25
-"""Precision of what is known before any vote about the concentration: its logarithm has standard deviation 2."""
 
+# How far coefficients are moved to find the curvature.
 STEP = 1e-5
-"""How far coefficients are moved to find the curvature."""
 
+# The slopes of so many cases are weighted and added at a time.
 AT_ONCE = 100
-"""The slopes of so many cases are weighted and added at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,8 +350,8 @@ class Shares:
     weights: FloatArray
 
 
+# What coefficients make: means, concentrations (n_cases,), and shapes of the mentioned conditions (n_mentioned,).
 State: TypeAlias = tuple[Shares, FloatArray, FloatArray]
-"""What coefficients make: means, concentrations (n_cases,), and shapes of the mentioned conditions (n_mentioned,)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 Prior: TypeAlias = Literal["observed", "symmetric", "frequency", "informed"]
 Alpha: TypeAlias = float | Literal["fitted"]
 
+# Limits of a fitted prior mass of all conditions together.
 LEAST_MASS, MOST_MASS = 1e-3, 1e3
-"""Limits of a fitted prior mass of all conditions together."""
 
+# Before any case is seen, the logarithm of that mass is normal around 0 with this standard deviation.
 MASS_SPREAD = 2.0
-"""Before any case is seen, the logarithm of that mass is normal around 0 with this standard deviation."""
 
+# How many mentions are added to those of every condition.
 SMOOTHING = 0.5
-"""How many mentions are added to those of every condition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,11 +312,11 @@ def alpha_words(alpha: Alpha | None) -> str:
     return "fitted to the first choices of the study" if alpha is None or isinstance(alpha, str) else f"{alpha:g}"
 
 
+# Scores below this share say no more than that a condition was not listed.
 FLOOR = 1e-3
-"""Scores below this share say no more than that a condition was not listed."""
 
+# What the numbers of a model are taken for.
 Reading: TypeAlias = Literal["ranking", "set", "logarithms", "probabilities", "scores"]
-"""What the numbers of a model are taken for."""
 
 
 @dataclass(frozen=True)
@@ -454,11 +454,11 @@ class InformedPrior(ABC):
     """Be a prior of cases by name that models inform, but not those that have seen the answers."""
 
     case_names: tuple[str, ...]
+    # The function that fits it.
     maker: ClassVar[str]
-    """The function that fits it."""
 
+    # What every model has in :meth:`table`.
     coefficient_names: ClassVar[tuple[str, ...]]
-    """What every model has in :meth:`table`."""
 
     @cached_property
     def place(self) -> dict[str, int]:

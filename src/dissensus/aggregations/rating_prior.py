@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study
 
 
+# How many annotators can have a shift: their covariance is held in full.
 MOST_ANNOTATORS = 3000
-"""How many annotators can have a shift: their covariance is held in full."""
 
+# How much annotators know of shifts on average, as ratios of variances that are tried first.
 RATIOS = np.concatenate([[0.0], np.geomspace(1e-4, 1e8, 121)])
-"""How much annotators know of shifts on average, as ratios of variances that are tried first."""
 
+# Eigenvalues below this part of the largest are zero: nothing is known in that direction.
 TINY = 1e-9
-"""Eigenvalues below this part of the largest are zero: nothing is known in that direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,18 +166,17 @@ def _variances(size: FloatArray, along: FloatArray, rest: float, freedom: int) -
     return float(np.exp(found.x)), noise(float(np.exp(found.x)))
 
 
+# The prior shape when variances differ between cases no more than by chance.
 LARGEST_SHAPE = 1000.0
-"""The prior shape when variances differ between cases no more than by chance."""
 
+# Slopes are held near zero as if by so many cases, of numbers in units of their standard deviation.
 RIDGE = 1.0
-"""Slopes are held near zero as if by so many cases, of numbers in units of their standard deviation."""
 
+# How often cases are weighed anew by how far they may be from the regression; further rounds change nothing.
 ROUNDS = 4
-"""How often cases are weighed anew by how far they may be from the regression; further rounds change nothing."""
 
+# A model has seen answers if it is nearer to them, over so many cases, than the truth is, by so many standard errors.
 LEAST_READ, TOO_NEAR = 20, 5.0
-"""A model has seen answers if it is nearer to them, over so many cases, than the truth is, by so many standard errors.
-"""
 
 SEEN = "it is nearer to the ratings than anybody could be who had not seen them"
 

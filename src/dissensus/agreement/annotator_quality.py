@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from dissensus.kernels.dawid_skene import Record
 
+# How the posterior is drawn.
 CHAINS, WARMUP = 4, 300
-"""How the posterior is drawn."""
 
 
 @checked

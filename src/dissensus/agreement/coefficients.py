@@ -22,29 +22,29 @@ from dissensus.study.study import Study
 
 Distance: TypeAlias = Literal["first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio"]
 
+# What near misses are worth: nothing, or more the nearer two grades are.
 Credit: TypeAlias = Literal["none", "linear", "quadratic"]
-"""What near misses are worth: nothing, or more the nearer two grades are."""
 
+# How many pairs of sets are compared at the same time.
 PAIRS_AT_ONCE = 2_000_000
-"""How many pairs of sets are compared at the same time."""
 
+# Share of pairs with a common condition above which the dense product is faster than the sparse one.
 DENSE = 0.05
-"""Share of pairs with a common condition above which the dense product is faster than the sparse one."""
 
+# Expected disagreement, or agreement that chance leaves open, below which all opinions are the same up to rounding.
 NONE_EXPECTED = 1e-12
-"""Expected disagreement, or agreement that chance leaves open, below which all opinions are the same up to rounding."""
 
+# Variance of numbers over their mean square below which they are the same, up to rounding.
 ROUNDED = 1e-28
-"""Variance of numbers over their mean square below which they are the same, up to rounding."""
 
+# Step, in logarithms, and ends of the sum that stands for the integral behind ratios; it is off by less than 1e-12.
 STEP, LEAST, MOST = 0.25, 1e-8, 45.0
-"""Step, in logarithms, and ends of the sum that stands for the integral behind ratios; it is off by less than 1e-12."""
 
+# How many cases two annotators have in common, at the least, to be one of the pairs that Cohen's kappa averages.
 LEAST_COMMON = 10
-"""How many cases two annotators have in common, at the least, to be one of the pairs that Cohen's kappa averages."""
 
+# Determinant, relative to the sizes of its rows, below which components of variance cannot be told apart.
 SINGULAR = 1e-9
-"""Determinant, relative to the sizes of its rows, below which components of variance cannot be told apart."""
 
 UNPAIRED = "undefined: no case has two opinions"
 NAMELESS = "undefined: annotators have no names"
@@ -319,8 +319,8 @@ def _of_vectors(table: Table, vectors: Matrix, signs: FloatArray) -> Disagreemen
     return Disagreement(table, len(signs), apart)
 
 
+# The similarity of two sets that share something, from the sizes of their intersection and of each.
 Similarity: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""The similarity of two sets that share something, from the sizes of their intersection and of each."""
 
 
 def _jaccard(common: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

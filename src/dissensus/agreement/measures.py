@@ -27,14 +27,14 @@ DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "r
 DISTANCES_OF_RATINGS: tuple[str, ...] = ("first-choice", "ordinal", "interval", "ratio")
 CREDITS = ("none", "linear", "quadratic")
 
+# How many samples of cases intervals rest on.
 DRAWS = 1000
-"""How many samples of cases intervals rest on."""
 
+# How many numbers are held at the same time while cases are resampled (40 MB).
 NUMBERS_AT_ONCE = 5_000_000
-"""How many numbers are held at the same time while cases are resampled (40 MB)."""
 
+# What the row is called that averages a measure over all findings.
 ALL_FINDINGS = "mean of findings"
-"""What the row is called that averages a measure over all findings."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,8 +18,8 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import offsets_from_lengths, row_of_each
 from dissensus.study.study import Study
 
+# Rows of numbers: a sparse array of SciPy, or a dense one of NumPy.
 Matrix: TypeAlias = Any
-"""Rows of numbers: a sparse array of SciPy, or a dense one of NumPy."""
 
 
 @checked

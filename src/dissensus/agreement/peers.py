@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Within: TypeAlias = Literal["ranking", "first-block"]
 WITHIN = ("ranking", "first-block")
 
+# Sums of inverse ranks are tied when they differ by less than this share of the case's sum: weights may be thirds.
 TIED = 1e-9
-"""Sums of inverse ranks are tied when they differ by less than this share of the case's sum: weights may be thirds."""
 
 PAIRS_AT_ONCE = 200_000
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Via: TypeAlias = Literal["top", "mass"]
 VIA: tuple[Via, ...] = ("top", "mass")
 
+# Levels of categories that are called so.
 RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
-"""Levels of categories that are called so."""
 
 Result = TypeVar("Result")
 

@@ -19,8 +19,8 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import KINDS, Predicted
 from dissensus.predictions.lists import Predictions
 
+# How many cases times points a grid may have.
 MOST_CELLS = 20_000_000
-"""How many cases times points a grid may have."""
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 Unmentioned: TypeAlias = Literal["identify", "pool"]
 UNMENTIONED: tuple[Unmentioned, ...] = ("identify", "pool")
 
+# A label for all cases, or one label or set of labels per case, in their order or by name of the case.
 Sets: TypeAlias = "str | Sequence[str | Collection[str]] | Mapping[str, str | Collection[str]]"
-"""A label for all cases, or one label or set of labels per case, in their order or by name of the case."""
 
+# Certainties, their Monte Carlo standard errors and winning sets of the cases of a batch.
 Found: TypeAlias = tuple[FloatArray, FloatArray, Iterable[tuple[str, ...]]]
-"""Certainties, their Monte Carlo standard errors and winning sets of the cases of a batch."""
 
+# Stands for a condition that nobody mentioned.
 ANY_OTHER = "any other"
-"""Stands for a condition that nobody mentioned."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 

@@ -23,8 +23,8 @@ from dissensus.cli.options import option
 from dissensus.cli.progress import compile_with_progress
 from dissensus.cli.saved_results import compare, plot, report
 
+# What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
-"""What typer raises at wrong words: some versions bring their own copy of it, without a public name."""
 
 
 class VisibleGroup(TyperGroup):
@@ -69,20 +69,20 @@ class ListingCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+# Options that choose one of a family, and where the family is.
 FAMILIES = {
     "aggregation": ("dissensus.aggregations.base", "Aggregation"),
     "metric": ("dissensus.metrics.base", "Metric"),
     "format": ("dissensus.study.reading.format", "Format"),
 }
-"""Options that choose one of a family, and where the family is."""
 
+# Where the defaults of a command's options are declared: module and function.
 FUNCTIONS = {
     "aggregate": "dissensus.aggregations.base:sample",
     "certainty": "dissensus.aggregations.base:sample",
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
 }
-"""Where the defaults of a command's options are declared: module and function."""
 
 
 def python_defaults(place: str) -> dict[str, Any]:

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 SHOWN = 8
 WIDTH = 80
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+
+# The best aggregations by their scores.
 SCORES = {
     "aggregation": "{mark} {aggregation}",
     "score": "{score:.3f}",
     "to best": "{difference:z.3f}",
     "error": "{difference_se:.3f}",
 }
-"""The best aggregations by their scores."""
 
+# Stated against confirmed for the best.
 CURVE = {
     "certainty": "{low:g} to {high:g}",
     "cases": "{n_cases:,}",
@@ -33,8 +35,8 @@ CURVE = {
     "confirmed": "{confirmed:.2f}",
     "error": "{confirmed_se:.2f}",
 }
-"""Stated against confirmed for the best."""
 
+# Predicted against observed agreement of every model.
 AGREEMENT = {
     "model": "{model}",
     "estimand": "{estimand}",
@@ -42,7 +44,6 @@ AGREEMENT = {
     "observed": "{observed:.3f}",
     "difference": "{gap:+.3f} [{low:+.3f}, {high:+.3f}]",
 }
-"""Predicted against observed agreement of every model."""
 
 
 @options.bundled

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 USUAL_TOP = 3
+
+# Columns that the terminal does not show.
 HIDDEN = ("error", "winner_top", "category_error", "risk_min", "risk_max")
-"""Columns that the terminal does not show."""
 
 
 @options.bundled

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dissensus.simulate.differential_study import SimulatedStudy
     from dissensus.simulate.printed_cases import PrintedCases
 
+# What the demo calls its input; directories of results that name it may be replaced by the next demo.
 ORIGIN = "simulated study"
-"""What the demo calls its input; directories of results that name it may be replaced by the next demo."""
 
 PRINTED_DRAWS = 4000
 PRINTED = (

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from dissensus.study.reading import Reading
     from dissensus.study.study import Study
 
+# How many rows of results are printed.
 MOST_ROWS = 24
-"""How many rows of results are printed."""
 
+# An address of which a path has taken a slash.
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
-"""An address of which a path has taken a slash."""
 
 
 @options.bundled

@@ -18,8 +18,8 @@ from dissensus.core.errors import DissensusError, listing
 if TYPE_CHECKING:
     from dissensus.study.diagnosis import Diagnosis
 
+# How many columns of one role are named.
 MOST_NAMES = 12
-"""How many columns of one role are named."""
 
 
 @options.bundled

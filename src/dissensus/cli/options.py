@@ -82,6 +82,7 @@ def bundle(panel: str | None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
     return found
 
 
+# What a user can say about a file of opinions.
 READING = bundle(
     INPUT,
     format=(str, "Name of the format, if it is not recognised."),
@@ -108,10 +109,11 @@ READING = bundle(
     ),
     limit=(list[str], "What a file may ask for, e.g. columns=200000 or memory=32GB. Repeat as needed.", "NAME=SIZE"),
 )
-"""What a user can say about a file of opinions."""
 
 PRIOR = (str, "Prior of conditions: observed, symmetric, frequency, or informed by the models of dissensus evaluate.")
 THRESHOLDS = (str, "Cut ratings into conditions here, comma-separated; by itself at their median.")
+
+# An aggregation and its parameters.
 SPEC = bundle(
     MODEL,
     aggregation=(str, "How opinions become plausibilities: plackett-luce by itself, normal-inverse-gamma for ratings."),
@@ -125,19 +127,19 @@ SPEC = bundle(
     tempered=(bool, "Race at plausibilities to the power of the reliability."),
     thresholds=THRESHOLDS,
 )
-"""An aggregation and its parameters."""
 
+# What is said of every aggregation that has such a parameter.
 EVERY = bundle(MODEL, prior=PRIOR, thresholds=THRESHOLDS)
-"""What is said of every aggregation that has such a parameter."""
 
+# How much is drawn.
 HOW = bundle(
     None,
     draws=(int, "Draws per case."),
     seed=(int, "Same seed, same draws."),
     threads=(int, "Threads; all processors by default."),
 )
-"""How much is drawn."""
 
+# What the models said.
 MODELS = bundle(
     None,
     predictions=(
@@ -153,8 +155,8 @@ MODELS = bundle(
     ),
     allow_missing=(bool, "Leave out the cases that some model lacks."),
 )
-"""What the models said."""
 
+# What is estimated.
 ESTIMATES = bundle(
     None,
     level=(float, "Probability that intervals hold."),
@@ -170,8 +172,8 @@ ESTIMATES = bundle(
         "--panel/--no-panel",
     ),
 )
-"""What is estimated."""
 
+# How studies larger than memory are evaluated.
 PIECES = bundle(
     SCALE,
     shard_size=(
@@ -186,15 +188,15 @@ PIECES = bundle(
         "With added files, learn frequencies and priors from all cases again; computes all shards again.",
     ),
 )
-"""How studies larger than memory are evaluated."""
 
+# Where it is computed.
 CLUSTER = bundle(
     SCALE,
     workers=(int, "Processes on this machine (extra dask).", "N"),
     dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
 )
-"""Where it is computed."""
 
+# Options that belong together, by the name under which a command takes all of them.
 BUNDLES = {
     "said": READING,
     "spec": SPEC,
@@ -205,13 +207,12 @@ BUNDLES = {
     "estimates": ESTIMATES,
     "pieces": PIECES,
 }
-"""Options that belong together, by the name under which a command takes all of them."""
 
+# Bundles of which a command takes what was given: for the rest, the Python function has its defaults.
 PASSED_ON = ("how", "estimates", "pieces")
-"""Bundles of which a command takes what was given: for the rest, the Python function has its defaults."""
 
+# How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce.
 USUAL = {"ratings": "normal-inverse-gamma"}
-"""How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce."""
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
+# Signs of our own that an ASCII terminal shows in another way.
 PLAIN = str.maketrans(
     {"\u2212": "-", "\u2013": "-", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~", "…": "...", "\u00d7": "x"}
 )
-"""Signs of our own that an ASCII terminal shows in another way."""
 
 
 def prepare() -> None:

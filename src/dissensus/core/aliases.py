@@ -15,28 +15,28 @@ SmallFloatArray: TypeAlias = npt.NDArray[np.float16]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
+# A place on disk.
 Path: TypeAlias = "str | PathLike[str]"
-"""A place on disk."""
 
+# What it means not to be mentioned: below all that is mentioned, or not compared at all.
 Unranked: TypeAlias = Literal["below", "unobserved"]
-"""What it means not to be mentioned: below all that is mentioned, or not compared at all."""
 
+# What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades.
 Question: TypeAlias = Literal["conditions", "binary", "grades"]
-"""What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades."""
 
+# What annotators were asked, in any study: one of the above, which findings are present, or for a number.
 AnyQuestion: TypeAlias = Literal["conditions", "binary", "grades", "findings", "numbers"]
-"""What annotators were asked, in any study: one of the above, which findings are present, or for a number."""
 
+# What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one.
 Duplicates: TypeAlias = Literal["refuse", "first", "best"]
-"""What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one."""
 
+# What confidences are used for: to order conditions, or to share one vote among them.
 Confidence: TypeAlias = Literal["order", "share"]
-"""What confidences are used for: to order conditions, or to share one vote among them."""
 
+# What a list of labels means: votes of several annotators, or the order or the tie of one.
 Lists: TypeAlias = Literal["votes", "order", "tie"]
-"""What a list of labels means: votes of several annotators, or the order or the tie of one."""
 
 Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
 Ranking: TypeAlias = Sequence[Block]
+# case > annotator > block > condition, conditions as names or codes.
 NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]
-"""case > annotator > block > condition, conditions as names or codes."""

@@ -15,9 +15,10 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 
+# Limits of reliabilities, prior masses and weights: within them products and sums stay far from where floats end.
 SMALLEST, GREATEST = 1e-9, 1e9
-"""Limits of reliabilities, prior masses and weights: within them products and sums stay far from where floats end."""
 
+# Largest counts, by name of the parameter; any other may be up to a thousand million.
 MOST = {
     "draws": 10**7,
     "threads": 1024,
@@ -27,13 +28,12 @@ MOST = {
     "conditions": 10**6,
     "n_annotators": 10**6,
 }
-"""Largest counts, by name of the parameter; any other may be up to a thousand million."""
 
+# What to do about a reliability that is out of range, and about an infinite one.
 TRUST = (
     "use a small value for little trust; for no uncertainty at all use",
     "unlimited trust is what the deterministic aggregations are:",
 )
-"""What to do about a reliability that is out of range, and about an infinite one."""
 
 
 def check_positive(**values: float) -> None:
@@ -104,11 +104,11 @@ def check_weights(what: str, weights: FloatArray) -> None:
 # Arguments ---------------------------------------------------------------------------------------------
 
 
+# Parameters that have a check of their own, which says more.
 OWN = {
     *("draws", "seed", "threads", "k", "j", "depth", "top", "n_conditions", "level", "persistence"),
     *("aggregations", "metrics"),
 }
-"""Parameters that have a check of their own, which says more."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -252,18 +252,19 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+# Aliases of a few words; which ones is checked where they are used.
 CHOICES = (
     *("Ties", "Question", "AnyQuestion", "Within", "Unranked", "Via", "Unmentioned", "Distance", "PredictionKind"),
     *("Prior", "Duplicates", "Confidence", "Lists", "Truth", "Limit"),
 )
-"""Aliases of a few words; which ones is checked where they are used."""
 
+# Names of annotations that stand for others.
 ALIASES = {
     "Conditions": "Sequence[str] | int | None",
     "Sets": "str | Sequence[Label] | Mapping[str, Label]",
 }
-"""Names of annotations that stand for others."""
 
+# What errors call each kind, and how a value of it is told.
 KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "None": ("None", lambda value: value is None),
     "int": ("a whole number", _is_whole),
@@ -279,13 +280,12 @@ KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "BoolArray": ("an array of True and False", partial(_is_array, "b")),
     **dict.fromkeys(CHOICES, ("text", _is_text)),
 }
-"""What errors call each kind, and how a value of it is told."""
 
+# What errors call kinds that are told by their items.
 GATHERED = {"Sequence": "a list", "tuple": "a list", "Mapping": "a mapping"}
-"""What errors call kinds that are told by their items."""
 
+# Kinds that are classes; they are told by name, so that nothing has to be imported.
 CLASSES = {
     *("Study", "Plausibilities", "Predictions", "Categories", "Evaluation", "Panel", "Source", "Watch"),
     *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame"),
 }
-"""Kinds that are classes; they are told by name, so that nothing has to be imported."""

@@ -18,15 +18,16 @@ import numpy.typing as npt
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.value import Value
 
+# Binary digits behind the point that the high part counts, and that are kept at all.
 HIGH, LOW = 12, 60
-"""Binary digits behind the point that the high part counts, and that are kept at all."""
 
 CARRY = LOW - HIGH
-LARGEST = 2.0**24
-"""Larger numbers, and those that are not finite, are added as they are: their order may matter."""
 
+# Larger numbers, and those that are not finite, are added as they are: their order may matter.
+LARGEST = 2.0**24
+
+# How many numbers are added before the low part is carried over: it has room for as many.
 AT_ONCE = 1 << 14
-"""How many numbers are added before the low part is carried over: it has room for as many."""
 
 
 @dataclass(frozen=True, eq=False)

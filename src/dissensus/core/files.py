@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["directory", "parquet", "npy", "npz", "json", "jsonl", "table", "text"]
 
 TABLE_ENDINGS = (".csv", ".tsv", ".tab")
+
+# A file whose first so many bytes are blank counts as empty.
 SHOWN = 4096
-"""A file whose first so many bytes are blank counts as empty."""
 
 BLANK = b"\xef\xbb\xbf \t\r\n"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")

@@ -9,15 +9,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+# Temporary places that this process is filling, and how each is removed.
 UNDERWAY: dict[str, Callable[[], object]] = {}
-"""Temporary places that this process is filling, and how each is removed."""
 
+# What the command that runs has written so far, as the user calls it.
 WRITTEN: list[str] = []
-"""What the command that runs has written so far, as the user calls it."""
 
 EXIT_CODE = 130
+
+# Clear the line of a progress bar, and show the cursor that it hid.
 CLEAN_LINE = b"\r\x1b[2K\x1b[?25h"
-"""Clear the line of a progress bar, and show the cursor that it hid."""
 
 
 @contextmanager

@@ -27,8 +27,9 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)B?", re.IGNORECASE)
 
 DAMAGE = (ValueError, TypeError, EOFError, OSError, SyntaxError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
+
+# An array without numbers may still claim rows; so many are believed.
 EMPTY_ROWS = 10**7
-"""An array without numbers may still claim rows; so many are believed."""
 
 AGAIN = "write or download it again"
 

@@ -16,12 +16,12 @@ from dissensus.core.aliases import BoolArray, IntArray, KeyArray
 from dissensus.core.checks import check_length, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 
+# A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
-"""A choice of cases: names, positions, a slice or a mask."""
 
 
+# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines."""
 
 
 def visible(text: str) -> str:

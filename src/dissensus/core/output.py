@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from dissensus.core.aliases import Path
 
+# Says what in a directory must not be lost; nothing if the directory may be replaced.
 Foreign: TypeAlias = Callable[[FilePath], str]
-"""Says what in a directory must not be lost; nothing if the directory may be replaced."""
 
+# Tells machines that share a directory apart: the processes of another one cannot be seen here.
 MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
-"""Tells machines that share a directory apart: the processes of another one cannot be seen here."""
 
 PREFIX = ".dissensus"
 LEFTOVER = re.compile(rf"{re.escape(PREFIX)}-{MACHINE}-(?P<process>[0-9]{{1,9}})-[0-9a-f]{{12}}")
@@ -330,10 +330,10 @@ def write_parquet(table: pl.DataFrame, place: FilePath) -> None:
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 
+# How a table is written, by the ending of the path.
 TABLE_WRITERS: dict[str, Callable[[pl.DataFrame, FilePath], None]] = {
     ".csv": lambda table, place: table.write_csv(place),
     ".tsv": lambda table, place: table.write_csv(place, separator="\t"),
     ".parquet": write_parquet,
     ".jsonl": lambda table, place: table.write_ndjson(place),
 }
-"""How a table is written, by the ending of the path."""

@@ -15,12 +15,13 @@ from dissensus.core.errors import DissensusWarning, listing
 from dissensus.core.notes import Note
 from dissensus.core.value import Value
 
+# The usual reasons why a column has a role.
 BY_NAME, AS_SAID = "by its name", "as said"
-"""The usual reasons why a column has a role."""
 
 IGNORED = "ignored, as said"
+
+# Longer examples are cut off.
 LONGEST = 160
-"""Longer examples are cut off."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from dissensus.core.errors import DissensusError, DissensusWarning, suggestion
 Kind = TypeVar("Kind", bound="Spec")
 Known = TypeVar("Known", bound="Registered")
 
+# The parameter over which results are shown as a curve: runs that differ in it alone belong together.
 SWEPT = "reliability"
-"""The parameter over which results are shown as a curve: runs that differ in it alone belong together."""
 
 
 # Registries ----------------------------------------------------------------------------------------------

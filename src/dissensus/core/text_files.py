@@ -27,8 +27,9 @@ QUOTES = 'put a cell that holds separators or quotes between quotes, and double 
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
+
+# Records of which so few keys are filled, one of so many, are no table.
 SCATTERED = 1000
-"""Records of which so few keys are filled, one of so many, are no table."""
 
 
 def empty(place: FilePath) -> FormatError:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+# Cases below this certainty count as uncertain.
 CERTAIN = 0.99
-"""Cases below this certainty count as uncertain."""
 
+# Sums that differ by no more than this are equal: they are rounded.
 NEAR = 1e-12
-"""Sums that differ by no more than this are equal: they are rounded."""
 
+# Monte Carlo errors of certainties above this deserve a warning.
 ROUGH = 0.03
-"""Monte Carlo errors of certainties above this deserve a warning."""
 
 
 def is_uncertain(certainties: Any, threshold: float = CERTAIN) -> Any:

@@ -24,20 +24,20 @@ from dissensus.evaluation.intervals import Part
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
+# Whether other annotators might have been asked, or these are the ones.
 AnnotatorsAre: TypeAlias = Literal["sample", "fixed"]
-"""Whether other annotators might have been asked, or these are the ones."""
 
+# Of more cases, this many are evaluated without some annotators.
 MOST_CASES = 5000
-"""Of more cases, this many are evaluated without some annotators."""
 
+# Annotators count as a sample by default if at least so many share so many cases with another one.
 LEAST_ANNOTATORS, LEAST_COMMON = 3, 10
-"""Annotators count as a sample by default if at least so many share so many cases with another one."""
 
+# How many vectors probe the design; as many as there are annotators are exact.
 MOST_PROBES = 64
-"""How many vectors probe the design; as many as there are annotators are exact."""
 
+# Stands in for nothing where it would be divided by.
 LEAST = 1e-300
-"""Stands in for nothing where it would be divided by."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,11 @@ from dissensus.evaluation.tally import is_of_places, profile_entries, table_entr
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
+# How many conditions of a model are kept for each case.
 LISTED = 10
-"""How many conditions of a model are kept for each case."""
 
+# Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once.
 MERGED = "evaluations of parts of the cases were merged"
-"""Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once."""
 
 SETTINGS = ("runs", "points", "models", "level", "seed", "conditions", "categories")
 

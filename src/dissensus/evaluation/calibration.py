@@ -40,35 +40,36 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
+# What ``calibration.json`` says it is, and the version of its schema.
 FORMAT, VERSION = "dissensus calibration", 1
-"""What ``calibration.json`` says it is, and the version of its schema."""
 
 FILES = ("calibration.json", "scores.csv", "panel_split.csv", "models.csv")
+
+# Draws per case: measured to be enough for a score to two digits.
 DRAWS = 400
-"""Draws per case: measured to be enough for a score to two digits."""
 
+# Scores closer than this count as equal: one percent of the probability of a ranking, and what draws leave open.
 NEGLIGIBLE = 0.01
-"""Scores closer than this count as equal: one percent of the probability of a ranking, and what draws leave open."""
 
+# Half the width of a 90 % interval, in standard errors.
 Z = 1.6448536269514722
-"""Half the width of a 90 % interval, in standard errors."""
 
+# Certainties from here on are the ones that people act on.
 SURE = 0.9
-"""Certainties from here on are the ones that people act on."""
 
+# A gap of more standard errors than this is called one.
 FAR = 2.0
-"""A gap of more standard errors than this is called one."""
 
+# More aggregations that are as good are counted, not named.
 MOST_NAMED = 4
-"""More aggregations that are as good are counted, not named."""
 
+# How often an opinion counts, from distrust to what the source paper calls high trust.
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-"""How often an opinion counts, from distrust to what the source paper calls high trust."""
 
 SOME = (0.5, 1.0, 2.0)
 
+# What each annotator says for each condition is learned by itself up to so many numbers: it takes time.
 MOST_CONFUSIONS = 100_000
-"""What each annotator says for each condition is learned by itself up to so many numbers: it takes time."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# What the table of differences holds, before the verdict.
 COLUMNS = (
     *("run", "aggregation", "reliability", "estimand", "metric", "first", "second", "difference", "low", "high"),
     *("probability_better", "p_value", "p_adjusted", "margin"),
 )
-"""What the table of differences holds, before the verdict."""
 
+# Values that differ by less than this part of them are equal.
 ROUNDING = 1e-12
-"""Values that differ by less than this part of them are equal."""
 
+# Estimands that some metrics do not have.
 PARTIAL = (AGREEMENT, TRUTH)
-"""Estimands that some metrics do not have."""
 
+# With fewer cases, or fewer groups of cases, there are numbers but no verdict.
 LEAST_CASES, LEAST_GROUPS = 30, 5
-"""With fewer cases, or fewer groups of cases, there are numbers but no verdict."""
 
 
 @dataclass(frozen=True)

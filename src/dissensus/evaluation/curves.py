@@ -25,26 +25,26 @@ from dissensus.metrics.confusion import decisions
 from dissensus.metrics.data_set import DataSetMetric, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 
+# All kinds of curves, in the order of tables and pages.
 KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
-"""All kinds of curves, in the order of tables and pages."""
 
+# What a decision curve calls the decision that every case is positive.
 EVERYBODY = "treat all"
-"""What a decision curve calls the decision that every case is positive."""
 
+# How often cases are resampled, and how many draws are looked at.
 RESAMPLES = 100
-"""How often cases are resampled, and how many draws are looked at."""
 
+# Scores are put into so many steps at most, with about as many cases each; equal scores share one.
 MOST_STEPS = 512
-"""Scores are put into so many steps at most, with about as many cases each; equal scores share one."""
 
+# Curves are kept of so many findings or conditions, those with the most positive cases.
 MOST_QUESTIONS = 24
-"""Curves are kept of so many findings or conditions, those with the most positive cases."""
 
+# Confusion matrices are kept of so many conditions at most.
 MOST_CONDITIONS = 12
-"""Confusion matrices are kept of so many conditions at most."""
 
+# How many masses of labels are looked at at a time: 32 MB.
 AT_ONCE = 4_000_000
-"""How many masses of labels are looked at at a time: 32 MB."""
 
 RATES = np.linspace(0.0, 1.0, 101)
 RECALLS = np.linspace(0.01, 1.0, 100)
@@ -246,15 +246,15 @@ class Steps(NamedTuple):
 
 RANKS, BINS = Steps(scores_of, rank_steps), Steps(probabilities_of, tenths, N_BINS)
 REACHED = Steps(probabilities_of, reached, len(THRESHOLDS) + 1)
+# The steps of every kind of curve.
 STEPS: Mapping[str, Steps] = {"roc": RANKS, "precision-recall": RANKS, "reliability": BINS, "decision": REACHED}
-"""The steps of every kind of curve."""
 
+# What becomes of the masses of steps, for curves whose values are shares of something.
 SHARES: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
     "roc": roc_heights,
     "precision-recall": precision_heights,
     "reliability": shares,
 }
-"""What becomes of the masses of steps, for curves whose values are shares of something."""
 
 
 # What is drawn ---------------------------------------------------------------------------------------------

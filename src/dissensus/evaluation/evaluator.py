@@ -58,15 +58,15 @@ if TYPE_CHECKING:
 
     from dissensus.evaluation.calibration import Calibration
 
+# Numbers of first places whose certainty is found.
 TOPS = (1, 2, 3)
-"""Numbers of first places whose certainty is found."""
 
+# How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least.
 LEAST_CASES, LEAST_OPINIONS = 100, 2
-"""How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least."""
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
+# The deterministic aggregations that usual practice evaluates against.
 NUMBER_POINTS: tuple[Aggregation, ...] = (MeanRating(), MedianRating())
-"""The deterministic aggregations that usual practice evaluates against."""
 
 
 def default_aggregations(study: Study | None = None, *, question: str = "") -> tuple[Aggregation, ...]:

@@ -23,14 +23,14 @@ from dissensus.draws import Batch
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
+# More annotators than this are left out in groups.
 MOST_GROUPS = 20
-"""More annotators than this are left out in groups."""
 
+# Arrays whose last axis is that of the cases of a batch.
 Columns = tuple[Any, ...]
-"""Arrays whose last axis is that of the cases of a batch."""
 
+# What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it.
 Resolver = Callable[[Aggregation, Study], Aggregation]
-"""What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it."""
 
 Advance = Callable[[int], None] | None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+# What every technical term means, in a sentence or two.
 GLOSSARY = {
     "case": "One example of the test set, such as one patient or one image.",
     "annotator": "A person who gave an opinion on a case.",
@@ -104,7 +105,6 @@ GLOSSARY = {
     "R-hat": "Compares chains with each other. Values near 1 are good; above 1.05 deserve a look.",
     "flip": "Of two models, one is better by one metric or aggregation and the other by another, beyond doubt in both.",
 }
-"""What every technical term means, in a sentence or two."""
 
 
 def term(word: str, shown: str | None = None) -> Markup:

@@ -31,17 +31,17 @@ from dissensus.evaluation.folds import Average, Columns, Fold
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
+# How many opinions of a case are left out, one after the other; of more, these are taken at random.
 MOST_PER_CASE = 6
-"""How many opinions of a case are left out, one after the other; of more, these are taken at random."""
 
+# In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest.
 PARTS = 2
-"""In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest."""
 
+# Limits of the bins of certainty; a bin holds its lower limit, and the last one also the upper.
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-"""Limits of the bins of certainty; a bin holds its lower limit, and the last one also the upper."""
 
+# Votes closer than this are as many.
 EVEN = 1e-9
-"""Votes closer than this are as many."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,14 +32,14 @@ from dissensus.study.question import PAIR
 if TYPE_CHECKING:
     from dissensus.evaluation.plan import Plan
 
+# Name of the column that says which finding a row is about, where every finding of a case is a row.
 FINDING = "finding"
-"""Name of the column that says which finding a row is about, where every finding of a case is a row."""
 
+# How many masses of labels are looked at at a time: 32 MB.
 AT_ONCE = 4_000_000
-"""How many masses of labels are looked at at a time: 32 MB."""
 
+# How many cases are summed at a time.
 CASES_AT_ONCE = 4096
-"""How many cases are summed at a time."""
 
 
 def places_of(metrics: Sequence[Metric]) -> IntArray:

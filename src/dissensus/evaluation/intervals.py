@@ -18,18 +18,19 @@ from scipy.special import expit, gammaincinv, logit, ndtri, stdtrit
 from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
 
+# How often cases are resampled, whatever the number of draws.
 RESAMPLES = 2000
-"""How often cases are resampled, whatever the number of draws."""
 
+# The same for groups of cases, of which there may be many.
 GROUP_RESAMPLES = 500
-"""The same for groups of cases, of which there may be many."""
 
+# How far a resampled mean goes from its centre on a logarithmic scale, at most.
 FARTHEST = 20.0
-"""How far a resampled mean goes from its centre on a logarithmic scale, at most."""
 
 ENDS = ("the case at the least value", "the case at the greatest value")
+
+# Sets the keys of the two added cases apart from those of any case with the same name.
 ENDS_STREAM = np.uint64(0x9E3779B97F4A7C15)
-"""Sets the keys of the two added cases apart from those of any case with the same name."""
 
 
 def end_weights(seed: int, n_resamples: int) -> FloatArray:

@@ -21,11 +21,11 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from dissensus.draws import Batch
 
+# How labels are kept: a bit per draw, the code of a condition, masses of all conditions, or numbers.
 Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
-"""How labels are kept: a bit per draw, the code of a condition, masses of all conditions, or numbers."""
 
+# How many conditions may share a label by their plausibilities: all of them are kept for every draw.
 MOST_SOFT = 64
-"""How many conditions may share a label by their plausibilities: all of them are kept for every draw."""
 
 LabelsByTruth: TypeAlias = "Mapping[Truth, Labels]"
 

@@ -23,8 +23,8 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
+# Draws per case where annotators are left out: the noise of draws is told apart from what annotators move.
 LEFT_OUT_DRAWS = 250
-"""Draws per case where annotators are left out: the noise of draws is told apart from what annotators move."""
 
 
 @dataclass(frozen=True, eq=False)

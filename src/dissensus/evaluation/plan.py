@@ -31,11 +31,11 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from dissensus.workers import worked
 
+# Keys of the references that are no aggregations of opinions.
 ANNOTATORS, TRUTH = "annotators", "truth"
-"""Keys of the references that are no aggregations of opinions."""
 
+# For every column, the label of each case by name.
 Strata = Mapping[str, Mapping[str, str]]
-"""For every column, the label of each case by name."""
 
 
 @dataclass(frozen=True, eq=False)

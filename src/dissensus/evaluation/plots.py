@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     from plotly.graph_objects import Figure
 
+# A run by its position or its label; nothing for the run that the figure is about first.
 ChosenRun: TypeAlias = int | str | None
-"""A run by its position or its label; nothing for the run that the figure is about first."""
 
 Options = ParamSpec("Options")
 
@@ -34,6 +34,7 @@ def kept_curves(evaluation: Evaluation) -> set[str]:
     return {one.kind for one in evaluation.lines}
 
 
+# What figures may need, and how to tell whether an evaluation has it.
 NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "models": lambda evaluation: bool(evaluation.models),
     "an adjusted run": lambda evaluation: bool(evaluation.adjusted_runs),
@@ -48,7 +49,6 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "net benefit": lambda evaluation: "decision" in kept_curves(evaluation),
     "decisions between few conditions": lambda evaluation: "confusion" in kept_curves(evaluation),
 }
-"""What figures may need, and how to tell whether an evaluation has it."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class FigureSort:
         return self.build(*given.args, **given.kwargs)
 
 
+# All figures by name: those that the methods of :class:`Plots` draw.
 FIGURES: dict[str, FigureSort] = {}
-"""All figures by name: those that the methods of :class:`Plots` draw."""
 
 
 def found_figure(name: str) -> FigureSort:

@@ -20,14 +20,14 @@ from dissensus.metrics.base import Metric
 if TYPE_CHECKING:
     import polars as pl
 
+# The practices that every table shows, the most usual first.
 USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
-"""The practices that every table shows, the most usual first."""
 
+# Why the truth is known.
 SIMULATED, GIVEN = "because the study is simulated", "because it was given"
-"""Why the truth is known."""
 
+# A row of :meth:`Evaluation.to_frame`.
 Result: TypeAlias = dict[str, Any]
-"""A row of :meth:`Evaluation.to_frame`."""
 
 
 @dataclass(frozen=True)

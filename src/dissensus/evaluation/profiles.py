@@ -15,8 +15,8 @@ from dissensus.core.value import Value
 from dissensus.draws import Batch
 from dissensus.metrics.base import Drawn
 
+# How many draws of each case are kept to be looked at.
 SKETCHED = 20
-"""How many draws of each case are kept to be looked at."""
 
 
 @dataclass(frozen=True, eq=False)

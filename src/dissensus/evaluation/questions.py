@@ -92,8 +92,8 @@ class Questions:
         return {column: labels for column, labels in self.labels.items() if column != IMAGES}
 
 
+# Name of the column of cases that holds pictures.
 IMAGES = "image"
-"""Name of the column of cases that holds pictures."""
 
 
 def cases_of_rows(rows: Iterable[str], findings: Collection[str]) -> tuple[str, ...]:

@@ -20,14 +20,14 @@ from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
 from dissensus.study.opinions import Opinions
 
+# Of more draws, the refits weigh this many, evenly spaced.
 REFIT_DRAWS = 250
-"""Of more draws, the refits weigh this many, evenly spaced."""
 
+# A prior that models inform.
 InformedPrior: TypeAlias = CasePrior | RatingPrior
-"""A prior that models inform."""
 
+# Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
-"""Stands in for a plausibility of zero, whose logarithm there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,8 @@ class RatingRefits:
         return [normalised_weights(of_case) for of_case in logs]
 
 
+# Weigh the draws of cases as other fits of an informed prior would have them.
 Reweighting: TypeAlias = Refits | RatingRefits
-"""Weigh the draws of cases as other fits of an informed prior would have them."""
 
 
 def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> FloatArray:

@@ -45,20 +45,20 @@ if TYPE_CHECKING:
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
 
+# What a number is an estimate of: see the glossary.
 PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
-"""What a number is an estimate of: see the glossary."""
 
+# What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what.
 PRACTICE = "practice"
-"""What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what."""
 
+# What the columns of tables say about references that are no runs.
 IDENTITIES = {
     ANNOTATORS: {"run": ANNOTATORS, "aggregation": ANNOTATORS, "reliability": None, "estimand": AGREEMENT},
     TRUTH: {"run": TRUTH, "aggregation": TRUTH, "reliability": None, "estimand": TRUTH},
 }
-"""What the columns of tables say about references that are no runs."""
 
+# Stands for the end of a range that has none, where it is multiplied by nothing.
 BEYOND = 1e100
-"""Stands for the end of a range that has none, where it is multiplied by nothing."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class Estimate:
     n_chains: int = 1
 
 
+# What a row is labelled with, the estimate, the cases, and how many they are.
 Wanted: TypeAlias = tuple[Mapping[str, Any], Estimate, Place, float]
-"""What a row is labelled with, the estimate, the cases, and how many they are."""
 
 
 @dataclass(frozen=True)

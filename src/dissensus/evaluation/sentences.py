@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
     from dissensus.evaluation.results import Certainties
 
+# A larger share of uncertain cases is shown in a warm colour.
 MANY = 0.2
-"""A larger share of uncertain cases is shown in a warm colour."""
 
 UNBROKEN = 24
 
+# So many metrics are named in a sentence; more are counted.
 MOST_NAMED = 4
-"""So many metrics are named in a sentence; more are counted."""
 
+# What makes an interval wide, by the columns of tables.
 PARTS = {
     "case_sd": "the cases",
     "annotator_sd": "who the annotators were",
     "draw_sd": "what the opinions leave open",
     "fit_sd": "the fit of the prior",
 }
-"""What makes an interval wide, by the columns of tables."""
 
 
 @dataclass(frozen=True)

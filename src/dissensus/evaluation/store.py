@@ -45,29 +45,31 @@ from dissensus.study.study import Study, restored_study
 Arrays: TypeAlias = Mapping[Name, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
 
+# What ``run.json`` says it is, and the version of the schema that is written.
 FORMAT, VERSION = "dissensus results", 2
-"""What ``run.json`` says it is, and the version of the schema that is written."""
 
 ARRAYS = "arrays.parquet"
 BY_CASE = ("per_case.parquet", "certainty.parquet")
 FILES = ("summary.json", "per_draw.parquet", *BY_CASE, ARRAYS, "run.json")
-DISPUTED = "disputed"
-"""Of more cases than are held, the results of those with the least certainty; tables by case are directories."""
 
+# Of more cases than are held, the results of those with the least certainty; tables by case are directories.
+DISPUTED = "disputed"
+
+# Files of earlier versions of the schema, which may be replaced.
 EARLIER = ("arrays.npz", "data_set.bundle")
-"""Files of earlier versions of the schema, which may be replaced."""
 
 REPORT = "report.html"
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
+
+# Fields of a run that are written as they are.
 COUNTED = ("aggregation", "n_draws", "n_chains")
-"""Fields of a run that are written as they are."""
 
+# Fields of an evaluation that are written as they are.
 PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
-"""Fields of an evaluation that are written as they are."""
 
+# Fields that are tuples of words.
 LISTED = ("excluded", "remarks", "images")
-"""Fields that are tuples of words."""
 
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 

@@ -24,20 +24,21 @@ from dissensus.study.panel import Panel
 
 Array: TypeAlias = npt.NDArray[Any]
 Name: TypeAlias = tuple[str | int, ...]
+# Which cases: ``("all",)``, ``("stratum", column, label)``, ``("bin", number)`` or ``("category", name)``.
 Place: TypeAlias = tuple[str | int, ...]
-"""Which cases: ``("all",)``, ``("stratum", column, label)``, ``("bin", number)`` or ``("category", name)``."""
 
 ALL: Place = ("all",)
-EACH, DATA_SET = "each case", "data set"
-"""The last word of a name: whether it is about metrics of single cases, or about those that see all cases."""
 
+# The last word of a name: whether it is about metrics of single cases, or about those that see all cases.
+EACH, DATA_SET = "each case", "data set"
+
+# First words of what is put side by side, and along which axis.
 JOINED = {"cases": -1, "profile": -1, "rows": 0}
-"""First words of what is put side by side, and along which axis."""
 
 LIMITS: Mapping[str, Callable[[Array, Array], Array]] = {"least": np.fmin, "greatest": np.fmax}
 
+# Share of the sum of squares below which values count as all equal: what rounding leaves.
 NO_SPREAD = 1e-12
-"""Share of the sum of squares below which values count as all equal: what rounding leaves."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,10 @@ from dissensus.study.study import require_kind
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
+# Columns that say which run a row belongs to, and what it estimates.
 RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}
-"""Columns that say which run a row belongs to, and what it estimates."""
 
+# Columns of the tidy table.
 SUMMARY = {
     **RUN,
     "model": pl.String,
@@ -33,7 +34,6 @@ SUMMARY = {
     "n_cases": pl.Int64,
     "n_draws": pl.Int64,
 }
-"""Columns of the tidy table."""
 
 
 def _of_cases(evaluation: Evaluation, found: Iterable[tuple[int, IntArray | None, Mapping[str, Any]]]) -> pl.DataFrame:
@@ -127,8 +127,8 @@ def agreement(evaluation: Evaluation) -> pl.DataFrame:
 
 # Curves -------------------------------------------------------------------------------------------------
 
+# Columns that say whose curve it is.
 OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
-"""Columns that say whose curve it is."""
 
 NUMBERS = dict.fromkeys(("low", "high"), pl.Float64)
 

@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", bound=np.generic)
 
+# Limits between bins of certainty.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
-"""Limits between bins of certainty."""
 
+# How many cases are tallied at a time; fixed, so that sums do not depend on threads and workers.
 PIECE = 256
-"""How many cases are tallied at a time; fixed, so that sums do not depend on threads and workers."""
 
+# How many cases of a piece are drawn at a time, more if there are few draws.
 BATCH_CASES, BATCH_DRAWS = 128, 128_000
-"""How many cases of a piece are drawn at a time, more if there are few draws."""
 
+# Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval.
 GROUP_DRAWS = 250
-"""Of more draws, groups of cases see at most this many, evenly spaced: enough for an interval."""
 
 
 def step_of(n_draws: int, most: int = GROUP_DRAWS) -> int:
@@ -512,8 +512,8 @@ def table_entries(
     return found
 
 
+# How many opinions are compared at a time: each has the predictions of its case at its side.
 OPINIONS_AT_ONCE = 2000
-"""How many opinions are compared at a time: each has the predictions of its case at its side."""
 
 
 @dataclass(frozen=True, eq=False)

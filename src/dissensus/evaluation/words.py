@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 MINUS = "\N{MINUS SIGN}"
-NOTHING = "\N{EN DASH}"
-"""Stands where there is no number."""
 
+# Stands where there is no number.
+NOTHING = "\N{EN DASH}"
+
+# Probabilities nearer to 0 or 1 than this are not told apart from it, however many draws there are.
 LEAST = 0.001
-"""Probabilities nearer to 0 or 1 than this are not told apart from it, however many draws there are."""
 
 
 def counted(count: float, noun: str, plural: str | None = None) -> str:

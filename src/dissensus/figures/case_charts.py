@@ -39,15 +39,17 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study
 
 BINS = 25
+
+# Half the width of a 90 % interval, in standard errors.
 SPREAD = 1.645
-"""Half the width of a 90 % interval, in standard errors."""
 
 MOST_CONDITIONS = 15
-OTHERS = "any other"
-"""All conditions that nobody mentioned, together."""
 
+# All conditions that nobody mentioned, together.
+OTHERS = "any other"
+
+# Counts above this share one bar.
 MOST = 12
-"""Counts above this share one bar."""
 
 MOST_CATEGORIES = 5
 ALL = "all"

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ON_CURVE = 400
-MOST_IN_CLOUD = 2000
-"""Figures are kept small: curves of few points, a sample of large clouds."""
 
+# Figures are kept small: curves of few points, a sample of large clouds.
+MOST_IN_CLOUD = 2000
+
+# Longest name beside an axis; hovering tells the whole name.
 SHORT = 34
-"""Longest name beside an axis; hovering tells the whole name."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENDINGS = (".svg", ".pdf", ".png")
+
+# Pixels of a page per inch of paper.
 INCH = 96
-"""Pixels of a page per inch of paper."""
 
 DASHES = ("-", "--", ":", "-.", (0, (8, 3)))
 SYMBOLS = ("o", "s", "D", "^", "P", "*")
 PATTERNS = ("", "//", "..", "xx", "--", "++")
+# What to leave out of a file, so that the same figure gives the same bytes.
 UNDATED: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-"""What to leave out of a file, so that the same figure gives the same bytes."""
 
 FONT = "DejaVu Sans"
+
+# Fonts that have the letters of more languages.
 FALLBACKS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans")
-"""Fonts that have the letters of more languages."""
 
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,
@@ -217,6 +219,7 @@ def _labels(axes: Axes, mark: Labels) -> None:
         axes.text(x, y, text, ha="center", va="center")
 
 
+# How each mark is drawn.
 DRAWN: dict[type[Mark], Callable[[Any, Any], Any]] = {
     Line: _line,
     Band: _band,
@@ -225,4 +228,3 @@ DRAWN: dict[type[Mark], Callable[[Any, Any], Any]] = {
     Cells: _cells,
     Labels: _labels,
 }
-"""How each mark is drawn."""

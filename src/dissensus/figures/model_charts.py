@@ -34,38 +34,40 @@ from dissensus.figures.charts import (
 if TYPE_CHECKING:
     import polars as pl
 
+# What is said about a row where one points at it.
 Told: TypeAlias = Callable[[dict[str, Any]], str]
-"""What is said about a row where one points at it."""
 
+# The pale band of cases like these, annotated likewise, and above it the strong one of the annotations alone.
 BANDS = ("low", "high", 0.18), ("annotation_low", "annotation_high", 0.45)
-"""The pale band of cases like these, annotated likewise, and above it the strong one of the annotations alone."""
 
+# What numbers are estimates of, in the order in which they stand side by side, with colour and symbol of each.
 ESTIMANDS = {"panel": (3, 1), "agreement": (2, 2), "adjusted": (0, 0)}
-"""What numbers are estimates of, in the order in which they stand side by side, with colour and symbol of each."""
 
+# What the caption says about each of them.
 MEANINGS = {
     "panel": "Panel: against what a large panel of such annotators would say.",
     "agreement": "Agreement: against one annotator taken at random.",
     "adjusted": "Adjusted: the mean over the draws of {run}.",
 }
-"""What the caption says about each of them."""
 
+# What numbers are counted, what they differ by, and how strongly they are drawn.
 SPREADS = (("resamples", "cases like these", 0.35), ("draws", "annotations alone", 0.85))
-"""What numbers are counted, what they differ by, and how strongly they are drawn."""
 
 PROBABILITY = Axis("probability", (0, 1), form=".0%")
-BAND = 0.18
-"""How strongly bands of curves are drawn."""
 
+# How strongly bands of curves are drawn.
+BAND = 0.18
+
+# Up to so many conditions there is room for intervals in a confusion matrix.
 MOST_WITH_INTERVALS = 4
-"""Up to so many conditions there is room for intervals in a confusion matrix."""
 
 SHARE, RATE = (0.0, 1.02), (-0.01, 1.01)
+
+# What the caption says about labels.
 TRUTHS = {
     "top": "A case is positive in the draws in which the condition is its most plausible one.",
     "soft": "A case is positive as far as the condition is plausible.",
 }
-"""What the caption says about labels."""
 
 
 def estimand_of(rows: pl.DataFrame) -> str:

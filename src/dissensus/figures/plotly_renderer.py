@@ -17,11 +17,11 @@ from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Lin
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+# Room for the title, a row of the legend and the titles of panels above all panels, and below them, in pixels.
 TITLE, ROW, PANEL_TITLE, BOTTOM = 42, 29, 26, 62
-"""Room for the title, a row of the legend and the titles of panels above all panels, and below them, in pixels."""
 
+# A usual width; on narrower pages the legend takes more rows.
 WIDTH = 780
-"""A usual width; on narrower pages the legend takes more rows."""
 
 SIGNIFICANT = 6
 
@@ -245,6 +245,7 @@ def _symbol(symbol: int) -> str:
     return theme.CROSS if symbol < 0 else theme.SYMBOLS[symbol % len(theme.SYMBOLS)]
 
 
+# How each mark is drawn, apart from its name and its words.
 TRACES: dict[type[Mark], Callable[[Any], dict[str, Any]]] = {
     Line: _line,
     Band: _band,
@@ -253,4 +254,3 @@ TRACES: dict[type[Mark], Callable[[Any], dict[str, Any]]] = {
     Cells: _cells,
     Labels: _labels,
 }
-"""How each mark is drawn, apart from its name and its words."""

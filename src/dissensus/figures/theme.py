@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+# The colours of Okabe and Ito that stand out on white as well as on black, the blue a little lighter.
 HUES = ("#1F86C8", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-"""The colours of Okabe and Ito that stand out on white as well as on black, the blue a little lighter."""
 
+# From little to much, of growing lightness.
 SHADES = ("#7B4FA3", "#2C7FB8", "#1FA187", "#7FB93B", "#E0A800")
-"""From little to much, of growing lightness."""
 
 NEUTRAL = "#808080"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -21,15 +21,16 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 PATTERNS = ("", "/", ".", "x", "-", "+")
 CROSS = "x"
 
+# From the second hue to the first, for probabilities around one half.
 DIVERGING = ((0.0, "#D55E00"), (0.5, "#EDEDED"), (1.0, "#1F86C8"))
-"""From the second hue to the first, for probabilities around one half."""
 
+# How plotly is asked to draw in a page: ``Plotly.newPlot(element, data, layout, CONFIG)``.
 CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
-"""How plotly is asked to draw in a page: ``Plotly.newPlot(element, data, layout, CONFIG)``."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+# Colours of text and grid on any page, on a light one and on a dark one.
 INKS = {None: ("#737373", "rgba(128,128,128,0.25)"), False: ("#24292f", "#e3e6ea"), True: ("#d7dce2", "#3a4048")}
-"""Colours of text and grid on any page, on a light one and on a dark one."""
 
 
 def hue(place: int) -> str:

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inner
 
+# Numbers that are sorted at a time.
 BATCH = 1 << 22
-"""Numbers that are sorted at a time."""
 
 
 class ChainStatistics(NamedTuple):

@@ -27,8 +27,8 @@ from dissensus.kernels.randomness import (
     uniform,
 )
 
+# More than the depth of any tree of 2**63 members.
 DEPTH = 64
-"""More than the depth of any tree of 2**63 members."""
 
 ROOT, TWO, ODD = np.uint64(1), np.uint64(2), np.uint64(1)
 
@@ -214,8 +214,8 @@ def largest_unmentioned(
 # of those that are left. Large shares come early, so that whoever looks for the largest is soon done: no condition that
 # is still to come can have more than all that is left. After a number of steps the others are written out at once.
 
+# How many conditions come one by one.
 STEPS = 32
-"""How many conditions come one by one."""
 
 
 class Weights(NamedTuple):

@@ -43,23 +43,23 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, fill, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
+# Before anything is seen, b_k is Gamma(SCALE_SHAPE) / SCALE_RATE: kappa_k is rarely below 1 and has a heavy tail.
 SCALE_SHAPE, SCALE_RATE = 1.0, 1.0
-"""Before anything is seen, b_k is Gamma(SCALE_SHAPE) / SCALE_RATE: kappa_k is rarely below 1 and has a heavy tail."""
 
+# Pooled shapes below this are taken to be this: a condition of such a shape is never named.
 FLOOR = 1e-9
-"""Pooled shapes below this are taken to be this: a condition of such a shape is never named."""
 
+# Before anything is seen, log(c) is normal around the logarithm of the first, with the second as its deviation.
 CONCENTRATION, CONCENTRATION_SD = 10.0, 1.5
-"""Before anything is seen, log(c) is normal around the logarithm of the first, with the second as its deviation."""
 
+# How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each.
 STEPS, STEP = 3, 0.4
-"""How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each."""
 
+# How many factors are multiplied before their logarithm is taken, so that products neither vanish nor overflow.
 FACTORS = 8
-"""How many factors are multiplied before their logarithm is taken, so that products neither vanish nor overflow."""
 
+# Numbers of votes this close to a whole number are taken to be whole.
 WHOLE = 1e-9
-"""Numbers of votes this close to a whole number are taken to be whole."""
 
 
 class Votes(NamedTuple):

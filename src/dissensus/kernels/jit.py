@@ -33,11 +33,11 @@ Item = TypeVar("Item", bound=np.generic)
 
 KERNELS = Path(__file__).parent
 
+# No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed.
 RULES: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
-"""No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed."""
 
+# Of Numba, which mypy does not know.
 settings: Any = numba.config
-"""Of Numba, which mypy does not know."""
 
 _declaring = threading.Lock()
 

@@ -22,14 +22,14 @@ import numpy as np
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 
+# Largest tied block whose probability is computed on the lattice by default: measured.
 LATTICE_MOST = 9
-"""Largest tied block whose probability is computed on the lattice by default: measured."""
 
+# Step of the trapezoidal rule in standard deviations of the integrand, and at most this.
 STEP = 0.28
-"""Step of the trapezoidal rule in standard deviations of the integrand, and at most this."""
 
+# Leave out what is smaller than exp(-34) times the mode; the tails fall at least exponentially.
 DEPTH = 34.0
-"""Leave out what is smaller than exp(-34) times the mode; the tails fall at least exponentially."""
 
 
 @inlined

@@ -33,50 +33,50 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, inner
 from dissensus.kernels.randomness import Stream, Streams, exponential, new_streams, raw_normal, start, uniform
 
+# Deviation of the limits between grades, before anything is seen; severities have deviation 1.
 LIMIT_SD = 2.0
-"""Deviation of the limits between grades, before anything is seen; severities have deviation 1."""
 
+# Scales of the half-normal priors of d, and of w.
 SHIFT_SCALE, SPREAD_SCALE = 1.0, 0.5
-"""Scales of the half-normal priors of d, and of w."""
 
+# Before anything is seen, log s is normal around the logarithm of the first, with the second as its deviation.
 SPREAD, SPREAD_SD = 0.5, 1.0
-"""Before anything is seen, log s is normal around the logarithm of the first, with the second as its deviation."""
 
 SEVERITY, LIMIT, SHIFT, OWN_SPREAD = 0, 1, 2, 3
 SHIFT_POOL, SPREAD_POOL, SPREAD_POOL_SD = 4, 5, 6
+
+# What a slice moves: one number of a kind, something pooled, many numbers together, or the severity of a judged case.
 EVERYTHING, ALL_SHIFTS, ALL_SPREADS, ALL_DEVIATIONS, JUDGED = 7, 8, 9, 10, 11
-"""What a slice moves: one number of a kind, something pooled, many numbers together, or the severity of a judged case.
-"""
 
+# How often the severity of a judged case is moved in a sweep, as it has to follow everything else.
 JUDGED_TIMES = 4
-"""How often the severity of a judged case is moved in a sweep, as it has to follow everything else."""
 
+# How many kinds there are, and of how many of them there is one.
 N_KINDS, N_SINGLE = 12, 7
-"""How many kinds there are, and of how many of them there is one."""
 
+# Which density a slice asks for.
 ITSELF, LEFT_END, RIGHT_END, BETWEEN = 0, 1, 2, 3
-"""Which density a slice asks for."""
 
+# How often an interval is made longer on both sides together.
 STEPS_OUT = 100
-"""How often an interval is made longer on both sides together."""
 
+# How fast first intervals become as long as so many moves.
 RATE, LENGTH = 0.05, 3.0
-"""How fast first intervals become as long as so many moves."""
 
+# Intervals are not made shorter than this.
 SHORTEST = 1e-12
-"""Intervals are not made shorter than this."""
 
+# Every so many sweeps all shifts and all spreads are moved together, too.
 FULL = 4
-"""Every so many sweeps all shifts and all spreads are moved together, too."""
 
+# Places of pooled numbers.
 D, S, W, RELIABILITY = 0, 1, 2, 3
-"""Places of pooled numbers."""
 
+# Probabilities below this are taken from the tail of the normal distribution.
 FAR = 1e-280
-"""Probabilities below this are taken from the tail of the normal distribution."""
 
+# Intervals shorter than this have a probability in proportion to their length.
 NARROW = 1e-6
-"""Intervals shorter than this have a probability in proportion to their length."""
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 ROOT_HALF = math.sqrt(0.5)

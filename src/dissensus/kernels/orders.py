@@ -24,18 +24,18 @@ from dissensus.kernels.compact import (
 )
 from dissensus.kernels.jit import compiled, copied, inlined, plain
 
+# Multiplier of the hashes.
 MIXER = 0x2545F4914F6CDD1D
-"""Multiplier of the hashes."""
 
+# Marks codes that are hashes.
 HASHED = -(2**63)
-"""Marks codes that are hashes."""
 
 
+# Shares below this are rounding.
 NOTHING = 1e-12
-"""Shares below this are rounding."""
 
+# For how many unmentioned conditions among the first there is room at a time, at least.
 ROOM = 1 << 17
-"""For how many unmentioned conditions among the first there is room at a time, at least."""
 
 
 class Orders(NamedTuple):

@@ -20,13 +20,13 @@ from dissensus.kernels.jit import compiled, copied, plain
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
 from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
 
+# Number of the random stream of E*, beside those of the draws.
 SPLIT = np.uint64(0x5EED)
-"""Number of the random stream of E*, beside those of the draws."""
 
 NONE = np.uint64(0)
 
+# Stands in for the shapes of a rest that has none, and no mass.
 LEAST = 1e-300
-"""Stands in for the shapes of a rest that has none, and no mass."""
 
 
 class LeftOut(NamedTuple):

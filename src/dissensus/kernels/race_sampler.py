@@ -46,14 +46,14 @@ from dissensus.kernels.randomness import (
 )
 from dissensus.kernels.simplex import SMALL_SHAPE, draw_small_weights, fill_dirichlet
 
+# Weights and masses that are smaller relative to the total are taken to be this.
 TINY = 1e-290
-"""Weights and masses that are smaller relative to the total are taken to be this."""
 
+# Up to this number of repeats a tied pair is held one by one, which spares the processor a choice it cannot guess.
 FEW_REPEATS = 4
-"""Up to this number of repeats a tied pair is held one by one, which spares the processor a choice it cannot guess."""
 
+# Largest tied block that is sent through the lattice by default, rather than raced: measured.
 LATTICE_MOST = 8
-"""Largest tied block that is sent through the lattice by default, rather than raced: measured."""
 
 
 class Posterior(NamedTuple):

@@ -55,8 +55,8 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 S11, S12, S17, S19, S23, S27, S30, S31, S41, S45 = (np.uint64(s) for s in (11, 12, 17, 19, 23, 27, 30, 31, 41, 45))
 
 
+# Up to this number the trials of a binomial variate are made one by one, which is faster than inversion.
 FEW_TRIALS = 12
-"""Up to this number the trials of a binomial variate are made one by one, which is faster than inversion."""
 
 
 # Keys and streams -----------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ def mixed(words: Keys) -> Keys:
     return words ^ (words >> S31)
 
 
+# The same for one word, in kernels.
 mix: Callable[[np.uint64], np.uint64] = inlined(cast(Any, mixed))
-"""The same for one word, in kernels."""
 
 
 @inner

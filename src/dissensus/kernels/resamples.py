@@ -9,11 +9,11 @@ from dissensus.core.ragged import offsets_from_lengths
 from dissensus.kernels.jit import compiled, plain
 from dissensus.kernels.randomness import Keys, Streams, binomial, exponential, new_streams, start, subkey, uniform
 
+# Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain.
 CASE_STREAM = np.uint64(1 << 32)
-"""Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain."""
 
+# Larger resamples, where annotators share rankings, are counted ranking by ranking and not annotator by annotator.
 MANY = 1000
-"""Larger resamples, where annotators share rankings, are counted ranking by ranking and not annotator by annotator."""
 
 
 def case_weights(seed: np.uint64, keys: Keys, draws: int) -> FloatArray:

@@ -22,8 +22,8 @@ from dissensus.kernels.randomness import (
     tallies,
 )
 
+# Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float.
 SMALL_SHAPE = 0.1
-"""Gamma variates of a smaller shape are drawn as logarithms: they can be too small for a float."""
 
 
 @inner

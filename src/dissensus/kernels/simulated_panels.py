@@ -17,13 +17,13 @@ from dissensus.kernels.compact import Layout, Weights, next_condition
 from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
 
+# Number of the random stream of panels, beside those of the draws.
 JURY = np.uint64(0xA11)
-"""Number of the random stream of panels, beside those of the draws."""
 
 NONE = np.uint64(0)
 
+# Votes closer than this are as many.
 TIED = 1e-9
-"""Votes closer than this are as many."""
 
 
 class Panels(NamedTuple):

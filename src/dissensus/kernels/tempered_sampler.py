@@ -54,15 +54,13 @@ from dissensus.kernels.randomness import (
     uniform,
 )
 
+# How often a sweep jumps in every direction, and its largest number of jumps; where there are more, they take turns.
+# Each costs a likelihood of the case. One round halves the effective sample size at large powers; four cost as much as
+# they give.
 ROUNDS, MOST_JUMPS = 2, 32
-"""How often a sweep jumps in every direction, and its largest number of jumps; where there are more, they take turns.
 
-Each costs a likelihood of the case. One round halves the effective sample size at large powers; four cost as much as
-they give.
-"""
-
+# Logarithm of the weight of a rest without members.
 NOBODY = -1e300
-"""Logarithm of the weight of a rest without members."""
 
 
 class Tempered(NamedTuple):

@@ -21,14 +21,14 @@ from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 from dissensus.kernels.orders import Orders
 
+# Conditions per number.
 BITS = 64
-"""Conditions per number."""
 
+# Draws per chain below which they count as independent.
 SHORTEST = 4
-"""Draws per chain below which they count as independent."""
 
+# Improvements below rounding are not worth a search.
 SLACK = 1.0 + 1e-14
-"""Improvements below rounding are not worth a search."""
 
 
 class Outcomes(NamedTuple):

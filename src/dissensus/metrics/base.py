@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from dissensus.kernels.orders import Orders
 
 
+# A scale for intervals.
 Scale: TypeAlias = Literal["plain", "logit", "log"]
-"""A scale for intervals."""
 
+# A kind of curve; rows of a confusion matrix are kept like curves.
 CurveKind: TypeAlias = Literal["roc", "precision-recall", "reliability", "decision", "confusion"]
-"""A kind of curve; rows of a confusion matrix are kept like curves."""
 
+# Kinds of predictions in words.
 KINDS: dict[PredictionKind, str] = {
     "scores": "scores",
     "ranking": "rankings",
     "set": "sets of conditions",
     "numbers": "numbers",
 }
-"""Kinds of predictions in words."""
 
+# How to come by predictions of which a metric accepts one kind only.
 WAYS: dict[tuple[PredictionKind, ...], str] = {
     ("set",): "build sets with Predictions.from_sets",
     ("numbers",): "build numbers with Predictions.from_numbers",
 }
-"""How to come by predictions of which a metric accepts one kind only."""
 
+# What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility.
 Truth: TypeAlias = Literal["top", "soft"]
-"""What the label of a case is in a draw: its most plausible condition, or every condition by its plausibility."""
 
+# How several questions become one number: their mean, their mean weighted by positive cases, or all in one.
 Average: TypeAlias = Literal["macro", "weighted", "micro"]
-"""How several questions become one number: their mean, their mean weighted by positive cases, or all in one."""
 
 
 class Metric(Spec, ABC):
@@ -72,32 +72,32 @@ class Metric(Spec, ABC):
 
     family: ClassVar[Family[Metric]] = Family("metric", "dissensus.metrics", "dissensus.metrics")
 
+    # Whether a better model has a higher value.
     higher_is_better: ClassVar[bool] = True
-    """Whether a better model has a higher value."""
 
+    # The least and the greatest value that it can have.
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    """The least and the greatest value that it can have."""
 
+    # On which scale it is closest to normal: intervals are found there.
     scale: ClassVar[Scale] = "plain"
-    """On which scale it is closest to normal: intervals are found there."""
 
+    # The kinds of predictions that it can be computed for; :meth:`check` may ask for more.
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking", "set")
-    """The kinds of predictions that it can be computed for; :meth:`check` may ask for more."""
 
+    # Whether scores must be probabilities, but for their sum.
     takes_probabilities: ClassVar[bool] = False
-    """Whether scores must be probabilities, but for their sum."""
 
+    # Whether it has a value of every case, or sees all cases at once.
     sees: ClassVar[Literal["case", "data set"]] = "case"
-    """Whether it has a value of every case, or sees all cases at once."""
 
+    # What shows more of it than one number does.
     curves: ClassVar[tuple[CurveKind, ...]] = ()
-    """What shows more of it than one number does."""
 
+    # Which parameter says how many first conditions count, if one does.
     size_parameter: ClassVar[str] = ""
-    """Which parameter says how many first conditions count, if one does."""
 
+    # Whether these may be all conditions: their order matters, not only which they are.
     takes_all: ClassVar[bool] = False
-    """Whether these may be all conditions: their order matters, not only which they are."""
 
     def __post_init__(self) -> None:
         check_fields(self)

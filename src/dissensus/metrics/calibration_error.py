@@ -15,8 +15,8 @@ from dissensus.metrics.base import Average, Truth
 from dissensus.metrics.data_set import STEP, BinaryMetric, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 
+# More would hold hardly a case each.
 MOST_BINS = 1000
-"""More would hold hardly a case each."""
 
 
 def bin_of(probabilities: FloatArray, bins: int) -> IntArray:
@@ -76,8 +76,8 @@ class BinnedMetric(BinaryMetric):
     def formula(self, sums: BinSums) -> Any:
         """Return the metric of sums (..., bins); plain arithmetic, since it is called with complex numbers as well."""
 
+    # What it is called, whatever the bins, the average and the truth are.
     plain_name: ClassVar[str]
-    """What it is called, whatever the bins, the average and the truth are."""
 
     @property
     def short_name(self) -> str:  # type: ignore[override]

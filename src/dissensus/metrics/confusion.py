@@ -16,8 +16,8 @@ from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import STEP, DataSetMetric, Said, at_threshold, averaged, few
 from dissensus.predictions.lists import Predictions
 
+# How bad a wrong grade is: all the same, by its distance, or by the square of it.
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
-"""How bad a wrong grade is: all the same, by its distance, or by the square of it."""
 
 
 def decisions(said: Said, threshold: float | None = None) -> FloatArray:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# So far into the imaginary numbers a formula is followed to find its derivative, which is exact.
 STEP = 1e-30
-"""So far into the imaginary numbers a formula is followed to find its derivative, which is exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +168,8 @@ class DataSetMetric(Metric):
     """
 
     sees = "data set"
+    # What it is called, whatever the threshold, the average and the truth are.
     short_name: ClassVar[str] = ""
-    """What it is called, whatever the threshold, the average and the truth are."""
 
     truth: Truth
 
@@ -355,8 +355,8 @@ def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:
     return np.asarray(np.divide(sums, total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
+# With fewer cases than this, weighted and expected, a share of them says next to nothing.
 FEWEST = 5.0
-"""With fewer cases than this, weighted and expected, a share of them says next to nothing."""
 
 
 def few(what: str, amounts: Sequence[float] | FloatArray, totals: Sequence[float] | FloatArray) -> tuple[str, ...]:

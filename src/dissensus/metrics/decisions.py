@@ -35,11 +35,11 @@ class CountedDecisions(BinaryMetric):
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
     scale: ClassVar[Scale] = "logit"
     curves: ClassVar[tuple[CurveKind, ...]] = ("confusion",)
+    # Of which cases there must be some.
     about: ClassVar[tuple[str, ...]] = ("positive", "negative")
-    """Of which cases there must be some."""
 
+    # The counts of the cases that it rests on; of several sums of counts, on the smallest.
     rests_on: ClassVar[tuple[str, ...]] = ("tp fp fn tn",)
-    """The counts of the cases that it rests on; of several sums of counts, on the smallest."""
 
     threshold: float | None
 

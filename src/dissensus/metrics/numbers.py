@@ -19,14 +19,14 @@ from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
 from dissensus.metrics.data_set import STEP, DataSetMetric, Said
 
+# The mean of differences, or one of the limits between which 95 % of them are if they are normal.
 Limit: TypeAlias = Literal["mean", "lower", "upper"]
-"""The mean of differences, or one of the limits between which 95 % of them are if they are normal."""
 
+# Half the width of the limits of agreement, in standard deviations (Bland and Altman 1986).
 Z = 1.96
-"""Half the width of the limits of agreement, in standard deviations (Bland and Altman 1986)."""
 
+# Variances below this part of the squared mean are those of numbers that are all the same.
 LEAST_SPREAD = 1e-13
-"""Variances below this part of the squared mean are those of numbers that are all the same."""
 
 
 def default_number_metrics() -> tuple[Metric, ...]:
@@ -120,8 +120,8 @@ class TruthMetric(NumberMetric):
         "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
     """
 
+    # What it is called, whatever the truth is.
     short_name: ClassVar[str]
-    """What it is called, whatever the truth is."""
 
     truth: Truth = "top"
 

@@ -14,8 +14,8 @@ from dissensus.draws import BATCH_VALUES, Batch
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
 
+# From scores (n, K) and plausibilities (n, draws, K) to values (n, draws).
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
-"""From scores (n, K) and plausibilities (n, draws, K) to values (n, draws)."""
 
 
 def _no_function(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:  # noqa: ARG001
@@ -133,14 +133,14 @@ def part_of(batch: Batch, cases: slice) -> Batch:
 
 # Of a whole data set -------------------------------------------------------------------------------------
 
+# From scores (n, K), codes of labels (draws, n) and weights (n,) to values (draws,).
 DataSetFunction: TypeAlias = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
-"""From scores (n, K), codes of labels (draws, n) and weights (n,) to values (draws,)."""
 
+# So many labels are drawn for a case whose label is shared between conditions.
 LABELINGS = 20
-"""So many labels are drawn for a case whose label is shared between conditions."""
 
+# At most so many times cases are left out to see what they add.
 BLOCKS = 500
-"""At most so many times cases are left out to see what they add."""
 
 
 def _no_data_set_function(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:  # noqa: ARG001

@@ -68,19 +68,19 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from dissensus.workers import Work, worked
 
+# Shows how far something is: what, how much of it in all, and of which unit.
 Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
-"""Shows how far something is: what, how much of it in all, and of which unit."""
 
 Files: TypeAlias = "Path | Sequence[Path]"
 
+# How many cases a piece has, about, unless it is said.
 PIECE_CASES = 10_000
-"""How many cases a piece has, about, unless it is said."""
 
+# How many cases are held by the result, to be looked at one by one.
 SHOWN_CASES = 2000
-"""How many cases are held by the result, to be looked at one by one."""
 
+# How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn.
 AT_ONCE = 2
-"""How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn."""
 
 
 def _ignored(*_: Any) -> None:

@@ -23,20 +23,22 @@ from dissensus.core.files import TABLE_ENDINGS, checked_path, unreadable
 from dissensus.core.limits import AGAIN
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
 
+# A single Parquet file with more rows than this is worth splitting.
 LARGE_ROWS = 2_000_000
-"""A single Parquet file with more rows than this is worth splitting."""
 
 ENDINGS = (".parquet", ".pq")
 MAGIC = b"PAR1"
+
+# Rows that are read at a time, at most, and how many hashes of values are kept to count different ones.
 MOST_ROWS, SKETCHED = 1_000_000, 1 << 13
-"""Rows that are read at a time, at most, and how many hashes of values are kept to count different ones."""
 
 DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
-SHARED = ("annotator", "annotation", "votes")
-"""Roles of columns that a file of one annotator does not have."""
 
+# Roles of columns that a file of one annotator does not have.
+SHARED = ("annotator", "annotation", "votes")
+
+# What stores call the mark that changes with a file, whatever its case.
 TAGS = ("etag", "md5hash", "crc32c", "last_modified", "lastmodified", "mtime")
-"""What stores call the mark that changes with a file, whatever its case."""
 
 
 @dataclass(frozen=True)

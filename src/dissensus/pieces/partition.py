@@ -29,12 +29,14 @@ from dissensus.predictions.alignment import Match
 
 STUDY, STRATA = "study", "strata"
 INDEX = "index.json"
+
+# Bytes of a chunk, and the rows that it has at least.
 CHUNK_BYTES, LEAST_ROWS = 1 << 26, 1_000
-"""Bytes of a chunk, and the rows that it has at least."""
 
 GENERATION, BUCKET = "generation of the row", "bucket of the row"
+
+# Bytes that say how long a table is, in front of it.
 SIZE = 8
-"""Bytes that say how long a table is, in front of it."""
 
 
 @dataclass(frozen=True)

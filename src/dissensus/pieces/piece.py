@@ -38,14 +38,15 @@ from dissensus.study.study import Study
 from dissensus.study.tables import ALIASES, find_columns, labels_of_cases, missing_column
 
 CASE = {"case": ALIASES["case"]}
+
+# Roles of columns whose names occur in several pieces.
 SHARED_NAMES = ("annotator", "condition", "group")
-"""Roles of columns whose names occur in several pieces."""
 
+# Rows that are looked at to tell which column holds the cases.
 SEEN = 1000
-"""Rows that are looked at to tell which column holds the cases."""
 
+# A number of a row, which is that of the piece and says nothing about the user's files.
 ROWS = re.compile(r"(data )?rows? [0-9]+")
-"""A number of a row, which is that of the piece and says nothing about the user's files."""
 
 
 @dataclass(frozen=True)

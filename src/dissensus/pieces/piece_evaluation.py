@@ -37,11 +37,11 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import kept_opinions
 from dissensus.study.study import Study
 
+# How many cases with the least certainty are kept to be looked at.
 MOST_DISPUTED = 500
-"""How many cases with the least certainty are kept to be looked at."""
 
+# How many cases without any opinion are kept by name.
 MOST_NAMED = 20
-"""How many cases without any opinion are kept by name."""
 
 EXCLUDED = ("rows", "excluded")
 DISPUTED = (("rows", "disputed names"), ("rows", "disputed certainties"))

@@ -39,20 +39,22 @@ try:
 except ImportError:  # there is none on Windows
     fcntl = None  # type: ignore[assignment]  # asked before it is used
 
+# What ``manifest.json`` says it is, and the version of the schema that is written.
 FORMAT, VERSION = "dissensus run", 2
-"""What ``manifest.json`` says it is, and the version of the schema that is written."""
 
 MANIFEST, FINISHED, LOCK = "manifest.json", "run.json", ".lock"
 PIECES, TABLES = "pieces", ("per_case", "certainty")
+
+# Files that a run has beside its directories.
 TOP = (MANIFEST, LOCK, REPORT, *FILES)
-"""Files that a run has beside its directories."""
 
 FOLDERS = (PIECES, *TABLES, DISPUTED)
+
+# What a run writes into its directories.
 OWN = re.compile(
     rf"pieces/(input-|unfinished).*|pieces/[0-9a-f]{{64}}\.[a-z0-9-]+|({'|'.join(FOLDERS)})/.+"
     r"\.(parquet|json|npz|bundle)"
 )
-"""What a run writes into its directories."""
 
 MOST_DIFFERENCES = 12
 UNFINISHED = " (unfinished: the same command with --resume goes on)"
@@ -393,8 +395,8 @@ def released(*numbers: int) -> None:
             os.close(number)
 
 
+# Files of the locks that this process holds; one that is forked would hold them after its end, and closes them.
 HELD: set[int] = set()
-"""Files of the locks that this process holds; one that is forked would hold them after its end, and closes them."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=released)

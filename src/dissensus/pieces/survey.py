@@ -24,8 +24,8 @@ from dissensus.study.question import chosen_question, conditions_asked
 
 Value = TypeVar("Value")
 
+# So many annotators are counted by name; of more it is only known that there are more.
 MOST_NAMES = 100_000
-"""So many annotators are counted by name; of more it is only known that there are more."""
 
 UNSCORED = "conditions without a score"
 NEGATIVE, SUMS = "cases with negative scores", "cases whose scores do not sum to 1"
@@ -169,8 +169,8 @@ class Survey:
             )
 
 
+# What may be in the file of a piece that was looked at.
 CLASSES = (Survey, Lessons, ChoiceCounts, ScoreRange, Receipt, Column, Note)
-"""What may be in the file of a piece that was looked at."""
 
 
 def survey_piece(settings: bytes, payload: bytes) -> bytes:

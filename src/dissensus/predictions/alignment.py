@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+# How many cases that one side lacks are kept by name.
 EXAMPLES = 5
-"""How many cases that one side lacks are kept by name."""
 
 
 def aligned(

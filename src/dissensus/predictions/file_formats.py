@@ -26,34 +26,37 @@ if TYPE_CHECKING:
 
 MATRIX_KEYS = ("probs", "scores", "predictions", "numbers", "probabilities", "logits", "sets", "pred_probs", "arr_0")
 CASE_KEYS = ("case_ids", "case_names", "cases", "case_id", "ids")
-CONDITION_KEYS = ("classes", "conditions", "class_names", "condition_names", "labels")
-"""Names of the arrays of an npz file, first choice first."""
 
+# Names of the arrays of an npz file, first choice first.
+CONDITION_KEYS = ("classes", "conditions", "class_names", "condition_names", "labels")
+
+# The keys under which a record holds a prediction of all its conditions, and what kind it is.
 LIST_KEYS: dict[PredictionKind, tuple[str, ...]] = {
     "ranking": ("ranked", "ranking"),
     "set": ("set", "prediction_set"),
     "scores": ("scores", "probs", "probabilities"),
 }
-"""The keys under which a record holds a prediction of all its conditions, and what kind it is."""
 
+# The roles of columns beside the case where a model gives a number per case, and the names they go by.
 NUMBER_ALIASES: dict[str, tuple[str, ...]] = {
     "score": ("prediction", "predicted", "number", "value", "score", "rating", "mean", "y_pred"),
     "sd": ("sd", "std", "stddev", "standard_deviation", "sigma"),
 }
-"""The roles of columns beside the case where a model gives a number per case, and the names they go by."""
 
 ONE_SCORE = (*ALIASES["score"], "p")
+
+# Below it a float is the whole number that was written.
 MOST_WHOLE = 2**53
-"""Below it a float is the whole number that was written."""
 
 ROWS_BY_POSITION = "the rows are the cases of the study, in its order"
 COLUMNS_BY_POSITION = "the columns are the conditions of the study, in its order"
 SETS = "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)"
+
+# What the absence of a condition means, by the kind of predictions that do not list all.
 UNLISTED = {
     "scores": "a condition that a case does not list has the score 0",
     "ranking": "a condition that a case does not list ranks below all others",
 }
-"""What the absence of a condition means, by the kind of predictions that do not list all."""
 
 OUT_OF_RANGE = "alpha_index is out of range"
 OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition"}
@@ -488,6 +491,7 @@ def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str], places
     return pl.DataFrame(long, schema=schema, orient="row", strict=False)
 
 
+# All formats; the first that fits a file is taken.
 FORMATS = (
     PredictionFormat("npy", lambda source, _: source.kind == "npy", _parse_arrays),
     PredictionFormat("npz", lambda source, _: source.kind == "npz", _parse_arrays),
@@ -498,4 +502,3 @@ FORMATS = (
     PredictionFormat("wide", lambda source, _: source.is_table, _parse_wide),
     PredictionFormat("jsonl", lambda source, _: source.kind == "jsonl", _parse_lines),
 )
-"""All formats; the first that fits a file is taken."""

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
     from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 
+# The roles a column of a long table can have, and the names it goes by, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": tables.ALIASES["case"],
     "condition": (*tables.ALIASES["condition"], "finding", "findings", "finding_name"),
     "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
     "rank": tables.ALIASES["rank"],
 }
-"""The roles a column of a long table can have, and the names it goes by, first choice first."""
 
 KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
 
+# The column in which pandas writes an index without a name to Parquet.
 PANDAS_INDEX = "__index_level_0__"
-"""The column in which pandas writes an index without a name to Parquet."""
 
 BOOLEAN_CELLS = {"true": "1", "false": "0"}
 NOT_SEEN = "leave out the cases that the model did not see"

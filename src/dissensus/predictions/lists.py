@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 
+# What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
-"""What the numbers of a prediction mean."""
 
+# What stands in the place of conditions where a model gives a number per case, and maybe how sure it is of it.
 NUMBER, DEVIATION = "number", "sd"
-"""What stands in the place of conditions where a model gives a number per case, and maybe how sure it is of it."""
 
+# Names in the order of their codes; a number K stands for "0" to "K - 1".
 Conditions: TypeAlias = "Sequence[str] | int | None"
-"""Names in the order of their codes; a number K stands for "0" to "K - 1"."""
 
+# How far the scores of a case may be from a sum of one: text with three decimals is not exact.
 SUM_TOLERANCE = 1e-3
-"""How far the scores of a case may be from a sum of one: text with three decimals is not exact."""
 
 
 def common_kind(one: PredictionKind | None, other: PredictionKind | None) -> PredictionKind | None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dissensus.core.aliases import Path
     from dissensus.predictions.lists import PredictionKind, Predictions
 
+# ``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash.
 NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
-"""``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash."""
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+# Significant digits that figures keep: more than a screen can show.
 DIGITS = 6
-"""Significant digits that figures keep: more than a screen can show."""
 
+# What could end a script element or a line of one, and how JSON writes it instead.
 UNSAFE = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
-"""What could end a script element or a line of one, and how JSON writes it instead."""
 
+# One character per level: a draw of a plausibility takes one byte, about a hundredth apart.
 ALPHABET = " !" + "".join(chr(code) for code in range(0x23, 0x7F) if chr(code) not in "&<>\\")
-"""One character per level: a draw of a plausibility takes one byte, about a hundredth apart."""
 
+# Arrays of this length and more are packed.
 PACKED = 12
-"""Arrays of this length and more are packed."""
 
 
 def script_json(value: object) -> Markup:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from dissensus.report.section import ReportSubject
     from dissensus.study.study import Study
 
+# How many conditions of a case are shown; the most plausible ones.
 MOST_CONDITIONS = 15
-"""How many conditions of a case are shown; the most plausible ones."""
 
+# How many of a model's conditions are shown: at least, and at most if a metric looks deeper.
 LISTED = (3, 10)
-"""How many of a model's conditions are shown: at least, and at most if a metric looks deeper."""
 
+# Stands for all conditions that nobody mentioned.
 REST = -1
-"""Stands for all conditions that nobody mentioned."""
 
 
 @dataclass
@@ -233,10 +233,10 @@ def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabula
 # What is known about cases and conditions ---------------------------------------------------------------
 
 
+# How the address of what is no file of this computer begins; browsers read backslashes as slashes.
 ELSEWHERE = re.compile(
     r"[\\/]{2}|(?!(?:data|file|[a-z]):)[a-z][a-z0-9+.-]*:|file:(?![\\/]?[^\\/]|[\\/]{3}[^\\/])", re.IGNORECASE
 )
-"""How the address of what is no file of this computer begins; browsers read backslashes as slashes."""
 
 
 def _images(subject: ReportSubject, chosen: IntArray) -> dict[str, list[str] | None]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
     from dissensus.figures.charts import Chart
 
+# How many cases the explorer holds; of larger studies, the most uncertain ones.
 EXPLORER_CASES = 2000
-"""How many cases the explorer holds; of larger studies, the most uncertain ones."""
 
 
 class Variant(NamedTuple):

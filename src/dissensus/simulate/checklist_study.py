@@ -21,11 +21,11 @@ from dissensus.study.panel import Panel
 from dissensus.study.question import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT
 from dissensus.study.study import Study
 
+# With less noise than this a model sees the evidence itself.
 LEAST_NOISE = 0.05
-"""With less noise than this a model sees the evidence itself."""
 
+# Evidence over clarity at which averages over cases are computed; between two of its points they are interpolated.
 GRID = np.linspace(-5.0, 5.0, 600)
-"""Evidence over clarity at which averages over cases are computed; between two of its points they are interpolated."""
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
@@ -64,13 +64,13 @@ class Skill:
             )
 
 
+# Fir and Gorse are calibrated; Hazel is as good as Fir, but too sure; Iris knows little, and says yes too often.
 SKILLS: Mapping[str, Skill] = {
     "Fir": Skill(1.0),
     "Gorse": Skill(2.0),
     "Hazel": Skill(1.0, confidence=2.5),
     "Iris": Skill(3.0, shift=1.0),
 }
-"""Fir and Gorse are calibrated; Hazel is as good as Fir, but too sure; Iris knows little, and says yes too often."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from dissensus.simulate.crossing import known_models, numbered, opinion_chances
 from dissensus.study.study import Study
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
+
+# What conditions are called, and how much is at risk.
 NOUNS = {
     "macule": "low",
     "eczema": "low",
@@ -29,22 +31,22 @@ NOUNS = {
     "ulcer": "medium",
     "lymphoma": "high",
 }
-"""What conditions are called, and how much is at risk."""
 
 # Shares in the released differential diagnoses of 1947 cases [stutz]: 9602 rankings.
 ANNOTATORS_PER_CASE = (0.01, 0.07, 0.18, 0.22, 0.15, 0.19, 0.05, 0.05, 0.04, 0.04)
 CONDITIONS_PER_RANKING = (0.54, 0.30, 0.145, 0.012, 0.003)
+
+# Probability that neighbours are tied, by the number of conditions in the ranking: long lists are rarely sorted.
 TIE_PER_STEP = (0.0, 0.19, 0.36, 0.65, 0.75)
-"""Probability that neighbours are tied, by the number of conditions in the ranking: long lists are rarely sorted."""
 
+# How many conditions a case may be confused with, and how much plausibility all conditions share.
 CONFUSABLE, TRACE = 8, 0.1
-"""How many conditions a case may be confused with, and how much plausibility all conditions share."""
 
+# How evenly plausibility is spread over the conditions that a case may be confused with: clear to open cases.
 CLARITY = (0.05, 0.3, 1.5)
-"""How evenly plausibility is spread over the conditions that a case may be confused with: clear to open cases."""
 
+# Conditions that a model lists for a case.
 LISTED = 10
-"""Conditions that a model lists for a case."""
 
 SITES = {"university clinic": 0.4, "private practice": 0.35, "teledermatology": 0.25}
 SKIN_TYPES = {"I-II": 0.45, "III-IV": 0.4, "V-VI": 0.15}
@@ -100,6 +102,9 @@ class Expertise:
         return cls(first=0.0, others=confidence, habit=0.0, noise=confidence * noise)
 
 
+# Aster has learnt single labels, the next three whole differential diagnoses, each less of them than the one before.
+# What they know of the first place they know even where it is a near-tie, Aster most of all: no number of opinions
+# below a crowd can confirm it. Elder sees all conditions through the same noise, as a classifier does.
 MODELS: Mapping[str, Expertise] = {
     "Aster": Expertise(first=5.0, others=0.35, habit=0.4, noise=1.0),
     "Birch": Expertise(first=1.2, others=1.0, habit=0.1, noise=1.0),
@@ -107,14 +112,9 @@ MODELS: Mapping[str, Expertise] = {
     "Dahlia": Expertise(first=0.8, others=0.6, habit=0.3, noise=1.0),
     "Elder": Expertise.blurred(0.8, confidence=1.5),
 }
-"""Aster has learnt single labels, the next three whole differential diagnoses, each less of them than the one before.
 
-What they know of the first place they know even where it is a near-tie, Aster most of all: no number of opinions below
-a crowd can confirm it. Elder sees all conditions through the same noise, as a classifier does.
-"""
-
+# Factor of the models' errors for skin types V and VI, of which they have seen fewer.
 DARK_SKIN_NOISE = 1.8
-"""Factor of the models' errors for skin types V and VI, of which they have seen fewer."""
 
 MODEL_STREAM, STRATUM_STREAM = 1, 2
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
+# Conditions of the study that the cases come from; those that are not printed here have no names.
 N_CONDITIONS = 419
-"""Conditions of the study that the cases come from; those that are not printed here have no names."""
 
 Rankings = tuple[tuple[tuple[str, ...], ...], ...]
 

@@ -14,8 +14,8 @@ from dissensus.predictions.lists import Predictions
 from dissensus.simulate.crossing import crossed, numbered
 from dissensus.study.study import Study
 
+# The largest standard deviation of simulated ratings: their squares are finite.
 LARGEST = 1e100
-"""The largest standard deviation of simulated ratings: their squares are finite."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
 
+# Longer rankings are sorted to find a condition that is mentioned twice.
 SHORT_RANKING = 12
-"""Longer rankings are sorted to find a condition that is mentioned twice."""
 
 SHOWN = 3
 KEPT = {"first": "left out, the first mention counts", "best": "left out, the mention with the best rank counts"}

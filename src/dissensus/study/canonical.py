@@ -196,5 +196,5 @@ def _write_arrays(annotations: Study, place: FilePath) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
+# Endings that choose a form for rankings of annotators without a name, what it is called, and what writes it.
 ANONYMOUS_FORMS = {".json": ("nested lists", _write_nested), ".npz": ("arrays of rankings", _write_arrays)}
-"""Endings that choose a form for rankings of annotators without a name, what it is called, and what writes it."""

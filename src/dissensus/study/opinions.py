@@ -15,16 +15,16 @@ from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each,
 if TYPE_CHECKING:
     from dissensus.study.study import Study
 
+# What tied conditions have of the weight of their block: a share each, or all of it.
 Ties: TypeAlias = Literal["shared", "each"]
-"""What tied conditions have of the weight of their block: a share each, or all of it."""
 
 TIES = ("shared", "each")
 
+# The least common multiple of 1 to 16: the unit of inverse ranks is one part.
 PARTS = 720720.0
-"""The least common multiple of 1 to 16: the unit of inverse ranks is one part."""
 
+# Weights this close to one half of all, in parts of them, count as one half.
 NEAR = 1e-10
-"""Weights this close to one half of all, in parts of them, count as one half."""
 
 
 def found_opinions(study: Study) -> Any:

@@ -24,11 +24,11 @@ from dissensus.core.ragged import (
 )
 from dissensus.core.value import Value
 
+# The code of an annotator without a name.
 ANONYMOUS = -1
-"""The code of an annotator without a name."""
 
+# Votes of a study add up to at most this: up to here every whole number is a float of its own.
 MOST_VOTES = 2**53
-"""Votes of a study add up to at most this: up to here every whole number is a float of its own."""
 
 
 @dataclass(frozen=True, eq=False)

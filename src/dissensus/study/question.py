@@ -22,16 +22,16 @@ ORDER = "give them from the lowest to the highest (conditions=[...], --condition
 POSITIVE = "say which is the positive one (positive=NAME, --positive NAME)"
 
 
+# Answers: 1 present, 0 absent, -1 not assessed.
 AnswerArray: TypeAlias = npt.NDArray[np.int8]
-"""Answers: 1 present, 0 absent, -1 not assessed."""
 
 PRESENT, ABSENT, NOT_ASSESSED = 1, 0, -1
 
+# The two conditions of one finding; the last is the positive one.
 ANSWERS = ("absent", "present")
-"""The two conditions of one finding; the last is the positive one."""
 
+# What stands between the name of a case and that of a finding, where the two together are a case.
 PAIR = " / "
-"""What stands between the name of a case and that of a finding, where the two together are a case."""
 
 
 class Kind(NamedTuple):
@@ -53,6 +53,7 @@ class Kind(NamedTuple):
     arrays: tuple[str, ...]
 
 
+# Kinds of studies by name.
 KINDS = {
     "rankings": Kind(
         "ranking",
@@ -68,7 +69,6 @@ KINDS = {
         ("answers",),
     ),
 }
-"""Kinds of studies by name."""
 
 
 def check_question(question: AnyQuestion, conditions: Sequence[str], positive: str | None = None) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Rows3: TypeAlias = ArrayLike | Sequence[Sequence[ArrayLike]]
     """Rows by case and annotator: an array with three axes, or lists of any number of rows per case."""
 
+# The group of conditions that an annotator does not rank.
 UNRANKED = -1
-"""The group of conditions that an annotator does not rank."""
 
 KINDS = {"iu": "whole numbers", "iuf": "numbers"}
 

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+# The fields that hold opinions, of any kind of study.
 CONTENT = tuple(name for kind in KINDS.values() for name in kind.arrays)
-"""The fields that hold opinions, of any kind of study."""
 
 
 def _no_integers() -> IntArray:

@@ -35,6 +35,7 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
+# The roles a column can have, and the names by which it is recognised, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": (
         *("case", "case_id", "caseid", "case_name", "item", "item_id", "task", "task_id"),
@@ -58,49 +59,52 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "unranked": ("unranked",),
     "kind_of_question": ("kind_of_question",),
 }
-"""The roles a column can have, and the names by which it is recognised, first choice first."""
 
 NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked", "kind_of_question")
 NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
+
+# What an integer label looks like, also where a missing value has turned it into a float.
 INTEGER = r"^\s*[+-]?\d+(\.0*)?\s*$"
-"""What an integer label looks like, also where a missing value has turned it into a float."""
 EXPECTED_RANK = "1 for the best, then larger numbers; equal ranks are ties, gaps do not matter"
 EXPECTED_VOTES = "how many annotators gave the opinion: a whole number, 0 for none"
 EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cell if it is not mentioned"
+
+# Roles of an opinion, which a row without votes does not hold.
 SAID = ("annotator", "annotation", "condition", "rank", "confidence", "score", "weight")
-"""Roles of an opinion, which a row without votes does not hold."""
+
+# A column that keeps the number of each row where rows are split or left out; missing if rows are made up.
 ROW = "row number in the source"
-"""A column that keeps the number of each row where rows are split or left out; missing if rows are made up."""
 
 
+# Names by which a column of scores is recognised.
 SCORE_NAMES = ("score", "rating", "toxicity_score")
-"""Names by which a column of scores is recognised."""
+
+# Names by which nothing but a column of findings goes.
 ONLY_FINDINGS = ("finding", "findings", "finding_name")
-"""Names by which nothing but a column of findings goes."""
 FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
 PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
 ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
+# The roles of the columns of checklists, and the names by which they are recognised.
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     **{role: ALIASES[role] for role in ROLES},
     "condition": FINDING_NAMES,
     "present": PRESENT_NAMES,
 }
-"""The roles of the columns of checklists, and the names by which they are recognised."""
 
+# What the words of a cell say about a finding.
 SAYS = {
     **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "present", "positive"), PRESENT),
     **dict.fromkeys(("0", "0.0", "no", "n", "false", "f", "absent", "negative"), ABSENT),
     **dict.fromkeys(("", "nan", "not assessed"), NOT_ASSESSED),
 }
-"""What the words of a cell say about a finding."""
 
 SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
 DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
 
 
+# The code of each row, and the names by code.
 Codes: TypeAlias = "tuple[IntArray, tuple[str, ...]]"
-"""The code of each row, and the names by code."""
 
 
 def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:

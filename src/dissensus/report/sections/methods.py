@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, Run
 
 LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
+
+# How the prior of rankings was fitted, and that of ratings.
 PRIORS = (
     "The informed prior of a case is a Dirichlet distribution to which {who} contributed: scores, their logarithms and "
     "first places of the models, and the frequency of conditions, enter its mean by coefficients that maximise the "
@@ -33,7 +35,6 @@ PRIORS = (
     "number of ratings, with a ridge; its spread is that of cases around the regression beyond the noise of their "
     "ratings, by moments.",
 )
-"""How the prior of rankings was fitted, and that of ratings."""
 
 AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"

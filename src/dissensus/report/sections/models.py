@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, PriorRecord
     from dissensus.figures.charts import Chart
 
+# Empty room at both ends of the scale, as a share of it.
 MARGIN = 0.04
-"""Empty room at both ends of the scale, as a share of it."""
 
+# What the scoreboard shows of a model, from top to bottom.
 ESTIMANDS = (PANEL, AGREEMENT, ADJUSTED)
-"""What the scoreboard shows of a model, from top to bottom."""
 
+# What the scoreboard draws of an estimand, and the columns that hold it.
 NAMES = {"": "mean", "_low": "low", "_high": "high"}
-"""What the scoreboard draws of an estimand, and the columns that hold it."""
 
+# So many metrics have a picture of their own; of more, one is chosen at a time.
 MOST_PICTURES = 4
-"""So many metrics have a picture of their own; of more, one is chosen at a time."""
 
+# A factor nearer to one than this is none.
 LEAST_GAIN = 0.005
-"""A factor nearer to one than this is none."""
 
 # In short -----------------------------------------------------------------------------------------------
 

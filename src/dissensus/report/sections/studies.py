@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from dissensus.core.receipt import Receipt
     from dissensus.evaluation.results import Evaluation
 
+# How many columns of one role are named.
 MOST_NAMES = 12
-"""How many columns of one role are named."""
 
+# Conditions times (conditions times annotators, plus opinions) that are estimated within a second or two.
 MOST_CELLS = 100_000
-"""Conditions times (conditions times annotators, plus opinions) that are estimated within a second or two."""
 
+# Two annotators cannot tell who of them is right; more than a hundred are for a table of one's own.
 LEAST_ANNOTATORS, MOST_ANNOTATORS = 3, 100
-"""Two annotators cannot tell who of them is right; more than a hundred are for a table of one's own."""
 
+# Draws of the posterior of annotators: enough for two digits.
 DRAWS = 400
-"""Draws of the posterior of annotators: enough for two digits."""
 
 
 class Data(ReportSection):

@@ -27,8 +27,8 @@ from dissensus.study.tables import INTEGER, refuse_unsaid
 __all__ = ["Reading", "examine", "read"]
 
 
+# The share of opinions that name several conditions in no order from which on they may be checklists.
 LEAST_TIED = 0.01
-"""The share of opinions that name several conditions in no order from which on they may be checklists."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ def examine(
     return reading
 
 
+# What the documentation of :func:`read` says.
 READ = r"""Read a study, whatever was asked and whichever format it is in.
 
 Parameters
@@ -168,7 +169,6 @@ Examples
 ...     read(file).to_rankings()
 [[[['Eczema'], ['Tinea']]]]
 """
-"""What the documentation of :func:`read` says."""
 
 
 Asked = ParamSpec("Asked")

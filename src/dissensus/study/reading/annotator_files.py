@@ -21,8 +21,9 @@ from dissensus.study.reading.records import Collection, as_ranking, is_text
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")
+
+# Endings of the files of other formats that are directories.
 OTHERS = (*LINES, ".soc", ".soi", ".toc", ".toi")
-"""Endings of the files of other formats that are directories."""
 
 OWN = {role: names for role, names in tables.ALIASES.items() if role != "annotator"}
 ORDERS = ("rank", "confidence")

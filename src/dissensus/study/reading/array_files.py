@@ -26,8 +26,8 @@ ARRAYS = ("rankings", "groups")
 NAMES = {"conditions": "conditions", "case_names": "cases"}
 
 
+# Names of the array in an npz file; only one of them may be there.
 KEYS = ("opinions", "confidences")
-"""Names of the array in an npz file; only one of them may be there."""
 
 
 class RankingArrays(Format):

@@ -14,8 +14,9 @@ from dissensus.study.reading.records import is_scalar, is_text, records_of, wron
 from dissensus.study.tables import ALIASES, normalised
 
 FINDING = ("finding", "findings", "finding_name")
+
+# Names of columns that only checklists have.
 IS_PRESENT = ("present", "is_present", "presence")
-"""Names of columns that only checklists have."""
 
 LABELS = ("labels", "annotations", *ALIASES["condition"], "conditions")
 RESPONSES = ".responses"

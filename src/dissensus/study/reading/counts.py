@@ -23,8 +23,8 @@ from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.wide import filled, is_integer_matrix, is_matrix_of_labels, layout
 from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, find_columns, normalised, tidied
 
+# Keys under which records hold their votes, first choice first.
 COUNTS = ("label_counter", "label_count")
-"""Keys under which records hold their votes, first choice first."""
 
 CASES = (*ALIASES["case"], "uid")
 

@@ -11,23 +11,24 @@ from dissensus.core.errors import FormatError, listing
 from dissensus.study.reading.format import Options
 from dissensus.study.tables import ALIASES, normalised
 
+# What a number looks like in a cell, with a decimal point or comma.
 NUMBER = r"^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*$"
-"""What a number looks like in a cell, with a decimal point or comma."""
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?\s*$"
-LIST = r"""(?s)^\s*(\[([^\[\]]*["',].*|\s*)\]|\{([^{}]*["',:].*|\s*)\})\s*$"""
-"""A list or an object in a cell: in brackets or braces, with something quoted or separated, or nothing."""
 
+# A list or an object in a cell: in brackets or braces, with something quoted or separated, or nothing.
+LIST = r"""(?s)^\s*(\[([^\[\]]*["',].*|\s*)\]|\{([^{}]*["',:].*|\s*)\})\s*$"""
+
+# Names of columns that hold what is taken for true, rather than one annotator's opinion.
 REFERENCES = frozenset(
     (
         *("truth", "ground_truth", "true_label", "y_true", "gold", "gold_label", "gold_standard", "reference"),
         *("reference_standard", "consensus", "majority", "majority_vote", "histology", "histopathology", "final_label"),
     )
 )
-"""Names of columns that hold what is taken for true, rather than one annotator's opinion."""
 
+# The share of an annotator's labels that others must use, too.
 LEAST_SHARED = 0.1
-"""The share of an annotator's labels that others must use, too."""
 
 OTHER_ORDERS = ("rank", "confidence", "weight", "votes")
 

@@ -37,8 +37,9 @@ ANNOTATORS = (
 _ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
 _FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
 _EITHER = rf"(?:{_ITEM}|{_FLAT})"
+
+# A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together.
 PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
-"""A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together."""
 
 
 class _Keys(NamedTuple):

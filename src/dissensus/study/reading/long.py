@@ -22,8 +22,9 @@ OTHER_SCALES = (
     "divide other scales so that 0 is surely not and 1 surely yes ((x - 1) / 4 for 1 to 5), or read them as grades "
     "(--question grades --column condition=NAME)"
 )
+
+# What tells the rows of one opinion.
 OPINION = ("case", "annotator", "annotation")
-"""What tells the rows of one opinion."""
 
 
 class Long(Format):

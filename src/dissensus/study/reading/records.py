@@ -19,8 +19,8 @@ from dissensus.core.receipt import BY_NAME, Column
 from dissensus.study.reading.format import Options, Parsed
 from dissensus.study.tables import ROW
 
+# Keys (or arrays) that say something about all rankings of a file, and what.
 DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
-"""Keys (or arrays) that say something about all rankings of a file, and what."""
 
 
 def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:

@@ -47,9 +47,9 @@ class AlternativeAnnotator:
 
     Examples
     --------
-    >>> import dissensus as ds, numpy as np
+    >>> import dissensus as ds, polars as pl
     >>> rows = [(f"c{i}", who, "ab"[i % 2]) for i in range(40) for who in ("Ada", "Bo", "Cy")]
-    >>> said = ds.Study.from_long(dict(zip(("case", "annotator", "condition"), zip(*rows))))
+    >>> said = ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"))
     >>> model = ds.Predictions.from_rankings([["ab"[i % 2]] for i in range(40)], case_names=[f"c{i}" for i in range(40)])
     >>> found = alternative_annotator_test(said, model)
     >>> found.winning_rate, found.advantage, found.passes

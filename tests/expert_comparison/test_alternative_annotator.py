@@ -27,11 +27,11 @@ def model(n_wrong: int = 0) -> ds.Predictions:
 def test_published_values_are_reproduced(name: str) -> None:
     folder = SHARED / "alttest"
     expected = json.loads((folder / "reference.json").read_text())[name]
-    humans, models = (
-        json.loads((folder / name / f"{who}_annotations.json").read_text()) for who in ("human", "llm")
-    )
+    humans, models = (json.loads((folder / name / f"{who}_annotations.json").read_text()) for who in ("human", "llm"))
     is_number = name == "cebab_stars"
-    rows = [(case, who, float(one) if is_number else str(one)) for who, own in humans.items() for case, one in own.items()]
+    rows = [
+        (case, who, float(one) if is_number else str(one)) for who, own in humans.items() for case, one in own.items()
+    ]
     every = sorted({str(one) for own in (*humans.values(), *models.values()) for one in own.values()})
     value = "score" if is_number else "condition"
     table = pl.DataFrame(rows, ["case", "annotator", value], orient="row")

@@ -199,7 +199,9 @@ def covariances(kernel: FloatArray, how: Covariance) -> FloatArray:
     if how == "delong":
         return np.asarray(np.cov(by_positive) / m + np.cov(by_negative) / n)
     if how == "jackknife":
-        left_out = np.hstack([(m * areas[:, None] - by_positive) / (m - 1), (n * areas[:, None] - by_negative) / (n - 1)])
+        left_out = np.hstack(
+            [(m * areas[:, None] - by_positive) / (m - 1), (n * areas[:, None] - by_negative) / (n - 1)]
+        )
         return np.asarray(np.cov(left_out, bias=True) * (m + n - 1))
     flat = kernel.reshape(len(kernel), -1)
     total = (m * n) ** 2 * np.outer(areas, areas)

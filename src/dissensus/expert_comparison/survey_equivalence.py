@@ -6,9 +6,20 @@ survey equivalence). Where first choices are tied, and for numbers, the panels a
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.agreement.coefficients import Table
+from dissensus.agreement.overlap import Matrix
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import weighted_counts
+from dissensus.study.study import Study
 
 
 def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
@@ -63,3 +74,191 @@ def _product(one: FloatArray, other: FloatArray, degree: int) -> FloatArray:
     for power in range(1, degree + 1):
         found[:, power:] += one[:, :-power] * other[:, power, None]
     return np.asarray(found)
+
+
+# How many times the annotators of a case are put in a random order, where panels cannot be counted.
+ORDERS = 200
+
+# Sizes of panels that are looked at, beyond those that follow one another.
+LARGE = (12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200)
+
+# So many cases must have one annotator more than a panel has.
+LEAST_CASES = 10
+
+# Agreements that differ by less are the same: two annotators are worth one, because ties are broken evenly.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Say how many annotators a model is worth.
+
+    Attributes
+    ----------
+    value, low, high
+        The size of the panel whose plurality agrees with one more annotator as the model does, and its interval; zero
+        stands for less than one, infinity for more than :attr:`most`.
+    most
+        The largest panel that could be looked at.
+
+    Examples
+    --------
+    >>> print(Worth(2.5, 0.0, math.inf, 9))
+    2.5 [<1, >9]
+    """
+
+    value: float
+    low: float
+    high: float
+    most: int
+
+    def __str__(self) -> str:
+        value, low, high = (
+            "<1" if one < 1 else f">{self.most}" if math.isinf(one) else f"{one:.1f}".removesuffix(".0")
+            for one in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """Hold how well panels of annotators agree with one more of the same case.
+
+    Of labels, agreement is the chance that the plurality names what the other one names first; of ratings, minus the
+    squared distance of the mean.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+
+    Examples
+    --------
+    >>> said = Study.from_counts([[2, 1, 0], [1, 1, 1]], ["a", "b", "c"])
+    >>> Panels(said).agreement(1).round(3), Panels(said).agreement(3)
+    (array([0.333, 0.   ]), array([nan, nan]))
+    """
+
+    study: Study
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many annotators gave an opinion on each case."""
+        return np.asarray(self.study.votes_per_case)
+
+    @cached_property
+    def grid(self) -> list[int]:
+        """The sizes of panels that enough cases allow, ascending."""
+        known = sorted(self.sizes.tolist(), reverse=True)
+        most = known[LEAST_CASES - 1] - 1 if len(known) >= LEAST_CASES else 0
+        return [k for k in (*range(1, 11), *LARGE) if k <= most]
+
+    def agreement(self, k: int) -> FloatArray:
+        """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
+        found, able = np.full(self.study.n_cases, np.nan), self.sizes > k
+        if self.study.kind == "ratings":
+            found[able] = -(1 + 1 / k) * self._variances[able]
+            return found
+        whole = able & self._is_whole
+        if whole.any():
+            counts = self._votes[np.flatnonzero(whole)]
+            found[whole] = plurality_agreement(_packed(counts), k)
+        for case in np.flatnonzero(able & ~whole).tolist():
+            found[case] = self._in_orders(case)[k - 1]
+        return found
+
+    @cached_property
+    def _variances(self) -> FloatArray:
+        said, case = self.study, self.study.panel.case_of_opinion
+        n = np.maximum(self.sizes.astype(np.float64), 1.0)
+        mean = weighted_counts(case, said.votes * said.scores, said.n_cases) / n
+        squares = weighted_counts(case, said.votes * np.square(said.scores - mean[case]), said.n_cases)
+        return np.asarray(squares / np.maximum(n - 1, 1.0))
+
+    @cached_property
+    def _votes(self) -> Matrix:
+        return Table.of(self.study).by_value
+
+    @cached_property
+    def _is_whole(self) -> BoolArray:
+        """Whether nobody's first choice on a case is tied."""
+        first = np.diff(self.study.code_offsets)[self.study.block_offsets[:-1]]
+        return np.bincount(self.study.panel.case_of_opinion[first > 1], minlength=self.study.n_cases) == 0
+
+    @cached_property
+    def _known_orders(self) -> dict[int, FloatArray]:
+        return {}
+
+    def _in_orders(self, case: int) -> FloatArray:
+        """Return the agreement of panels of every size on one case, over random orders of its annotators."""
+        if case not in self._known_orders:
+            said, table = self.study, self._table
+            own = slice(*said.panel.opinion_offsets[case : case + 2].tolist())
+            shares = table.shares[np.repeat(table.kind[own], said.votes[own])]
+            shares = shares[:, np.unique(shares.indices)].toarray()
+            n = len(shares)
+            rng = np.random.default_rng(case_keys([said.case_names[case]]).tolist())
+            order = rng.permuted(np.tile(np.arange(n), (ORDERS, 1)), axis=1)
+            sums = np.cumsum(shares[order], axis=1)[:, :-1]
+            is_top = sums >= sums.max(axis=2, keepdims=True) - SAME
+            others = (shares.sum(axis=0) - sums) / np.arange(n - 1, 0, -1)[:, None]
+            agreed = (is_top * others).sum(axis=2) / is_top.sum(axis=2)
+            self._known_orders[case] = agreed.mean(axis=0)
+        return self._known_orders[case]
+
+    @cached_property
+    def _table(self) -> Table:
+        return Table.of(self.study)
+
+
+def _packed(votes: Matrix) -> IntArray:
+    """Return the votes of the conditions that each case has any of, shape (n_cases, m), with zeros behind them."""
+    sizes = np.diff(votes.indptr)
+    found = np.zeros((votes.shape[0], int(sizes.max())), dtype=np.int64)
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    found[row, np.arange(len(votes.data)) - votes.indptr[row]] = np.rint(votes.data)
+    return found
+
+
+def worth_of(own: FloatArray, panels: Panels, error: Callable[[FloatArray, BoolArray], tuple[float, float]]) -> Worth:
+    """Find the size of the panel that agrees with one more annotator as the model does, and its interval.
+
+    At every size the two are compared on the cases that have one annotator more; where the difference crosses zero,
+    between sizes that differ in agreement, it is interpolated, and so are the limits of its interval.
+
+    Parameters
+    ----------
+    own : (n_cases,)
+        Agreement of the model with one annotator of each case.
+    panels
+        Agreement of panels on the same cases.
+    error
+        Returns the weighted mean of differences on some cases, and half the width of its interval.
+    """
+    curves: list[tuple[int, float, float, float]] = []
+    before: FloatArray | None = None
+    for k in panels.grid:
+        of_panel = panels.agreement(k)
+        able = ~np.isnan(of_panel)
+        if before is not None and np.abs(of_panel[able] - before[able]).max() < SAME:
+            before = of_panel
+            continue
+        mean, half = error(own - of_panel, able)
+        curves.append((k, mean, mean - half, mean + half))
+        before = of_panel
+        if mean + half < 0:
+            break
+    value, low, high = (_crossing([(row[0], row[i]) for row in curves]) for i in (1, 2, 3))
+    return Worth(value, low, high, panels.grid[-1] if panels.grid else 0)
+
+
+def _crossing(points: Sequence[tuple[int, float]]) -> float:
+    """Return where a curve first falls below zero: zero if it starts there, infinity if it never does.
+
+    >>> _crossing([(1, 0.1), (3, -0.1)]), _crossing([(1, -0.1)]), _crossing([(1, 0.1)])
+    (2.0, 0.0, inf)
+    """
+    for (k, above), (larger, below) in pairwise(points):
+        if above >= 0 > below:
+            return k + (larger - k) * above / (above - below)
+    return 0.0 if not points or points[0][1] < 0 else math.inf

@@ -1,0 +1,273 @@
+"""Who is compared with whom: every annotator of a case with every other one, and every model with the same others.
+
+Metrics of single cases have a value for every ordered pair of opinions, the first as if a model had said it and the
+second as the label. Metrics of a whole data set are functions of pooled masses; their slopes give every pair a value
+whose weighted mean is the metric, so that means, intervals and annotators who are left out are found alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dissensus.aggregations.point_estimates import InverseRank, MeanRating
+from dissensus.agreement.coefficients import Table, seats_of
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.metrics.base import Drawn, Metric, Predicted
+from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
+from dissensus.predictions.lists import Predictions
+from dissensus.study.panel import ANONYMOUS
+from dissensus.study.study import Study
+
+# How many pairs are compared at a time.
+PAIRS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Hold the ordered pairs of opinions on the same case by different annotators.
+
+    Attributes
+    ----------
+    study
+        The opinions that count, on cases with two annotators or more.
+    predictor, target : (n_pairs,)
+        Positions of opinions: whose agreement is measured, and with whom.
+    votes : (n_pairs,)
+        How much the target counts, without whoever is the predictor.
+
+    Examples
+    --------
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], ["a", "b"])
+    >>> pairs = Pairs.of(said)
+    >>> len(pairs.case), pairs.study.n_cases, pairs.shares().sum().round(9)
+    (6, 1, np.float64(1.0))
+    """
+
+    study: Study
+    predictor: IntArray
+    target: IntArray
+    votes: FloatArray
+
+    @staticmethod
+    def of(study: Study) -> Pairs:
+        """Pair the opinions of a study; cases with one annotator are left out."""
+        said = study.counted
+        seats = seats_of(said)
+        case = said.panel.case_of_opinion
+        others = said.votes_per_case[case] - np.where(said.annotators == ANONYMOUS, 1, said.votes)
+        several = np.zeros(said.n_cases, dtype=np.bool_)
+        several[case[others > 0]] = True
+        several &= np.bincount(case, minlength=said.n_cases) > 0
+        said = said.select(np.flatnonzero(several))
+        seats, case = seats_of(said), said.panel.case_of_opinion
+        offsets, target = take_rows(said.panel.opinion_offsets, case)
+        predictor = row_of_each(offsets)
+        is_own = predictor == target
+        votes = said.weights[target] * (said.votes[target] - is_own)
+        kept = ((seats[predictor] != seats[target]) | is_own) & (votes > 0)
+        return Pairs(said, predictor[kept], target[kept], votes[kept])
+
+    @cached_property
+    def case(self) -> IntArray:
+        """Position of the case of each pair."""
+        return np.asarray(self.study.panel.case_of_opinion[self.predictor])
+
+    def shares(self, kept: BoolArray | None = None) -> FloatArray:
+        """Return the share of each pair in its case, shape (n_pairs,): predictors alike, and each with its others.
+
+        Parameters
+        ----------
+        kept : (n_pairs,)
+            The pairs that count, by default all.
+        """
+        said = self.study
+        votes = self.votes if kept is None else np.where(kept, self.votes, 0.0)
+        others = weighted_counts(self.predictor, votes, said.n_opinions)
+        own = np.where(others > 0, said.weights * said.votes, 0.0)
+        everyone = weighted_counts(said.panel.case_of_opinion, own, said.n_cases)
+        scale = np.divide(own, others, out=np.zeros_like(own), where=others > 0)
+        return np.asarray(votes * scale[self.predictor] / np.where(everyone > 0, everyone, 1.0)[self.case])
+
+    def by_case(self, values: FloatArray, shares: FloatArray) -> FloatArray:
+        """Average values (..., n_pairs) over the pairs of each case, shape (..., n_cases)."""
+        flat = values.reshape(-1, values.shape[-1])
+        found = np.array([weighted_counts(self.case, shares * row, self.study.n_cases) for row in flat])
+        return found.reshape(*values.shape[:-1], self.study.n_cases)
+
+
+# What pairs are worth -------------------------------------------------------------------------------------
+
+
+def as_predictions(study: Study, opinions: IntArray, names: Sequence[str], name: str) -> Predictions:
+    """Take opinions for what a model said, each about a case of its own.
+
+    >>> said = Study.from_rankings([[[["a"], ["b", "c"]], [["b"]]]], ["a", "b", "c"])
+    >>> as_predictions(said, np.array([0, 1]), ["first", "second"], "annotator").to_lists()
+    [[['a'], ['b', 'c']], [['b']]]
+    """
+    if study.kind == "ratings":
+        return Predictions.from_numbers(study.scores[opinions], case_names=names, name=name)
+    block_offsets, blocks = take_rows(study.block_offsets, opinions)
+    code_offsets, mentions = take_rows(study.code_offsets, blocks)
+    last = np.repeat(block_offsets[1:], np.diff(block_offsets))
+    places = np.repeat(last - np.arange(len(blocks)), np.diff(code_offsets))
+    return Predictions(
+        name, "ranking", study.conditions, tuple(names), code_offsets[block_offsets], study.codes[mentions], places
+    )
+
+
+def compared(metrics: Sequence[Metric], opinions: Study, said: Predictions) -> FloatArray:
+    """Compare single opinions, each a case, with predictions of the same cases, shape (metrics, n_cases)."""
+    spec = MeanRating() if opinions.kind == "ratings" else InverseRank("each")
+    depth = max(1, *(metric.depth_for(said) for metric in metrics))
+    found = []
+    for batch in spec.sample(opinions, threads=1):
+        seen = Drawn(batch.identified(depth), depth)
+        predicted = Predicted(said, seen.batch.outline())
+        found.append(np.array([metric.values(seen, predicted).mean(axis=-1) for metric in metrics]))
+    return np.concatenate(found, axis=-1)
+
+
+def repeated(model: Predictions, rows: IntArray, names: Sequence[str]) -> Predictions:
+    """Give the predictions at some positions new names; a position may occur several times."""
+    offsets, entries = take_rows(model.offsets, rows)
+    codes, values = model.codes[entries], model.values[entries]
+    return replace(model, case_names=tuple(names), offsets=offsets, codes=codes, values=values)
+
+
+def values_of_cases(
+    metrics: Sequence[Metric], pairs: Pairs, models: Mapping[str, Predictions], called: str
+) -> tuple[FloatArray, FloatArray]:
+    """Compare opinions with opinions, and models with opinions, by metrics of single cases.
+
+    Returns
+    -------
+    of_pairs : (metrics, n_pairs)
+    of_models : (models, metrics, n_opinions)
+    """
+    said, n_opinions = pairs.study, pairs.study.n_opinions
+    kinds = different_opinions(said)
+    keys, place = np.unique(kinds[pairs.predictor] * n_opinions + kinds[pairs.target], return_inverse=True)
+    one_of_kind = np.unique(kinds, return_index=True)[1]
+    of_pairs = np.empty((len(metrics), len(keys)))
+    of_models = np.empty((len(models), len(metrics), n_opinions))
+    for start in range(0, len(keys), PAIRS_AT_ONCE):
+        first, second = np.divmod(keys[start : start + PAIRS_AT_ONCE], n_opinions)
+        names = [str(i) for i in range(len(first))]
+        own = as_predictions(said, one_of_kind[first], names, called)
+        alone = said.each_alone(one_of_kind[second], names)
+        of_pairs[:, start : start + len(first)] = compared(metrics, alone, own)
+    for start in range(0, n_opinions, PAIRS_AT_ONCE):
+        chosen = np.arange(start, min(start + PAIRS_AT_ONCE, n_opinions))
+        names = [str(i) for i in range(len(chosen))]
+        alone, case = said.each_alone(chosen, names), said.panel.case_of_opinion[chosen]
+        for place_of_model, model in enumerate(models.values()):
+            of_models[place_of_model, :, chosen] = compared(metrics, alone, repeated(model, case, names)).T
+    return of_pairs[:, place.ravel()], of_models
+
+
+def different_opinions(study: Study) -> IntArray:
+    """Number the different things that were said, shape (n_opinions,)."""
+    if study.kind == "ratings":
+        return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
+    blocks, mentions = study.block_offsets.tolist(), study.code_offsets.tolist()
+    known: dict[tuple[bytes, bytes], int] = {}
+    found = np.empty(study.n_opinions, dtype=np.int64)
+    sizes, codes = np.diff(study.code_offsets), study.codes
+    for i in range(study.n_opinions):
+        start, stop = blocks[i], blocks[i + 1]
+        key = (sizes[start:stop].tobytes(), codes[mentions[start] : mentions[stop]].tobytes())
+        found[i] = known.setdefault(key, len(known))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Hold what metrics of a whole data set see of the pairs.
+
+    Attributes
+    ----------
+    pairs, shares
+        Who is compared with whom, and the share of each pair in its case.
+    weights : (n_cases,)
+        How much each case counts.
+    findings : (n_cases,)
+        Which finding each case is about, from 0.
+    items : (n_cases,)
+        Which case it belongs to.
+    """
+
+    pairs: Pairs
+    shares: FloatArray
+    weights: FloatArray
+    findings: IntArray
+    items: IntArray
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        """What each opinion says, shape (n_opinions, K): shares of its first choice; of ratings 1, score, square."""
+        said = self.pairs.study
+        if said.kind == "ratings":
+            return np.column_stack([np.ones(said.n_opinions), said.scores, said.scores**2])
+        table = Table.of(said)
+        return np.asarray(table.shares.todense())[table.kind]
+
+    def _said(self, scores: FloatArray, rows: IntArray, weights: FloatArray) -> Said:
+        is_binary = self.pairs.study.question == "binary"
+        picks = first_shares(scores)
+        return Said(scores, picks, weights, is_binary, self.findings[rows], self.items[rows])
+
+    def of_pairs(self, metric: DataSetMetric, kept: BoolArray | None = None) -> FloatArray:
+        """Return the value of every pair, shape (n_pairs,), whose mean is the metric pooled over pairs."""
+        metric = replace(metric, threshold=None) if getattr(metric, "threshold", None) is not None else metric
+        said, pairs = self.pairs.study, self.pairs
+        shares = self.shares if kept is None else pairs.shares(kept)
+        mass = weighted_counts(pairs.predictor, shares, said.n_opinions)
+        rows = np.flatnonzero(mass > 0)
+        row = np.full(said.n_opinions, -1)
+        row[rows] = np.arange(len(rows))
+        per_row = np.divide(shares, mass[pairs.predictor], out=np.zeros_like(shares), where=shares > 0)
+        own = row[pairs.predictor]
+        known = own >= 0
+        labels = np.array(
+            [
+                weighted_counts(own[known], per_row[known] * self.labels[pairs.target[known], k], len(rows))
+                for k in range(self.labels.shape[1])
+            ]
+        )
+        case = said.panel.case_of_opinion[rows]
+        scores = said.scores[rows, None] if said.kind == "ratings" else self.labels[rows]
+        told = self._said(scores, case, self.weights[case] * mass[rows])
+        value, slopes = float(metric.of_draws(told, labels[None])[0]), metric.slopes(told, labels)
+        total = float(told.weights.sum())
+        found = np.full(len(shares), value)
+        found[known] += total * np.einsum("pk,kp->p", self.labels[pairs.target[known]], slopes[:, own[known]])
+        return found
+
+    def of_model(self, metric: DataSetMetric, model: Predictions, kept: BoolArray | None = None) -> FloatArray:
+        """Return the value of every opinion, shape (n_opinions,), whose mean is the metric of a model."""
+        said, pairs = self.pairs.study, self.pairs
+        shares = self.shares if kept is None else pairs.shares(kept)
+        mass = weighted_counts(pairs.target, shares, said.n_opinions)
+        opinion_case = said.panel.case_of_opinion
+        rows = np.flatnonzero(weighted_counts(opinion_case, mass, said.n_cases) > 0)
+        row = np.full(said.n_cases, -1)
+        row[rows] = np.arange(len(rows))
+        own = row[opinion_case]
+        known = own >= 0
+        labels = np.array(
+            [
+                weighted_counts(own[known], (mass * self.labels[:, k])[known], len(rows))
+                for k in range(self.labels.shape[1])
+            ]
+        )
+        told = self._said(model.to_scores()[rows], rows, self.weights[rows])
+        value, slopes = float(metric.of_draws(told, labels[None])[0]), metric.slopes(told, labels)
+        found = np.full(said.n_opinions, value)
+        found[known] += float(told.weights.sum()) * np.einsum("ok,ko->o", self.labels[known], slopes[:, own[known]])
+        return found

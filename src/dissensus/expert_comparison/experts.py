@@ -20,8 +20,9 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import AnnotatorSpread, Design, are_crossed
-from dissensus.evaluation.evaluator import common_cases, default_metrics, listed_metrics
+from dissensus.evaluation.evaluator import common_cases, default_metrics
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.intervals import Part
@@ -187,11 +188,10 @@ def experts(
         )
     said = {name: model.select(list(pairs.study.case_names)) for name, model in asked.models.items()}
     kind = "numbers" if pairs.study.kind == "ratings" else "ranking"
-    wanted = (
-        listed_metrics(metrics) if metrics is not None else default_metrics(study, said, pairs.study.conditions, None)
-    )
-    chosen = tuple(metric for metric in wanted if not isinstance(metric, str) and kind in metric.accepts)
-    notes = [f"{metric.name} needs scores, which {called}s do not give" for metric in wanted if metric not in chosen]  # type: ignore[union-attr]
+    given = default_metrics(pairs.study, said, pairs.study.conditions, None) if metrics is None else metrics
+    wanted = as_specs(Metric.family, given)
+    chosen = tuple(metric for metric in wanted if kind in metric.accepts)
+    notes = [f"{metric.name} needs scores, which {called}s do not give" for metric in wanted if metric not in chosen]
     if not chosen:
         raise DissensusError("no metric can be computed of an annotator", got="; ".join(notes))
     if margin is not None and not 0 < margin < np.ptp(chosen[0].range):
@@ -311,20 +311,20 @@ class Sample:
             found[..., own] = self.by_case(self.pairs.shares(kept))[..., rows[own]]
         return design.spread(found)
 
-    def estimate(self, values: FloatArray, width: float, part: Part | None, level: float) -> Estimate:
+    def estimate(self, values: FloatArray, bounds: tuple[float, float], part: Part | None, level: float) -> Estimate:
         """Average values over cases; the interval is over cases, and over annotators where they are a sample."""
-        return estimate(values, self.pairs.study.case_weights, self.clusters, width, part, level)
+        return estimate(values, self.pairs.study.case_weights, self.clusters, bounds, part, level)
 
     def rows(self, margin: float | None, level: float) -> list[dict[str, Any]]:
         """Return a row per metric and model."""
         found = []
         alone = None if self.spread is None else self.spread.of_models()
         for k, metric in enumerate(self.metrics):
-            width = float(np.ptp(metric.range))
+            low, high = bounds = metric.range
 
-            def one(who: int, k: int = k, width: float = width) -> Estimate:
+            def one(who: int, k: int = k, bounds: tuple[float, float] = bounds) -> Estimate:
                 part = None if alone is None else Part(alone.variance[who, k], alone.before[who, k], alone.freedom)
-                return self.estimate(self.means[who, k], width, part, level)
+                return self.estimate(self.means[who, k], bounds, part, level)
 
             of_experts = one(0)
             for number, name in enumerate(self.models, start=1):
@@ -332,7 +332,8 @@ class Sample:
                 if self.spread is not None:
                     both = self.spread.of_difference(number, 0)
                     part = Part(both.variance[k], both.before[k], both.freedom)
-                own, gap = one(number), self.estimate(self.means[number, k] - self.means[0, k], 2 * width, part, level)
+                apart = self.means[number, k] - self.means[0, k]
+                own, gap = one(number), self.estimate(apart, (low - high, high - low), part, level)
                 found.append(
                     {
                         "metric": metric.name,
@@ -368,7 +369,7 @@ class Sample:
             def half(gaps: FloatArray, able: Any, both: Part | None = both) -> tuple[float, float]:
                 of_annotators = None if both is None else Part(both.variance[0], both.before[0], both.freedom)
                 weights = np.where(able, study.case_weights, 0.0)
-                found = estimate(np.where(able, gaps, 0.0), weights, self.clusters, 2.0, of_annotators, level)
+                found = estimate(np.where(able, gaps, 0.0), weights, self.clusters, (-np.inf, np.inf), of_annotators, level)
                 return found.mean, (found.high - found.low) / 2
 
             found[name] = worth_of(own, panels, half)
@@ -387,10 +388,11 @@ class Sample:
             means = own.by_case(shares)
             weights = np.where(read, study.case_weights, 0.0)
             for k, metric in enumerate(self.metrics):
-                width = float(np.ptp(metric.range))
-                alone = estimate(means[0, k], weights, self.clusters, width, None, level)
+                low, high = metric.range
+                alone = estimate(means[0, k], weights, self.clusters, (low, high), None, level)
                 for number, model in enumerate(self.models, start=1):
-                    gap = estimate(means[number, k] - means[0, k], weights, self.clusters, 2 * width, None, level)
+                    apart, ends = means[number, k] - means[0, k], (low - high, high - low)
+                    gap = estimate(apart, weights, self.clusters, ends, None, level)
                     found.append(
                         {
                             "annotator": name,
@@ -431,22 +433,23 @@ class Estimate:
 
 
 def estimate(
-    values: FloatArray, weights: FloatArray, clusters: IntArray, width: float, part: Part | None, level: float
+    values: FloatArray, weights: FloatArray, clusters: IntArray, bounds: tuple[float, float], part: Part | None, level: float
 ) -> Estimate:
     """Average values over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
 
     The variance over cases is that of clusters, with one more case at the ends of the range, so that no interval is
     empty; that over annotators is added where they are a sample.
 
-    >>> found = estimate(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), 1.0, None, 0.95)
+    >>> found = estimate(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), (0.0, 1.0), None, 0.95)
     >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2)
-    (0.75, -0.06, 1.56)
+    (0.75, 0.0, 1.0)
     """
     total = float(weights.sum())
     mean = float(weights @ values / total)
     sums = weighted_counts(clusters, weights * (values - mean), int(clusters.max()) + 1)
     n = int((weighted_counts(clusters, weights, len(sums)) > 0).sum())
-    end = width / 2 if math.isfinite(width) else float(np.ptp(values)) / 2
+    low, high = bounds
+    end = (high - low) / 2 if math.isfinite(high - low) else float(np.ptp(values)) / 2
     unit = float(np.square(weights).sum()) / total
     cases = (float(np.square(sums).sum()) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
     annotators = 0.0 if part is None else float(part.variance)
@@ -454,7 +457,7 @@ def estimate(
     df = max((cases + annotators) ** 2 / doubt, 1.0) if doubt > 0 else np.inf
     half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(cases + annotators)
     return Estimate(
-        mean, mean - half, mean + half, math.sqrt(cases), math.nan if part is None else math.sqrt(annotators)
+        mean, max(mean - half, low), min(mean + half, high), math.sqrt(cases), math.nan if part is None else math.sqrt(annotators)
     )
 
 

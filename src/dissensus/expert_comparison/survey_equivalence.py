@@ -246,19 +246,23 @@ def worth_of(own: FloatArray, panels: Panels, error: Callable[[FloatArray, BoolA
         mean, half = error(own - of_panel, able)
         curves.append((k, mean, mean - half, mean + half))
         before = of_panel
-        if mean + half < 0:
+        if len(curves) > 2 and all(row[3] < 0 for row in curves[-3:]):  # cases differ by size: it may come back
             break
-    value, low, high = (_crossing([(row[0], row[i]) for row in curves]) for i in (1, 2, 3))
+    value, low, high = (_crossing([(row[0], row[i]) for row in curves], last=i == 3) for i in (1, 2, 3))
     return Worth(value, low, high, panels.grid[-1] if panels.grid else 0)
 
 
-def _crossing(points: Sequence[tuple[int, float]]) -> float:
-    """Return where a curve first falls below zero: zero if it starts there, infinity if it never does.
+def _crossing(points: Sequence[tuple[int, float]], *, last: bool = False) -> float:
+    """Return where a curve falls below zero, first or for good: zero if it starts there, infinity if it never does.
 
     >>> _crossing([(1, 0.1), (3, -0.1)]), _crossing([(1, -0.1)]), _crossing([(1, 0.1)])
     (2.0, 0.0, inf)
     """
-    for (k, above), (larger, below) in pairwise(points):
-        if above >= 0 > below:
-            return k + (larger - k) * above / (above - below)
-    return 0.0 if not points or points[0][1] < 0 else math.inf
+    found = [
+        k + (larger - k) * above / (above - below)
+        for (k, above), (larger, below) in pairwise(points)
+        if above >= 0 > below
+    ]
+    if last and points and points[-1][1] >= 0:
+        return math.inf
+    return found[-1 if last else 0] if found else 0.0 if not points or points[0][1] < 0 else math.inf

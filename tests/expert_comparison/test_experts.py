@@ -1,0 +1,204 @@
+"""The model beside the experts: brute-force twins for every kind of question, verdicts, bad input, coverage."""
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus.expert_comparison.experts import Experts, experts
+from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
+
+CONDITIONS = ["a", "b", "c", "d"]
+RNG = np.random.default_rng(7)
+
+
+def names_of(n: int) -> list[str]:
+    return [f"x{i:03}" for i in range(n)]
+
+
+def labelled(
+    n: int = 40, per_case: int = 3, n_annotators: int = 6
+) -> tuple[list[list[str]], list[list[str]], list[str]]:
+    """Return labels and annotators by case, and what a model says."""
+    truth = RNG.integers(4, size=n)
+    who = [[f"r{k}" for k in RNG.permutation(n_annotators)[: per_case + i % 3]] for i in range(n)]
+    said = [
+        [CONDITIONS[t] if RNG.random() < 0.6 else CONDITIONS[RNG.integers(4)] for _ in own]
+        for t, own in zip(truth, who, strict=True)
+    ]
+    model = [CONDITIONS[t] if RNG.random() < 0.7 else CONDITIONS[RNG.integers(4)] for t in truth]
+    return said, who, model
+
+
+def study_of(said: list[list[str]], who: list[list[str]] | None, **more: Any) -> ds.Study:
+    opinions = [[[[one]] for one in own] for own in said]
+    return ds.Study.from_rankings(opinions, CONDITIONS, case_names=names_of(len(said)), annotator_names=who, **more)
+
+
+def model_of(said: list[str]) -> ds.Predictions:
+    return ds.Predictions.from_rankings([[one] for one in said], CONDITIONS, case_names=names_of(len(said)))
+
+
+def looped(said: list[list[Any]], model: list[Any], score: Callable[[Any, Any], float]) -> tuple[float, float]:
+    """Average over cases the mean over ordered pairs, and that of the model against the same others."""
+    several = [(own, one) for own, one in zip(said, model, strict=True) if len(own) > 1]
+    of_experts = [np.mean([score(u, o) for u, o in permutations(own, 2)]) for own, _ in several]
+    return float(np.mean(of_experts)), float(np.mean([np.mean([score(one, o) for o in own]) for own, one in several]))
+
+
+def first(found: Experts) -> tuple[float, float]:
+    return found.rows[0]["experts"], found.rows[0]["agreement"]
+
+
+def test_labels_equal_a_loop_over_pairs_whether_annotators_have_names_or_not() -> None:
+    said, who, model = labelled()
+    expected = looped(said, model, lambda u, o: float(u == o))
+    named = experts(study_of(said, who), {"A": model_of(model)}, [TopKAccuracy(1)])
+    assert first(named) == pytest.approx(expected, abs=1e-12)
+    counts = [[own.count(one) for one in CONDITIONS] for own in said]
+    votes = ds.Study.from_counts(counts, CONDITIONS, case_names=names_of(len(said)))
+    anonymous = experts(votes, {"A": model_of(model)}, [TopKAccuracy(1)])
+    assert first(anonymous) == pytest.approx(expected, abs=1e-12)
+    assert not anonymous.annotator_rows and any("these annotators" in note for note in anonymous.notes)
+
+
+def test_every_named_annotator_is_scored_like_a_model_against_the_same_others() -> None:
+    said, who, model = labelled()
+    found = experts(study_of(said, who), {"A": model_of(model)}, [TopKAccuracy(1)])
+    for row in found.annotator_rows:
+        own, beside = [], []
+        for labels, people, one in zip(said, who, model, strict=True):
+            if row["annotator"] in people:
+                place = people.index(row["annotator"])
+                others = labels[:place] + labels[place + 1 :]
+                own.append(np.mean([labels[place] == o for o in others]))
+                beside.append(np.mean([one == o for o in others]))
+        assert (row["agreement"], row["model_agreement"]) == pytest.approx((np.mean(own), np.mean(beside)), abs=1e-12)
+    assert len(found.annotator_rows) == 6
+
+
+def test_rankings_with_ties_share_their_first_choice() -> None:
+    said = [[["a", "b"], ["a"], ["b"]], [["c"], ["c", "d"], ["d"]]] * 6
+    model = [["a"], ["d"]] * 6
+    study = ds.Study.from_rankings(
+        [[[one, ["d" if "d" not in one else "a"]] for one in own] for own in said], CONDITIONS
+    )
+    found = experts(study, {"A": ds.Predictions.from_rankings(model, CONDITIONS)}, [TopKAccuracy(1)])
+    expected = looped(said, model, lambda u, o: len({*u} & {*o}) / len(u) / len(o))
+    assert first(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappa_pools_the_statistics_of_ordered_pairs() -> None:
+    said, who, model = labelled()
+    found = experts(study_of(said, who), {"A": model_of(model)}, [CohenKappa()])
+    expected = []
+    for predictors in (None, model):
+        table = np.zeros((4, 4))
+        for i, own in enumerate(said):
+            pairs = list(permutations(own, 2)) if predictors is None else [(predictors[i], o) for o in own]
+            for u, o in pairs:
+                table[CONDITIONS.index(u), CONDITIONS.index(o)] += 1 / len(pairs)
+        table /= table.sum()
+        chance = table.sum(axis=1) @ table.sum(axis=0)
+        expected.append((np.trace(table) - chance) / (1 - chance))
+    assert first(found) == pytest.approx(tuple(expected), abs=1e-10)
+
+
+def test_ratings_and_findings() -> None:
+    scores = [[float(x) for x in RNG.integers(1, 6, 3)] for _ in range(30)]
+    model = [float(x) for x in RNG.integers(1, 6, 30)]
+    study = ds.Study.from_scores(scores, case_names=names_of(30))
+    found = experts(study, {"A": ds.Predictions.from_numbers(model, case_names=names_of(30))}, [MeanAbsoluteError()])
+    assert first(found) == pytest.approx(looped(scores, model, lambda u, o: abs(u - o)), abs=1e-12)
+    sets = [[{name for name in ("AF", "ST") if RNG.random() < 0.4} for _ in range(3)] for _ in range(30)]
+    given = [{name for name in ("AF", "ST") if RNG.random() < 0.4} for _ in range(30)]
+    lists = ds.Study.from_sets(sets, ["AF", "ST"], case_names=names_of(30))
+    said = ds.Predictions.from_sets(given, ["AF", "ST"], case_names=names_of(30))
+    found = experts(lists, {"A": said}, [Sensitivity()])
+    expected = []
+    for of_model in (False, True):
+        by_finding = []
+        for name in ("AF", "ST"):
+            hits = present = 0.0
+            for own, one in zip(sets, given, strict=True):
+                pairs = [(one, o) for o in own] if of_model else list(permutations(own, 2))
+                hits += np.mean([name in u and name in o for u, o in pairs])
+                present += np.mean([name in o for _, o in pairs])
+            by_finding.append(hits / present)
+        expected.append(np.mean(by_finding))
+    assert first(found) == pytest.approx(tuple(expected), abs=1e-10)
+
+
+def test_a_margin_gives_a_verdict_and_cases_with_one_opinion_are_counted() -> None:
+    said, who, _ = labelled(60)
+    said, who = [*said, ["a"]], [*who, ["r0"]]
+    best = [max(own, key=own.count) for own in said]
+    worst = ["d" if one != "d" else "a" for one in best]
+    models = {"good": model_of(best), "bad": model_of(worst)}
+    found = experts(study_of(said, who), models, [TopKAccuracy(1)], margin=0.05, called="radiologist")
+    assert [row["verdict"] for row in found.rows] == ["superior", "not shown"]
+    assert (found.n_cases, found.n_left_out) == (60, 1)
+    assert found.worth["good"].value > 1 > found.worth["bad"].value == 0.0
+    assert "one radiologist" in repr(found) and len(repr(found).splitlines()) <= 20
+    assert found.to_frame().columns[-3:] == ["worth", "worth_low", "worth_high"]
+    assert set(found.alt_test(0.2)) == {"good", "bad"}
+    turned = experts(study_of(said, who), models, [CohenKappa()], margin=0.05)
+    assert [row["verdict"] for row in turned.rows] == ["superior", "not shown"]
+
+
+def test_results_do_not_depend_on_the_order_of_cases() -> None:
+    said, who, model = labelled()
+    study, models = study_of(said, who), {"A": model_of(model)}
+    order = RNG.permutation(len(said))
+    found, other = experts(study, models), experts(study.select(order), models)
+    numbers = [
+        [row[name] for row in one.rows for name in ("difference", "case_sd", "annotator_sd")] for one in (found, other)
+    ]
+    assert numbers[0] == pytest.approx(numbers[1], abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"margin": 1.5}, "margin is outside of the range"),
+        ({"margin": 0.0}, "margin is outside of the range"),
+        ({"metrics": ["brier-score"]}, "no metric can be computed of an annotator"),
+        ({"study": study_of([["a"]] * 20, None)}, "too few cases have opinions of two annotators"),
+        ({"study": study_of([["a", "b"]] * 9, None), "n": 9}, "too few cases have opinions of two annotators"),
+    ],
+)
+def test_bad_input_is_one_clear_error(change: dict[str, Any], words: str) -> None:
+    n = change.pop("n", 20)
+    given = {"study": study_of([["a", "b"]] * n, None), **change}
+    with pytest.raises(ds.DissensusError, match=words):
+        experts(given.pop("study"), {"A": np.eye(4)[RNG.integers(4, size=n)]}, **given)
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_annotators_differ() -> None:
+    """200 cases, 4 of 8 annotators each, who differ in skill: 95 % intervals hold; false alarm below 1e-3 at 90 %."""
+
+    def opinions(truth: Any, hard: Any, skill: Any, rng: Any) -> Any:
+        right = rng.random(len(truth)) < 1 / (1 + np.exp(hard - skill))
+        return np.where(right, truth, rng.integers(4, size=len(truth)))
+
+    rng = np.random.default_rng(1)
+    n = 400_000
+    truth, hard = rng.integers(4, size=n), rng.normal(size=n)
+    a, b = (opinions(truth, hard, 0.8 + 0.7 * rng.normal(size=n), rng) for _ in range(2))
+    expected = np.mean(opinions(truth, hard, 1.1, rng) == a) - np.mean(a == b)
+    held, times = 0, 200
+    for seed in range(times):
+        rng = np.random.default_rng(seed)
+        truth, hard, skill = rng.integers(4, size=200), rng.normal(size=200), 0.8 + 0.7 * rng.normal(size=8)
+        who = np.argsort(rng.random((200, 8)), axis=1)[:, :4]
+        said = np.stack([opinions(truth, hard, skill[who[:, j]], rng) for j in range(4)], axis=1)
+        study = study_of([[CONDITIONS[k] for k in row] for row in said], [[f"r{k}" for k in row] for row in who])
+        model = model_of([CONDITIONS[k] for k in opinions(truth, hard, 1.1, rng)])
+        row = experts(study, {"A": model}, [TopKAccuracy(1)]).rows[0]
+        held += row["difference_low"] <= expected <= row["difference_high"]
+    assert held >= 0.90 * times

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -36,6 +36,8 @@ from dissensus.expert_comparison.pairs import Pairs, Pooled, values_of_cases
 from dissensus.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
+from dissensus.metrics.decisions import Sensitivity, Specificity
+from dissensus.metrics.ranking import SensitivityAtSpecificity
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -219,6 +221,20 @@ def experts(
     )
 
 
+class PointOfExperts(NamedTuple):
+    """The sensitivity of a model at the specificity of annotators, beside their sensitivity; a metric of pairs only."""
+
+    specificity: float
+    called: str
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"sensitivity at the specificity of one {self.called} ({self.specificity:.3f})"
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Hold what every pair of annotators, and every model and annotator, is worth.
@@ -240,7 +256,7 @@ class Sample:
     pairs: Pairs
     shares: FloatArray
     models: Mapping[str, Predictions]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[Metric | PointOfExperts, ...]
     pooled: Pooled
     of_pairs: FloatArray
     of_models: FloatArray
@@ -254,7 +270,7 @@ class Sample:
         findings: Mapping[str, str],
         called: str,
     ) -> Sample:
-        """Compare everybody with everybody."""
+        """Compare everybody with everybody; of two answers, also at the annotators' point of the curve."""
         study, shares = pairs.study, pairs.shares()
         rows = np.arange(study.n_cases)
         _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
@@ -271,7 +287,24 @@ class Sample:
                 of_pairs[place] = pooled.of_pairs(metric)
                 for number, model in enumerate(models.values()):
                     of_models[number, place] = pooled.of_model(metric, model)
-        return Sample(pairs, shares, models, metrics, pooled, of_pairs, of_models)
+        found = Sample(pairs, shares, models, metrics, pooled, of_pairs, of_models)
+        return found.with_point(called) if any(isinstance(metric, Sensitivity) for metric in metrics) else found
+
+    def with_point(self, called: str) -> Sample:
+        """Add the sensitivity of models at the specificity that annotators have on average, beside theirs."""
+        case_weights = self.pairs.study.case_weights
+        shares = self.shares * case_weights[self.pairs.case] / case_weights.sum()
+        specificity = float(shares @ self.pooled.of_pairs(Specificity()))
+        if not 0 < specificity < 1 or any(model.kind != "scores" for model in self.models.values()):
+            return self
+        there = SensitivityAtSpecificity(specificity)
+        of_models = [self.pooled.of_model(there, model) for model in self.models.values()]
+        return replace(
+            self,
+            metrics=(*self.metrics, PointOfExperts(specificity, called)),
+            of_pairs=np.vstack([self.of_pairs, self.pooled.of_pairs(Sensitivity())]),
+            of_models=np.concatenate([self.of_models, np.array(of_models)[:, None]], axis=1),
+        )
 
     def by_case(self, shares: FloatArray) -> FloatArray:
         """Average over the pairs of each case: annotators, then models; shape (1 + models, metrics, n_cases)."""
@@ -369,7 +402,9 @@ class Sample:
             def half(gaps: FloatArray, able: Any, both: Part | None = both) -> tuple[float, float]:
                 of_annotators = None if both is None else Part(both.variance[0], both.before[0], both.freedom)
                 weights = np.where(able, study.case_weights, 0.0)
-                found = estimate(np.where(able, gaps, 0.0), weights, self.clusters, (-np.inf, np.inf), of_annotators, level)
+                found = estimate(
+                    np.where(able, gaps, 0.0), weights, self.clusters, (-np.inf, np.inf), of_annotators, level
+                )
                 return found.mean, (found.high - found.low) / 2
 
             found[name] = worth_of(own, panels, half)
@@ -433,7 +468,12 @@ class Estimate:
 
 
 def estimate(
-    values: FloatArray, weights: FloatArray, clusters: IntArray, bounds: tuple[float, float], part: Part | None, level: float
+    values: FloatArray,
+    weights: FloatArray,
+    clusters: IntArray,
+    bounds: tuple[float, float],
+    part: Part | None,
+    level: float,
 ) -> Estimate:
     """Average values over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
 
@@ -457,7 +497,11 @@ def estimate(
     df = max((cases + annotators) ** 2 / doubt, 1.0) if doubt > 0 else np.inf
     half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(cases + annotators)
     return Estimate(
-        mean, max(mean - half, low), min(mean + half, high), math.sqrt(cases), math.nan if part is None else math.sqrt(annotators)
+        mean,
+        max(mean - half, low),
+        min(mean + half, high),
+        math.sqrt(cases),
+        math.nan if part is None else math.sqrt(annotators),
     )
 
 

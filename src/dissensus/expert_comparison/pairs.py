@@ -172,7 +172,7 @@ def values_of_cases(
 
 
 def different_opinions(study: Study) -> IntArray:
-    """Number the different things that were said, shape (n_opinions,)."""
+    """Give the different things that were said a number, shape (n_opinions,)."""
     if study.kind == "ratings":
         return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
     blocks, mentions = study.block_offsets.tolist(), study.code_offsets.tolist()

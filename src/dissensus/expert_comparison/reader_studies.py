@@ -78,7 +78,8 @@ class ReaderStudy:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the confidence interval of the difference.
 
-        >>> truth, one, other = [0, 0, 1, 1], {"a": [1, 2, 3, 4], "b": [1, 2, 2, 4]}, {"a": [1, 2, 2, 1], "b": [1, 2, 1, 4]}
+        >>> truth, one = [0, 0, 1, 1], {"a": [1, 2, 3, 4], "b": [1, 2, 2, 4]}
+        >>> other = {"a": [1, 2, 2, 1], "b": [1, 2, 1, 4]}
         >>> low, high = reader_study({"new": one, "old": other}, truth).interval()
         >>> low < high
         True

@@ -27,8 +27,8 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
 
     All panels of k of the annotators of a case, and all annotators who are left, are equally likely; ties are broken
     evenly. The winner has j votes and nobody has more: votes are independent binomial counts, given that they add up
-    to k, so that a panel is a product of polynomials whose powers are votes. A tie of t + 1 counts 1 / (t + 1), which is
-    the integral of z^t from 0 to 1; Gauss-Legendre nodes give it without error.
+    to k, so that a panel is a product of polynomials whose powers are votes. A tie of t + 1 counts 1 / (t + 1),
+    which is the integral of z^t from 0 to 1; Gauss-Legendre nodes give it without error.
 
     Parameters
     ----------

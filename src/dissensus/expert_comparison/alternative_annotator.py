@@ -50,7 +50,7 @@ class AlternativeAnnotator:
     >>> import dissensus as ds, polars as pl
     >>> rows = [(f"c{i}", who, "ab"[i % 2]) for i in range(40) for who in ("Ada", "Bo", "Cy")]
     >>> said = ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"))
-    >>> model = ds.Predictions.from_rankings(["ab"[i % 2] for i in range(40)], case_names=[f"c{i}" for i in range(40)])
+    >>> model = ds.Predictions.from_rankings([["a"], ["b"]] * 20, case_names=[f"c{i}" for i in range(40)])
     >>> found = alternative_annotator_test(said, model)
     >>> found.winning_rate, found.advantage, found.passes
     (1.0, 1.0, True)

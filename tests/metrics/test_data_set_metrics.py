@@ -15,6 +15,7 @@ import dissensus as ds
 from dissensus.aggregations import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.curves import decision_curve, sensitivities_at
+from dissensus.kernels.label_sums import binned_sums
 from dissensus.metrics import (
     AUROC,
     AveragePrecision,
@@ -41,10 +42,9 @@ from dissensus.metrics import (
     SubsetAccuracy,
 )
 from dissensus.metrics.base import Average
-from dissensus.metrics.calibration_error import bin_sums
-from dissensus.metrics.confusion import adjusted_confusion
 from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said
-from dissensus.metrics.decisions import probabilities_of
+from dissensus.metrics.decisions import confusion_of, probabilities_of
+from dissensus.metrics.probabilities import BinSums, bin_of
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
 
@@ -233,7 +233,7 @@ def test_calibration_is_that_of_the_curve_of_scikit_learn() -> None:
     labels, codes = hard_labels(plain)
     assert set(plain.scores[:, 1]) == set(np.arange(11) / 10)  # at the edges of bins
     found = CalibrationError().of_draws(plain, labels)
-    sums = bin_sums(plain.scores[:, 1], labels[:, 1], labels[:, 0], 10)
+    sums = bin_sums(plain, labels)
     for draw, row in enumerate(codes):
         share, mean = calibration_curve(row, plain.scores[:, 1], n_bins=10)
         weight = sums.mass[draw][sums.mass[draw] > 0] / sums.mass[draw].sum()
@@ -281,10 +281,15 @@ def test_a_calibrated_model_has_no_error_but_chance_which_the_debiased_form_take
     assert CalibrationError(10, debiased=True).of_draws(said, off).mean() == pytest.approx(truth, abs=0.005)
 
 
+def bin_sums(said: Said, labels: FloatArray) -> BinSums:
+    scores = said.scores[:, 1]
+    return BinSums(*binned_sums(bin_of(scores, 10), 10, scores, labels[:, 1], labels[:, 0]))
+
+
 def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
     said = some_said(200, seed=3)
     labels, _ = hard_labels(replace(said, weights=np.ones(200)), draws=1)
-    sums = bin_sums(said.scores[:, 1], labels[:, 1], labels[:, 0], 10)
+    sums = bin_sums(said, labels)
     mass, positive, scores = (part[0][sums.mass[0] > 0] for part in (sums.mass, sums.positive, sums.scores))
     weight, share, mean = mass / mass.sum(), positive / mass, scores / mass
     spread = np.sqrt(share * (1 - share) / (200 * weight))
@@ -345,7 +350,7 @@ def test_soft_confusion_is_the_expected_one(seed: int) -> None:
     expected = np.zeros((3, 3))
     for chance, masses in labelings(said, labels[0]):
         expected += chance * (masses * said.weights) @ said.picks
-    np.testing.assert_allclose(adjusted_confusion(said, labels)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(confusion_of(CohenKappa().parts(said, labels)[0])[0], expected, rtol=1e-12)
     hits = np.diagonal(expected) / expected.sum(axis=1)
     np.testing.assert_allclose(Sensitivity(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
     np.testing.assert_allclose(BalancedAccuracy(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)

@@ -189,7 +189,7 @@ def test_places_are_counted_from_one(kind: type[Metric], k: object) -> None:
 
 def test_parameters_out_of_range_are_refused() -> None:
     for persistence in (0, 1, 2, "much"):
-        with pytest.raises(ds.DissensusError, match="between 0 and 1"):
+        with pytest.raises(ds.DissensusError, match="above 0 and below 1"):
             RankBiasedOverlap(persistence)  # type: ignore[arg-type]
     with pytest.raises(ds.DissensusError, match="floor must be"):
         LogScore(floor=-0.1)

@@ -217,7 +217,7 @@ class AnnotatorsSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table, the most accurate annotator first."""
-        from dissensus.agreement.annotator_quality import annotator_quality
+        from dissensus.agreement.peers import annotator_quality
 
         study = subject.evaluation.study
         table = annotator_quality(study, draws=DRAWS, seed=subject.evaluation.seed).sort("accuracy", descending=True)

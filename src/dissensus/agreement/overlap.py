@@ -68,12 +68,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     spelt = "raise n_conditions, or look for one condition that is spelled in two ways"
     for got, message, expected, advice in (
         (mixed, "names and codes of conditions are mixed", "names in both rankings, or codes in both", ""),
-        (
-            str(*outside[:1]),
-            "a condition code is out of range",
-            f"0 to {n_conditions - 1}, for {n_conditions} conditions",
-            "",
-        ),
+        (str(*outside[:1]), "a condition code is out of range", f"0 to {n_conditions - 1}", ""),
         (many, "the rankings mention more conditions than there are", f"at most {n_conditions} different names", spelt),
     ):
         if got:

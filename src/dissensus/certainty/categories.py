@@ -161,8 +161,10 @@ class Categories(Value):
 
         try:
             if source.is_table:
-                for name in ("condition", "category"):
-                    known_name("column", name, source.table.columns)
+                absent = [name for name in ("condition", "category") if name not in source.table.columns]
+                if absent:
+                    expected, got = "condition and category", listing(source.table.columns)
+                    raise DissensusError(f"the table has no column {absent[0]!r}", expected=expected, got=got)
                 rows = source.table.select(pl.col("condition", "category").cast(pl.String)).drop_nulls()
                 check_names("condition", rows["condition"].to_list())
                 return Categories.from_mapping(dict(rows.iter_rows()), conditions, levels=levels)
@@ -342,10 +344,8 @@ def expected_risk(
 
     if not categories.levels:
         expected, advice = "a number per category", "Categories.from_mapping(..., levels={'benign': 0, 'malignant': 1})"
-        got = listing(categories.names)
-        raise DissensusError(
-            "these categories have no levels", expected=expected, got=got, advice=f"give them: {advice}"
-        )
+        got, advice = listing(categories.names), f"give them: {advice}"
+        raise DissensusError("these categories have no levels", expected=expected, got=got, advice=advice)
     aligned = categories.aligned(plausibilities.conditions)
     parts = collected(plausibilities, lambda batch: risk_ranges(batch, aligned), advance)
     columns = dict(zip(("mean", "min", "max"), np.concatenate([np.empty((3, 0)), *parts], axis=1), strict=True))

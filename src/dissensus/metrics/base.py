@@ -201,7 +201,18 @@ class Metric(Spec, ABC):
             raise self.refusal(predictions, needed, None, expected=f"1 to {most}", got=str(looked), advice=advice)
 
     def refusal(self, predictions: Predictions, needed: str, case: int | None = None, **words: str) -> DissensusError:
-        """Return the error that says what the metric needs, and of which model, or of which case of it."""
+        """Return the error that says what the metric needs, and of which model, or of which case of it.
+
+        Examples
+        --------
+        >>> from dissensus import Predictions
+        >>> from dissensus.metrics import Coverage
+        >>> raise Coverage().refusal(Predictions.from_scores([[0.7, 0.3]], name="net"), "needs sets", 0)
+        Traceback (most recent call last):
+            ...
+        dissensus.core.errors.DissensusError: coverage needs sets
+          where:    model 'net', case '0'
+        """
         place = "" if case is None else f", case {predictions.case_names[case]!r}"
         return DissensusError(f"{self.name} {needed}", where=f"model {predictions.name!r}{place}", **words)
 

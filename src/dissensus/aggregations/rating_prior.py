@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-    from dissensus.study.study import Study
-
 
 # How many annotators can have a shift: their covariance is held in full.
 MOST_ANNOTATORS = 3000
@@ -43,8 +41,7 @@ RATIOS = np.concatenate([[0.0], np.geomspace(1e-4, 1e8, 121)])
 TINY = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Shifts:
+class Shifts(NamedTuple):
     """Hold how far above others each annotator rates.
 
     Attributes
@@ -352,8 +349,7 @@ def along(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     return np.asarray((features[:, None, :] * coefficients).sum(axis=-1))
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
+class Line(NamedTuple):
     """A regression of means of cases: coefficients, and the variances within cases and between them and the line."""
 
     coefficients: FloatArray

@@ -9,7 +9,6 @@ from scipy.special import gammaln
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior, plackett_luce_log_likelihood
-from dissensus.aggregations.case_prior import pair_agreement, widened
 from dissensus.aggregations.point_estimates import votes
 from dissensus.aggregations.prior_fit import (
     Evidence,
@@ -101,14 +100,11 @@ def test_a_model_that_lists_nothing_for_a_case_says_nothing_there() -> None:
     evidence = Evidence.of(study.opinions, {"A": model})
     assert not evidence.features[evidence.offsets[1] :].any()
     assert evidence.features[0] == pytest.approx([math.log(1 / FLOOR), 1.0, 1.0])
-
-
-def test_scores_below_the_floor_are_no_entries() -> None:
-    scores = np.full((1, 2000), 1e-5)
+    scores = np.full((1, 2000), 1e-5)  # below the floor
     scores[0, 7] = 0.9
-    study = ds.Study.from_rankings([[[[3]], [[5]]]], 2000, case_names=["x"])
-    model = ds.Predictions.from_scores(scores, 2000, case_names=["x"])
-    assert Evidence.of(study.opinions, {"A": model}).codes.tolist() == [3, 5, 7]
+    wide = ds.Study.from_rankings([[[[3]], [[5]]]], 2000, case_names=["x"])
+    listed = Evidence.of(wide.opinions, {"A": ds.Predictions.from_scores(scores, 2000, case_names=["x"])})
+    assert listed.codes.tolist() == [3, 5, 7]
 
 
 # Votes --------------------------------------------------------------------------------------------------
@@ -121,27 +117,6 @@ def test_broken_votes_share_ties_fairly_on_average_and_are_whole_in_every_turn()
     assert found == pytest.approx(np.round(found))
     assert found.mean(axis=0) == pytest.approx(votes(study.opinions))
     assert found.std(axis=0).max() > 0
-
-
-def test_broken_votes_depend_on_the_case_alone() -> None:
-    study, _ = small_study()
-    order = np.random.default_rng(0).permutation(study.n_cases)
-    shuffled = study.select([study.case_names[i] for i in order])
-    one, other = study.opinions, shuffled.opinions
-    of_case = dict(zip(one.case_names, np.split(broken_votes(one), one.support_offsets[1:-1], axis=1), strict=True))
-    again = np.split(broken_votes(other), other.support_offsets[1:-1], axis=1)
-    for name, found in zip(other.case_names, again, strict=True):
-        assert np.array_equal(found, of_case[name])
-
-
-def test_shared_votes_would_look_like_agreement() -> None:
-    """Half of all first places are tied: halves fitted as they are give a far larger concentration."""
-    study = ds.simulate.study(n_cases=300, seed=4)
-    evidence = Evidence.of(study.annotations.opinions, dict(study.predictions))
-    likelihood, coefficients = fitted_likelihood(evidence)
-    halves = replace(evidence, votes=votes(study.annotations.opinions)[None])
-    other, others = fitted_likelihood(halves)
-    assert np.median(other.concentrations(others)) > 2 * np.median(likelihood.concentrations(coefficients))
 
 
 # Likelihood ---------------------------------------------------------------------------------------------
@@ -235,20 +210,6 @@ def test_rankings_have_the_posterior_that_weighted_draws_of_the_prior_give() -> 
         assert found[case] == pytest.approx(expected, abs=0.05)
 
 
-def test_conditions_that_only_models_name_enter_the_support() -> None:
-    said = [[[["a"]], [["b"]]], [[["b"]], [["b"]]], [[["a"]], [["a"]]]]
-    study = ds.Study.from_rankings(said * 40, ["a", "b", "c", "d"])
-    scores = np.tile([0.1, 0.1, 0.7, 0.1], (120, 1))
-    scores[::2] = [0.3, 0.5, 0.1, 0.1]
-    prior = informed_prior(study, {"A": scores})
-    drawn = PlackettLuce(prior=prior).sample(study, draws=20)
-    assert set(drawn.support.tolist()) > {0, 1} or (prior.means()[:, 2:] < 0.005).all()
-    wide, places = widened(study.opinions, np.arange(121), np.full(120, 2), np.arange(120))
-    assert wide.support[:3].tolist() == [0, 1, 2]
-    assert places[:5].tolist() == [-1, -1, 0, -1, 1]
-    assert votes(wide)[:5].tolist() == [1.0, 1.0, 0.0, 2.0, 0.0]
-
-
 def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
     study, models = small_study(120)
     counts = np.random.default_rng(0).multinomial(3, np.full(6, 1 / 6), size=120)
@@ -311,19 +272,6 @@ def test_a_model_that_was_fitted_to_the_answers_is_left_out() -> None:
     with pytest.warns(DissensusWarning, match="model 'seen' does not inform the prior: it agrees with"):
         prior = informed_prior(study, {"seen": seen, "knowing": knowing})
     assert prior.models == ("knowing",)
-
-
-def test_pairs_of_annotators_are_counted_like_one_by_one() -> None:
-    study, _ = small_study(30)
-    totals, agreed = pair_agreement(study)
-    starts = study.block_offsets[:-1]
-    blocks = [study.codes[study.code_offsets[b] : study.code_offsets[b + 1]].tolist() for b in starts]
-    for case in range(30):
-        firsts = [blocks[place] for place in np.flatnonzero(study.panel.case_of_opinion == case)]
-        pairs = [(one, other) for i, one in enumerate(firsts) for other in firsts[i + 1 :]]
-        shared = [len(set(one) & set(other)) / (len(one) * len(other)) for one, other in pairs]
-        assert totals[case] == len(firsts)
-        assert agreed[case] == pytest.approx(np.mean(shared))
 
 
 def test_single_opinions_cannot_tell_the_strength_of_the_prior() -> None:

@@ -15,7 +15,6 @@ from dissensus.aggregations.case_prior import (
     fitted_recipe,
     learning_sample,
     prior_of,
-    secant,
     with_refits,
 )
 from dissensus.aggregations.prior_fit import (
@@ -24,7 +23,6 @@ from dissensus.aggregations.prior_fit import (
     fitted_likelihood,
     moved,
     raw_covariates,
-    standardised,
 )
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.aliases import FloatArray
@@ -101,6 +99,10 @@ def test_the_recipe_is_the_fit_to_all_cases(recipe: PriorRecipe, full: tuple[Pri
     likelihood, found = full
     errors = np.sqrt(np.diag(np.linalg.inv(likelihood.curvature(found, np.ones(N_CASES)))))
     assert np.abs((recipe.coefficients - found) / errors).max() < 0.02
+    blank = replace(recipe, means=np.empty(0))
+    raw = raw_covariates(blank.likelihood(SAID.opinions, MODELS), recipe.plain)
+    assert recipe.means == pytest.approx(raw.mean(axis=0))
+    assert recipe.spread == pytest.approx(raw[:, 0].std())
     prior = prior_of(recipe, SAID.opinions, MODELS)
     shares, evidence = likelihood.shares(found), likelihood.evidence
     assert prior.means()[evidence.case, evidence.codes] == pytest.approx(shares.entries, abs=1e-3)
@@ -153,16 +155,6 @@ def test_few_cases_have_the_plain_fit(full: tuple[PriorLikelihood, FloatArray]) 
     assert again.refitted(np.ones((1, N_CASES))) == pytest.approx(again.coefficients)
 
 
-def test_covariates_have_the_means_and_the_spread_of_all_cases(recipe: PriorRecipe) -> None:
-    blank = replace(recipe, means=np.empty(0))
-    raw = raw_covariates(blank.likelihood(SAID.opinions, MODELS), recipe.plain)
-    assert recipe.means == pytest.approx(raw.mean(axis=0))
-    assert recipe.spread == pytest.approx(raw[:, 0].std())
-    standard = standardised(raw, recipe.means, recipe.spread)
-    assert standard.mean(axis=0) == pytest.approx(0.0, abs=1e-9)
-    assert standard[:, 0].std() == pytest.approx(1.0)
-
-
 def test_the_numbers_of_a_model_mean_the_same_in_every_part() -> None:
     scores = [[0.5, 0.3, 0.1], [6.0, 3.0, 1.0], [0.2, 0.2, 0.2]] * 40
     model = ds.Predictions.from_scores(np.array(scores), ["a", "b", "c"])
@@ -173,12 +165,3 @@ def test_the_numbers_of_a_model_mean_the_same_in_every_part() -> None:
     found = fitted_recipe(said, {"A": model}, lessons, total=totals([]))
     evidence = found.likelihood(said.select(["0"]).opinions, {"A": model}).evidence
     assert evidence.features[evidence.codes == 0, 1] == pytest.approx(0.5 / 0.9)
-
-
-def test_a_curvature_learns_from_a_step() -> None:
-    rng = np.random.default_rng(0)
-    truth, guess = (one @ one.T + np.eye(4) for one in rng.normal(size=(2, 4, 4)))
-    for step in np.eye(4):
-        guess = secant(guess, step, truth @ step)
-        assert guess @ step == pytest.approx(truth @ step)
-    assert np.linalg.eigvalsh(guess).min() > 0

@@ -131,19 +131,6 @@ def test_certainty_names_conditions_that_nobody_mentioned(spec: Aggregation) -> 
     np.testing.assert_allclose(certainty_of(drawn, drawn.conditions[4]).values, shares)
 
 
-def test_findings_add_up_however_many_conditions_are_told_apart() -> None:
-    result = ds.evaluate(SAID, STUDY.predictions, aggregations=FREQUENT, metrics=["top-k-accuracy:3"], draws=100)
-    for spec, found in zip(FREQUENT, result.profiles, strict=True):
-        dense = spec.sample(SAID, draws=100).dense()
-        assert np.add.reduceat(found.means, found.columns[:-1]) == pytest.approx(1.0)
-        assert np.add.reduceat(found.tops, found.columns[:-1]) == pytest.approx(1.0)
-        assert np.add.reduceat(found.sketch.astype(float), found.columns[:-1], axis=1) == pytest.approx(1.0, abs=5e-3)
-        tops = np.stack([np.bincount(row, minlength=25) for row in dense.argmax(axis=2)]) / 100
-        case = np.repeat(np.arange(40), found.support_sizes)
-        own = np.delete(found.tops, found.columns[1:] - 1)
-        np.testing.assert_allclose(own, tops[case, found.support], atol=1e-12)
-
-
 @pytest.mark.parametrize("alpha", [0.01, 0.1, 1.0])
 def test_alpha_is_recovered_from_votes(alpha: float) -> None:
     drawn = Dirichlet(alpha="fitted").sample(votes(3000, 3, alpha), draws=10)

@@ -66,18 +66,6 @@ SURE = 3.0
 SAME = 0.999
 
 
-def first_matches(study: Study, model: Predictions) -> FloatArray:
-    """Return how much of a model's first place every opinion names first, shape (n_opinions,); ties share it."""
-    first, n_conditions = first_shares(model), study.n_conditions
-    named = (model.case_of_entry * n_conditions + model.codes)[first > 0]
-    table = dict(zip(named.tolist(), first[first > 0].tolist(), strict=True))
-    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
-    ranking = row_of_each(offsets)
-    keys = study.panel.case_of_opinion[ranking] * n_conditions + study.codes[mentions]
-    shares = np.array([table.get(key, 0.0) for key in keys.tolist()])
-    return weighted_counts(ranking, shares / np.diff(offsets)[ranking], len(offsets) - 1)
-
-
 def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str, str]:
     """Name the models that have seen the answers, and say by what that is known.
 
@@ -87,22 +75,39 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
     is at most the square root of the mean of sum theta^2. Or it says first what an annotator said first on all cases of
     that annotator; one whom the others repeat as well says nothing special, and is not looked at.
     """
-    said = study.counted
-    totals, agreed = pair_agreement(said)
+    said, n_conditions = study.counted, study.n_conditions
+    offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
+    ranking, of_opinion = row_of_each(offsets), said.panel.case_of_opinion
+    share = (1.0 / np.diff(offsets))[ranking]
+    case, weights = of_opinion[ranking], said.votes[ranking] * share
+    keys, place = np.unique(case * n_conditions + said.codes[mentions], return_inverse=True)
+    # the annotators of each case, and the share of pairs of them who name the same first
+    totals = weighted_counts(of_opinion, said.votes.astype(np.float64), said.n_cases)
+    squares = np.square(weighted_counts(place, weights, len(keys)))
+    alike = weighted_counts(keys // n_conditions, squares, said.n_cases)
+    alike -= weighted_counts(case, weights * share, said.n_cases)
     several, named, n_annotators = totals > 1, said.annotators != ANONYMOUS, len(said.annotator_names)
-    totals, pairs, annotators = totals[several], agreed[several], said.annotators[named]
+    pairs, annotators = (alike / np.maximum(totals * (totals - 1), 1.0))[several], said.annotators[named]
     sizes = np.bincount(annotators, minlength=n_annotators)
     seen, copied = {}, {}
     for name, model in models.items():
-        shares = first_matches(said, model.align(said.case_names, said.conditions))
+        own = model.align(said.case_names, said.conditions)
+        first = first_shares(own)
+        is_first = first > 0
+        table = dict(
+            zip((own.case_of_entry * n_conditions + own.codes)[is_first].tolist(), first[is_first], strict=True)
+        )
+        of_keys = np.array([table.get(key, 0.0) for key in keys.tolist()])
+        # how much of the model's first place every opinion names first; ties share it
+        shares = weighted_counts(ranking, of_keys[place] * share, len(of_opinion))
         if len(pairs) >= LEAST_CASES:
             most = float(np.sqrt(pairs.mean()))
-            own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals
-            gaps = own - pairs / (2 * max(most, SAME))
+            agreed = weighted_counts(of_opinion, shares * said.votes, said.n_cases)[several] / totals[several]
+            gaps = agreed - pairs / (2 * max(most, SAME))
             error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-            if own.mean() - most > SURE * error:
+            if agreed.mean() - most > SURE * error:
                 seen[name] = (
-                    f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
+                    f"it agrees with {agreed.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
                     "without having seen their answers"
                 )
         repeated = weighted_counts(annotators, shares[named], n_annotators)
@@ -112,20 +117,6 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
             who = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
             copied[name] = f"it says what annotator {who!r} said on every case"
     return {**seen, **copied}
-
-
-def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
-    """Return the annotators of each case, and the share of pairs of them who name the same first; both (n_cases,)."""
-    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
-    ranking, codes = row_of_each(offsets), study.codes[mentions]
-    share = (1.0 / np.diff(offsets))[ranking]
-    case, weights = study.panel.case_of_opinion[ranking], study.votes[ranking] * share
-    keys, place = np.unique(case * study.n_conditions + codes, return_inverse=True)
-    squares = np.square(weighted_counts(place, weights, len(keys)))
-    alike = weighted_counts(keys // study.n_conditions, squares, study.n_cases)
-    alone = weighted_counts(case, weights * share, study.n_cases)
-    totals = weighted_counts(study.panel.case_of_opinion, study.votes.astype(np.float64), study.n_cases)
-    return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
 # On how many cases the first fit is made, and leaks and the gains by models are judged.
@@ -318,12 +309,7 @@ def secant(curvature: FloatArray, step: FloatArray, change: FloatArray) -> Float
 
 
 def fitted_recipe(
-    study: Study,
-    models: Mapping[str, Predictions],
-    lessons: Lessons,
-    *,
-    total: Total,
-    start: PriorRecipe | None = None,
+    study: Study, models: Mapping[str, Predictions], lessons: Lessons, *, total: Total, start: PriorRecipe | None = None
 ) -> PriorRecipe:
     """Fit an informed prior to a study of which a sample is in memory, and everything else is asked for.
 
@@ -764,11 +750,7 @@ def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: Int
 
 @checked
 def informed_prior(
-    study: Study,
-    predictions: Mapping[str, ArrayLike | Predictions],
-    *,
-    folds: int = 1,
-    start: CasePrior | None = None,
+    study: Study, predictions: Mapping[str, ArrayLike | Predictions], *, folds: int = 1, start: CasePrior | None = None
 ) -> CasePrior:
     """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
 

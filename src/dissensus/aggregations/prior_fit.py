@@ -173,9 +173,7 @@ class Evidence:
         own = np.zeros(len(self.codes))
         own[self.mentioned[is_counted]] = 1.0
         return replace(
-            self,
-            log_frequency=np.log(counts[self.codes] - own + SMOOTHING),
-            log_weights=np.log(counts + SMOOTHING),
+            self, log_frequency=np.log(counts[self.codes] - own + SMOOTHING), log_weights=np.log(counts + SMOOTHING)
         )
 
     def take(self, cases: IntArray) -> Evidence:

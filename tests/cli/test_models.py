@@ -76,7 +76,7 @@ def test_aggregate_takes_ratings(run: Run) -> None:
         (["--reliability", "0"], "reliability must be a positive, finite number"),
         (["--aggregation", "plackett-lucy"], "did you mean 'plackett-luce'?"),
         (["--aggregation", "majority-vote", "--reliability", "2"], "majority-vote has no reliability"),
-        (["--aggregation", "normal-inverse-gamma", "--thresholds", "a"], "--thresholds is not understood"),
+        (["--aggregation", "normal-inverse-gamma", "--thresholds", "a"], "thresholds must be a number"),
         (["--draws", "0"], "draws must be a whole number"),
         (["--precision", "-1"], "precision must be a positive"),
     ],

@@ -104,33 +104,33 @@ def open_source(path: Path, limits: Limits = LIMITS, *, headless: bool = False) 
     if place.is_dir():
         return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
     data = read_bytes(place)
-    if not data[:SHOWN].strip(BLANK):
+    start = data[:SHOWN].strip(BLANK)
+    if not start:
         raise empty(place)
     _refuse_packed(place, data)
-    kind, content = _understood(place, data, limits, headless=headless)
-    return Source(place, kind, content, data)
-
-
-def _understood(place: FilePath, data: bytes, limits: Limits, *, headless: bool) -> tuple[Kind, Any]:
+    kind: Kind
     if data.startswith(b"PAR1"):
-        return "parquet", parquet_table(data, place, limits)
-    if data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        return "npy" if data.startswith(b"\x93") else "npz", arrays_in(data, place, limits)
-    is_table = place.suffix.lower() in TABLE_ENDINGS
-    if data[:SHOWN].lstrip(BLANK)[:1] in (b"[", b"{") and not is_table:
-        return json_content(place, decoded(data, place))
-    if is_table:
-        return "table", delimited_table(data, place, limits, headless=headless)
-    return "text", decoded(data, place)
+        kind, content = "parquet", parquet_table(data, place, limits)
+    elif data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        kind, content = "npy" if data.startswith(b"\x93") else "npz", arrays_in(data, place, limits)
+    elif place.suffix.lower() in TABLE_ENDINGS:
+        kind, content = "table", delimited_table(data, place, limits, headless=headless)
+    elif start[:1] in (b"[", b"{"):
+        kind, content = json_content(place, decoded(data, place))
+    else:
+        kind, content = "text", decoded(data, place)
+    return Source(place, kind, content, data)
 
 
 def checked_path(path: Path) -> FilePath:
     """Return the path if it can be read, or say why not."""
     place = FilePath(path)
     try:
-        if not place.exists():
-            near = _near(place)
-            raise FormatError("there is no such file", got=str(path), advice=near or "check the path")
+        if not place.exists():  # a file beside it may be meant if its name is alike, even without its ending
+            beside = [item.name for item in place.parent.iterdir()] if place.parent.is_dir() else []
+            alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
+            advice = suggestion(place.name, alike) or "check the path"
+            raise FormatError("there is no such file", got=str(path), advice=advice)
         size = place.stat().st_size
     except OSError as error:
         raise unreadable(place, error) from error
@@ -162,15 +162,6 @@ def _refuse_packed(place: FilePath, head: bytes) -> None:
         expected = "UTF-8 text, JSON, Parquet or an array file"
         problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
         raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
-
-
-def _near(place: FilePath) -> str:
-    """Offer a file beside a missing one if the name is alike even without its ending."""
-    if not place.parent.is_dir():
-        return ""
-    beside = [item.name for item in place.parent.iterdir()]
-    alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
-    return suggestion(place.name, alike)
 
 
 def read_bytes(place: FilePath) -> bytes:

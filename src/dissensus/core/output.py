@@ -60,12 +60,13 @@ def checked_file_target(path: Path, *, overwrite: bool = False, inputs: Iterable
     """
     with told("the file cannot be written", path):
         target = _prepared(path)
-        exists = _exists(target)
-        if exists and any(_is_part(target, _resolved(place)) for place in inputs if place is not None):
+        if not _exists(target):
+            return target
+        if any(_is_part(target, _resolved(place)) for place in inputs if place is not None):
             raise FormatError("the output would replace an input", got=str(path), advice=ANOTHER)
-        if exists and not target.is_file():
+        if not target.is_file():
             raise FormatError("the output file is something else already", got=str(path), advice=ANOTHER)
-        if exists and not overwrite:
+        if not overwrite:
             raise FormatError("the output file exists already", got=str(path), advice=ALLOW)
         return target
 
@@ -311,12 +312,8 @@ def table_writer(path: Path) -> Callable[[pl.DataFrame, FilePath], None]:
     """Return how a table is written to this path, or say which endings are known."""
     ending = FilePath(path).suffix.lower()
     if ending not in TABLE_WRITERS:
-        raise FormatError(
-            "the ending of the output file is not understood",
-            expected=f"one of {', '.join(TABLE_WRITERS)}",
-            got=repr(ending),
-            where=str(path),
-        )
+        problem, known = "the ending of the output file is not understood", ", ".join(TABLE_WRITERS)
+        raise FormatError(problem, expected=f"one of {known}", got=repr(ending), where=str(path))
     return TABLE_WRITERS[ending]
 
 

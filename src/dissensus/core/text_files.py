@@ -25,6 +25,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 QUOTES = 'put a cell that holds separators or quotes between quotes, and double the quotes inside: "5"" long"'
 
 JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+LONE_RETURN = re.compile(rb"\r(?!\n)")
 ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
 
@@ -94,18 +95,18 @@ def delimited_table(
         separator = max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
     names = _header(data, place, separator)
     limits.check("columns", len(names), where=str(place))
-    named = not (headless and all(is_number(name) for name in names))
+    named = not (headless and all(map(is_number, names)))
     if named:
         _refuse_repeated_names(names, place)
     table = _parsed(data, place, separator, names)
-    width = len(table.columns)
-    wrong = None  # polars fills short rows up, and lets a quoted cell go on after its last quote
-    if b'"' in data and _has_quotes_inside(data, separator):
+    width, has_quotes = len(names), b'"' in data
+    # polars fills short rows up, and lets a quoted cell go on after its last quote
+    is_short = has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1)
+    is_doubtful = width > 1 and is_short and table.to_series(width - 1).null_count() > 0
+    if is_doubtful or (has_quotes and _has_quotes_inside(data, separator)):
         wrong = _wrong_row(decoded(data, place), place, separator, least=width)
-    elif width > 1 and table.to_series(width - 1).null_count():
-        wrong = _short_record(data, place, separator, width)
-    if wrong is not None:
-        raise wrong
+        if wrong is not None:
+            raise wrong
     if all(column.null_count() for column in table):
         table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     if not len(table):
@@ -118,8 +119,7 @@ def delimited_table(
 
 def _header(data: bytes, place: FilePath, separator: str) -> list[str]:
     """Return the names of the columns as they stand in the file."""
-    file = io.BytesIO(data)
-    file.seek(len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0)
+    file = io.BytesIO(data.removeprefix(BYTE_ORDER_MARK))
     try:
         rows = csv.reader((line.decode() for line in file), delimiter=separator, strict=True)
         names = next((row for row in rows if row), [])
@@ -189,15 +189,12 @@ def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePa
 
 def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
     """Refuse line ends of old Macs and reversed ones; within quotes a carriage return is part of a cell."""
-    if b"\r" not in data:
+    if data.count(b"\r") == data.count(b"\r\n"):
         return
-    import numpy as np
-
     start = quotes = 0
-    signs = np.frombuffer(data + b"\0", np.uint8)
-    for at in np.flatnonzero((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n"))).tolist():
-        quotes += data.count(b'"', start, at)
-        start = at
+    for found in LONE_RETURN.finditer(data):
+        at = found.start()
+        quotes, start = quotes + data.count(b'"', start, at), at
         if quotes % 2 == 0:
             turned = data[at - 1 : at] == b"\n"
             raise FormatError(
@@ -240,45 +237,15 @@ def _has_quotes_inside(data: bytes, separator: str) -> bool:
     return not (is_edge[before].all() and is_edge[after].all())
 
 
-def _short_record(data: bytes, place: FilePath, separator: str, width: int) -> FormatError | None:
-    """Find the first record with too few separators outside of quotes."""
-    import numpy as np
-
-    signs = np.frombuffer(data, np.uint8)
-    ends, marks = signs == ord("\n"), signs == ord(separator)
-    if b'"' in data:
-        outside = np.cumsum(signs == ord('"'), dtype=np.uint8) & 1 == 0
-        ends, marks = ends & outside, marks & outside
-    stops = np.append(np.flatnonzero(ends), len(data))
-    found = np.diff(np.searchsorted(np.flatnonzero(marks), stops), prepend=0)
-    starts = np.append(0, stops[:-1] + 1)
-    for row in np.flatnonzero(found < width - 1):
-        if data[starts[row] : stops[row]].strip(b"\r"):
-            return _short_row(int(found[row]) + 1, width, separator, line_of(data, int(starts[row]), place))
-    return None
-
-
-def _short_row(cells: int, width: int, separator: str, where: str) -> FormatError:
-    return FormatError(
-        "a row has fewer cells than the header",
-        expected=f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}",
-        got=f"{cells} cell{'s' if cells > 1 else ''}",
-        where=where,
-        advice="add the missing cells, or download the file again if its end was cut off",
-    )
-
-
 def _broken_table(data: bytes, place: FilePath, separator: str, problem: str) -> FormatError:
     """Find out why a table cannot be read."""
     text = decoded(data, place)
     if not text.strip():
         return empty(place)
     wrong = _wrong_row(text, place, separator)
-    lines = text.split("\n")
-    odd = [number for number, line in enumerate(lines) if line.count('"') % 2]
+    odd = [(line, number) for number, line in enumerate(text.split("\n"), start=1) if line.count('"') % 2]
     if wrong is None and odd:
-        got = f"{lines[odd[0]]:.60}"
-        return _broken_row("a lone quotation mark stands in a cell", got, f"{place}, line {odd[0] + 1}")
+        return _broken_row("a lone quotation mark stands in a cell", f"{odd[0][0]:.60}", f"{place}, line {odd[0][1]}")
     return wrong or _broken_row("the table cannot be read", problem, str(place))
 
 
@@ -293,7 +260,13 @@ def _wrong_row(text: str, place: FilePath, separator: str, *, least: int = 0) ->
                 got = f"{len(row)} cells where the header has {width}"
                 return _broken_row("a row has more cells than the header", got, f"{place}, line {line}")
             if 0 < len(row) < least:
-                return _short_row(len(row), width, separator, f"{place}, line {line}")
+                return FormatError(
+                    "a row has fewer cells than the header",
+                    expected=f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}",
+                    got=f"{len(row)} cell{'s' * (len(row) > 1)}",
+                    where=f"{place}, line {line}",
+                    advice="add the missing cells, or download the file again if its end was cut off",
+                )
             line = reader.line_num + 1
     except csv.Error as error:
         found = "a cell is endless" if "limit" in str(error) else "a quotation mark is not closed"
@@ -368,14 +341,11 @@ def _is_object(line: str) -> bool:
         return False
 
 
-class _RepeatedKeyError(Exception):
-    """An object has a key twice."""
-
-
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that has a key twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _RepeatedKeyError
+        raise KeyError
     return found
 
 
@@ -392,7 +362,7 @@ def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
             where=f"{place}, line {first_line + error.lineno - 1}, column {error.colno}",
             advice="write or download the file again" if cut else "",
         ) from error
-    except _RepeatedKeyError:
+    except KeyError:
         raise _repeated_key(place, text, first_line) from None
     except (ValueError, RecursionError) as error:
         raise FormatError("the JSON is nested too deeply or holds a huge number", where=str(place)) from error

@@ -135,7 +135,8 @@ class Evaluate:
                 **self.asked,
             )
         sources += [model.source for model in models.values()]
-        sources += [one for one in (groups, strata, truth and truth.source) if one is not None]
+        known_true = None if truth is None else truth.source
+        sources += [one for one in (groups, strata, known_true) if one is not None]
         hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
         result = replace(result, inputs=hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.page)

@@ -11,8 +11,6 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dissensus.aggregations.base import Aggregation
 
 # Signs of our own that an ASCII terminal shows in another way.
@@ -60,22 +58,20 @@ def say(text: str, *, style: str = "", stderr: bool = False) -> None:
 
 
 def show(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> None:
-    """Print a table, see :func:`grid`."""
-    from rich.console import Console
-
-    Console(soft_wrap=True).print(grid(names, rows, numbers=numbers, title=title))
-
-
-def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> Table:
-    """Lay out rows of text; the last columns, as many as ``numbers`` says, stand to the right.
+    """Print rows of text as a table; the last columns, as many as ``numbers`` says, stand to the right.
 
     They may have several lines; in all others, where names are, a line end is shown and never obeyed.
 
     A row whose first cell is not empty begins a section if any other row's is.
 
-    >>> grid(["model", "value"], [("[b]A", "0.5")], numbers=1).row_count
-    1
+    >>> show(["model", "value"], [("[b]A", "0.5")], numbers=1)
+    ┏━━━━━━━┳━━━━━━━┓
+    ┃ model ┃ value ┃
+    ┡━━━━━━━╇━━━━━━━┩
+    │ [b]A  │   0.5 │
+    └───────┴───────┘
     """
+    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
@@ -94,7 +90,7 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
             table.add_section()
         lines = (cell.split("\n") if place >= first else [cell] for place, cell in enumerate(row))
         table.add_row(*(Text("\n".join(map(visible, cell))) for cell in lines))
-    return table
+    Console(soft_wrap=True).print(table)
 
 
 def show_filled(

@@ -7,9 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
 from dissensus.core.checks import check_length, is_list
@@ -72,7 +73,7 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
     if isinstance(cases, slice):
         return everyone[cases]
     try:
-        chosen = np.asarray(cases) if is_list(cases) else np.empty(0)
+        chosen: npt.NDArray[Any] = np.asarray(cases) if is_list(cases) else np.empty(0)
     except ValueError:
         chosen = np.empty((0, 0))
     if chosen.ndim == 1 and not chosen.size and is_list(cases):

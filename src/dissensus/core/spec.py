@@ -197,7 +197,7 @@ class Spec(Registered):
 def plain_value(value: Any) -> Any:
     """Turn a parameter into what JSON can hold: specs become records, arrays and tuples lists, infinity a word."""
     if isinstance(value, Spec):
-        return value.record()
+        return {"id": value.id, "parameters": value.parameters()}
     if isinstance(value, Mapping):
         return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, tuple | list | np.ndarray):

@@ -23,6 +23,11 @@ AWKWARD = "#&?/ é </script>"
 LOUD = ("error", "warning")
 
 
+def observed(*reliabilities: float) -> list[PlackettLuce]:
+    """Return the plainest runs of Plackett-Luce: without anything that is learned from the study."""
+    return [PlackettLuce(one, alpha=1.0, prior="observed") for one in reliabilities]
+
+
 @dataclass
 class Opened:
     """A page, the addresses it asked for beyond files, and everything that went wrong in it."""

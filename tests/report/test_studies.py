@@ -17,7 +17,7 @@ from dissensus.aggregations import NormalInverseGamma, PlackettLuce, Probabilist
 from dissensus.evaluation.sentences import statements
 from dissensus.metrics import BrierScore, LogScore
 from dissensus.report.page import report_html
-from report.report_studies import Opened, simulated_models
+from report.report_studies import Opened, observed, simulated_models
 
 MOST_BYTES = 8_000_000
 
@@ -25,29 +25,20 @@ MOST_BYTES = 8_000_000
 @cache
 def one_of_everything() -> ds.Evaluation:
     said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    return ds.evaluate(
-        said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40
-    )
+    return ds.evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=observed(3), draws=40)
 
 
 @cache
 def without_models() -> ds.Evaluation:
     said = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
-    return ds.evaluate(
-        said,
-        {},
-        aggregations=[PlackettLuce(1, alpha=1.0, prior="observed"), PlackettLuce(3, alpha=1.0, prior="observed")],
-        draws=40,
-    )
+    return ds.evaluate(said, {}, aggregations=observed(1, 3), draws=40)
 
 
 @cache
 def categories_without_levels() -> ds.Evaluation:
     said = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
     groups = ds.Categories.from_labels(["skin", "vessel"] * 3, said.conditions)
-    return ds.evaluate(
-        said, {}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=40, categories=groups
-    )
+    return ds.evaluate(said, {}, aggregations=observed(3), draws=40, categories=groups)
 
 
 @cache
@@ -165,7 +156,7 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
     generator = np.random.default_rng(2)
     shares = generator.dirichlet(np.full(8, 0.3), 20_000)
     said = ds.Study.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
-    evaluation = ds.evaluate(said, {"A": shares}, aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")], draws=20)
+    evaluation = ds.evaluate(said, {"A": shares}, aggregations=observed(3), draws=20)
     path = tmp_path / "report.html"
     ds.write_report(evaluation, path)
     assert path.stat().st_size < MOST_BYTES

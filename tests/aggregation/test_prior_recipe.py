@@ -24,7 +24,6 @@ from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.exact import Exact
 from dissensus.core.names import in_order_of_keys
-from dissensus.evaluation.refits import Refits
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.study.opinions import kept_opinions
 
@@ -128,7 +127,7 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
             for name in ("support", "mentioned", "rest", "split", "sums"):
                 assert np.array_equal(getattr(found, name, 0), getattr(expected, name, 0))
         again = whole.repeated(opinions.case_names, opinions.case_names)
-        one, other = (Refits(prior, opinions, recipe.refits).shifts(opinions.case_names) for prior in (own, again))
+        one, other = (prior.shifted(opinions, recipe.refits) for prior in (own, again))
         assert np.array_equal(one, other)
 
 

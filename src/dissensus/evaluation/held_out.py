@@ -118,8 +118,7 @@ class HeldOut:
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
         """What is left in every round."""
-        n_rounds = int(self.rounds.max(initial=-1)) + 1
-        return tuple(folds.without(self.study, self.opinions[self.rounds == number]) for number in range(n_rounds))
+        return tuple(folds.without(self.study, self.opinions[self.rounds == one]) for one in np.unique(self.rounds))
 
     def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
@@ -258,11 +257,9 @@ class PanelSplit:
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
         """For every part, the first halves of its panels, and the whole panels of the others."""
-        study, case, found = self.study, self.study.panel.case_of_opinion, []
-        for part in range(PARTS):
-            cases = self.cases[self.parts == part]
-            found.append(Fold(study, np.where(np.isin(case, cases), self.first, study.votes), cases))
-        return tuple(found)
+        study, case = self.study, self.study.panel.case_of_opinion
+        parts = [self.cases[self.parts == part] for part in range(PARTS)]
+        return tuple(Fold(study, np.where(np.isin(case, own), self.first, study.votes), own) for own in parts)
 
     @cached_property
     def votes(self) -> Matrix:

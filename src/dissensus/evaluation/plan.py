@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -23,13 +22,15 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
+from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from dissensus.workers import worked
+
+Item = TypeVar("Item")
 
 # Keys of the references that are no aggregations of opinions.
 ANNOTATORS, TRUTH = "annotators", "truth"
@@ -139,18 +140,21 @@ class Plan:
         study = study.select(in_order_of_keys(study.case_names))
         if executor is None:
             sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
-            pieces = _pieces(sampled["run 0"].n_cases)
+            pieces = cut(range(sampled["run 0"].n_cases))
             done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
         else:
             fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
             counts = study.counted.panel.votes_per_case
-            names = tuple(name for name, count in zip(study.case_names, counts, strict=True) if count)
-            pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
-            payloads = [
-                partial(_payload, study, models, strata, list(names[rows.start : rows.stop])) for rows in pieces
-            ]
+            names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
+            payloads = [partial(_payload, study, models, strata, cases) for cases in cut(names)]
             done = sent(executor, pickled((fixed, threads)), payloads)
-        sums = Sums.joined(counted(done, pieces, len(self.aggregations), advance))
+
+        def told(piece: Sums) -> Sums:
+            if advance is not None:
+                advance(int(piece["n",]) * len(self.aggregations))
+            return piece
+
+        sums = Sums.joined(map(told, done))
         if not places:
             return sums
         known = sums["rows", "names"].tolist()
@@ -171,30 +175,10 @@ class Plan:
                 found[one.key] = drawn if drawn.case_names == names else drawn.select(list(names))
         return found
 
-    def reweighting(self, reference: Reference, study: Study) -> Reweighting | None:
-        """Return how draws count under refits of the prior that a run was given, if it was given one."""
-        prior = None if reference.spec is None else known_prior([reference.spec])
-        if prior is None or self.refits is None:
-            return None
-        return (
-            RatingRefits(prior, self.refits)
-            if isinstance(prior, RatingPrior)
-            else Refits(prior, study.opinions, self.refits)
-        )
 
-
-def _pieces(n_cases: int) -> list[range]:
-    return [range(start, min(start + PIECE, n_cases)) for start in range(0, n_cases, PIECE)]
-
-
-def counted(
-    done: Iterator[Sums], pieces: Sequence[range], n_runs: int, advance: Callable[[int], None] | None
-) -> Iterator[Sums]:
-    """Tell how many cases are done, as they are."""
-    for sums, rows in zip(done, pieces, strict=True):
-        yield sums
-        if advance is not None:
-            advance(len(rows) * n_runs)
+def cut(cases: Sequence[Item]) -> list[Sequence[Item]]:
+    """Cut cases into pieces, the last one shorter."""
+    return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
 
 
 def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
@@ -284,19 +268,6 @@ def tally_piece(settings: bytes, payload: bytes) -> bytes:
         own = prior.repeated(names, names)
         plan = replace(plan, aggregations=tuple(informed_by(spec, own) for spec in plan.aggregations))
     return pickle.dumps(plan.tally(study, models, strata, threads=threads, places=False))
-
-
-def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:
-    """Return how many places of a draw matter."""
-    wanted = (metric.depth_for(model) for metric in metrics for model in models.values())
-    return int(max(chain([1], tops.tolist(), wanted)))
-
-
-def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    fields = ("case_prior", "rating_prior")
-    given = (getattr(spec, name, None) for spec in specs for name in fields)
-    return next((prior for prior in given if prior is not None), None)
 
 
 def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:

@@ -35,6 +35,9 @@ EACH, DATA_SET = "each case", "data set"
 # First words of what is put side by side, and along which axis.
 JOINED = {"cases": -1, "profile": -1, "rows": 0}
 
+# First words of what is put side by side and is not about cases.
+GROUPS = (("rows", "group keys"), ("rows", "group sums"))
+
 LIMITS: Mapping[str, Callable[[Array, Array], Array]] = {"least": np.fmin, "greatest": np.fmax}
 
 # Share of the sum of squares below which values count as all equal: what rounding leaves.
@@ -174,7 +177,7 @@ class CaseWeights:
         """Hash of what is resampled, shape (n_cases,)."""
         return case_keys(self.names)
 
-    def bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
+    def bootstrap(self, cases: IntArray | slice, n_resamples: int) -> FloatArray:
         """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
         from dissensus.kernels.resamples import case_weights
 

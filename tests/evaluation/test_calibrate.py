@@ -15,8 +15,7 @@ import pytest
 import dissensus as ds
 from dissensus.aggregations import DawidSkene, Dirichlet, InverseRank, PlackettLuce, ProbabilisticInverseRank
 from dissensus.evaluation.calibration import candidates, restored_calibration
-from dissensus.evaluation.folds import clustered
-from dissensus.evaluation.held_out import HeldOut
+from dissensus.evaluation.folds import HeldOut, clustered
 from shared_data import dermatology, needs_shared
 from watched import Watch
 

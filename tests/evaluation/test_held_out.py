@@ -19,16 +19,17 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
-from dissensus.evaluation.folds import clustered, without
-from dissensus.evaluation.held_out import (
+from dissensus.evaluation.folds import (
     MOST_PER_CASE,
     HeldOut,
     PanelSplit,
     bins_of,
     calibration_error,
+    clustered,
     first_choices,
     judged,
     leading_conditions,
+    without,
 )
 from dissensus.kernels.simulated_panels import Panels, winning_chances
 from dissensus.plugins import Aggregation, Batch

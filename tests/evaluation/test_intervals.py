@@ -114,7 +114,7 @@ def naive_design(values: FloatArray, masses: FloatArray, groups: IntArray) -> fl
     apart, n = float(np.square(gaps).sum()), len(own)
     most = max(1.0, sum(masses[some].sum() ** 2 for some in own) / np.square(masses).sum())
     together = sum(float(gaps[some].sum()) ** 2 for some in own)
-    return most if apart == 0 else min(max(together * n / (n - 1) / apart, 1.0), most)
+    return float(most if apart == 0 else min(max(together * n / (n - 1) / apart, 1.0), most))
 
 
 def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> FloatArray:

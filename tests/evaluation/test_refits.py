@@ -74,7 +74,7 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
             moved[:, number] += weights[place] * (own @ (leading == first))
     assert fit.sums[1][:, :, 0] == pytest.approx(moved, abs=1.0)  # rare ties of unmentioned conditions differ
     assert result.estimates[0].fit is None
-    shown = dict(result.to_frame().select("estimand", "fit_sd").iter_rows())
+    shown = {estimand: rows["fit_sd"].to_numpy().max() for (estimand,), rows in result.to_frame().group_by("estimand")}
     assert shown["panel"] > 0
     assert np.isnan([shown["adjusted"], shown["agreement"]]).all()
 

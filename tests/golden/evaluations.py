@@ -19,37 +19,6 @@ import numpy as np
 import polars as pl
 
 import dissensus as ds
-from dissensus.aggregations import (
-    Dirichlet,
-    MeanRating,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    PlackettLuce,
-    annotator_shifts,
-    informed_prior,
-    rating_prior,
-    sampling_diagnostics,
-)
-from dissensus.agreement import (
-    agreement_measures,
-    annotator_agreement,
-    annotator_confusion,
-    annotator_gradings,
-    cohen_kappa,
-    krippendorff_alpha,
-    mean_average_overlap,
-    pairwise_agreement,
-)
-from dissensus.certainty import (
-    annotation_certainty,
-    certainty_of,
-    certainty_profile,
-    expected_risk,
-    plausibility_regions,
-    rank_certainty,
-    rank_shares,
-)
-from dissensus.metrics import CategoryAccuracy, UserDataSetMetric, UserMetric
 
 Tables: TypeAlias = dict[str, pl.DataFrame]
 Stored: TypeAlias = dict[str, list[Any]]
@@ -301,7 +270,7 @@ def enter(name: str, asked: Asked, aggregations: Any, metrics: Any, *shown: str,
         given = {key: value() if callable(value) else value for key, value in how.items() if key != "margin"}
         result = evaluated(*asked(), specs, wanted() if callable(wanted) else wanted, **given)
         curves = curves_of(result, 300 if name == "binary" else 200) if "curves" in shown else {}
-        show = {"cases": "short" not in shown, "draws": "draws" in shown, "margin": how.get("margin")}
+        show: dict[str, Any] = {"cases": "short" not in shown, "draws": "draws" in shown, "margin": how.get("margin")}
         return {**tables_of(result, **show), **curves}
 
     CASES[name] = made
@@ -326,8 +295,8 @@ def rated() -> tuple[Any, Mapping[str, Any]]:
 def counted(seed: int, shares: Sequence[float], n_votes: int, n_cases: int, **how: Any) -> ds.Study:
     """Draw votes, two cases per patient."""
     counts = np.random.default_rng(seed).multinomial(n_votes, shares, size=n_cases)
-    names = {} if how else {"conditions": list("abcd"[: len(shares)])}
-    return ds.Study.from_counts(counts, **names, groups=patients(n_cases), **how)
+    known = how or {"conditions": list("abcd"[: len(shares)])}
+    return ds.Study.from_counts(counts, groups=patients(n_cases), **known)
 
 
 def missing() -> tuple[Any, Mapping[str, Any]]:
@@ -359,13 +328,13 @@ def more_findings() -> tuple[Any, Mapping[str, Any]]:
 
 
 def categorised() -> list[Any]:
-    return [*RANKED, *SCORED, CategoryAccuracy(ranked_study().categories.labels)]
+    return [*RANKED, *SCORED, ds.metrics.CategoryAccuracy(ranked_study().categories.labels)]
 
 
 WHOLE: dict[str, Any] = {"strata": lambda: ranked_study().strata}
 RISKS = ds.Categories.from_labels(["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2})
 KNOWN = {"categories": lambda: ranked_study().categories, "strata": lambda: {"site": ranked_study().strata["site"]}}
-CUT = [NormalInverseGamma(thresholds=(-0.5, 0.5)), MeanRating(thresholds=(-0.5, 0.5))]
+CUT = [ds.aggregations.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.aggregations.MeanRating(thresholds=(-0.5, 0.5))]
 LINES = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
 PANEL: dict[str, Any] = {"draws": 50, "panel": True}
 
@@ -487,7 +456,10 @@ def no_models() -> Tables:
 def grades() -> Tables:
     study = graded_study()
     result = evaluated(study, two_models(50, 5, 9), GRADED, GRADES, **FIXED)
-    own = {"gradings": annotator_gradings(study, draws=100), "measures": agreement_measures(study)}
+    own = {
+        "gradings": ds.agreement.annotator_gradings(study, draws=100),
+        "measures": ds.agreement.agreement_measures(study),
+    }
     return {**tables_of(result), "confusion": result.confusion(), **own}
 
 
@@ -501,7 +473,7 @@ def numbers() -> Tables:
     spread = ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=cases)
     models = {**few(study.predictions), "spread": spread}
     result = evaluated(study.ratings, models, NUMBERS, NUMBERED, strata=sites(50), **FIXED)
-    return {**tables_of(result, draws=True), "shifts": annotator_shifts(study.ratings)}
+    return {**tables_of(result, draws=True), "shifts": ds.aggregations.annotator_shifts(study.ratings)}
 
 
 # The panel ----------------------------------------------------------------------------------------------
@@ -513,7 +485,10 @@ def panel_of_rankings() -> Tables:
     said, models = study.annotations, few(study.predictions)
     specs, metrics = ["plackett-luce:1", "dirichlet:1"], ["top-k-accuracy:1", "average-overlap:3", "auroc"]
     result = evaluated(said, models, specs, metrics, draws=50, strata=study.strata, panel=True, **FIXED)
-    priors = {"prior": informed_prior(said, models), "prior of two folds": informed_prior(said, models, folds=2)}
+    priors = {
+        "prior": ds.aggregations.informed_prior(said, models),
+        "prior of two folds": ds.aggregations.informed_prior(said, models, folds=2),
+    }
     return {**tables_of(result, margin=0.02), **{name: prior.table() for name, prior in priors.items()}}
 
 
@@ -526,8 +501,8 @@ def panel_of_numbers() -> Tables:
     return {
         **tables_of(result),
         "informed": informed.to_frame(),
-        "prior": rating_prior(said, models).table(),
-        "prior with shifts": rating_prior(said, models, shifts=True).table(),
+        "prior": ds.aggregations.rating_prior(said, models).table(),
+        "prior with shifts": ds.aggregations.rating_prior(said, models, shifts=True).table(),
     }
 
 
@@ -574,20 +549,20 @@ def calibration_of_other_questions() -> Tables:
 @case
 def certainty() -> Tables:
     study = ranked_study()
-    draws = PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
+    draws = ds.aggregations.PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
     found = {
         "summary": first_of(draws.summary(), 100),
         "mean": pl.DataFrame(draws.mean()[:10]),
-        "one": annotation_certainty(draws).to_frame(),
-        "three": annotation_certainty(draws, top=3).to_frame(),
-        "categories": annotation_certainty(draws, categories=study.categories).to_frame(),
-        "given": certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
-        "rank": rank_certainty(draws, rank=2).to_frame(),
-        "shares": first_of(rank_shares(draws, rank=2), 100),
-        "risk": expected_risk(draws, study.categories),
-        "diagnostics": sampling_diagnostics(draws).to_frame(),
+        "one": ds.certainty.annotation_certainty(draws).to_frame(),
+        "three": ds.certainty.annotation_certainty(draws, top=3).to_frame(),
+        "categories": ds.certainty.annotation_certainty(draws, categories=study.categories).to_frame(),
+        "given": ds.certainty.certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
+        "rank": ds.certainty.rank_certainty(draws, rank=2).to_frame(),
+        "shares": first_of(ds.certainty.rank_shares(draws, rank=2), 100),
+        "risk": ds.certainty.expected_risk(draws, study.categories),
+        "diagnostics": ds.aggregations.sampling_diagnostics(draws).to_frame(),
     }
-    for one in certainty_profile(draws):
+    for one in ds.certainty.certainty_profile(draws):
         found[f"profile {one.top}"] = one.to_frame()
         found[f"profile {one.top} in all"] = attributes(one, "mean mean_error")
     return found
@@ -596,8 +571,11 @@ def certainty() -> Tables:
 @case
 def regions() -> Tables:
     study = binary_study()
-    draws, said = Dirichlet(1).sample(study.annotations, draws=100, seed=3), next(iter(study.predictions.values()))
-    found = plausibility_regions(draws, said, coverage=0.8)
+    draws, said = (
+        ds.aggregations.Dirichlet(1).sample(study.annotations, draws=100, seed=3),
+        next(iter(study.predictions.values())),
+    )
+    found = ds.certainty.plausibility_regions(draws, said, coverage=0.8)
     return {
         "regions": attributes(found, "threshold coverage n_cases n_draws"),
         "contains": pl.DataFrame({"share": found.contains(draws, said)}),
@@ -612,7 +590,7 @@ def given_draws() -> Tables:
     study = ds.Study.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
     metrics = ["top-k-accuracy:1", "auroc"]
     result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics)
-    return {**tables_of(result), "diagnostics": sampling_diagnostics(given).to_frame()}
+    return {**tables_of(result), "diagnostics": ds.aggregations.sampling_diagnostics(given).to_frame()}
 
 
 @case
@@ -624,7 +602,7 @@ def own_metrics() -> Tables:
         return np.average(given.argmax(axis=1) == labels, axis=1, weights=weights)
 
     study = binary_study()
-    own = [UserMetric("first", first), UserDataSetMetric("hits", hits)]
+    own = [ds.metrics.UserMetric("first", first), ds.metrics.UserDataSetMetric("hits", hits)]
     return tables_of(evaluated(study.annotations, few(study.predictions), ["dirichlet:1"], own, draws=50, **FIXED))
 
 
@@ -637,7 +615,7 @@ def agreement() -> Tables:
     ranked, binary = ranked_study().annotations, binary_study().annotations
     numbers = "value low high observed expected n_cases"
     alphas = [
-        attributes(krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
+        attributes(ds.agreement.krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
             study=pl.lit(name), distance=pl.lit(distance)
         )
         for name, study, distances in (
@@ -647,17 +625,17 @@ def agreement() -> Tables:
         )
         for distance in distances
     ]
-    kappa = cohen_kappa(binary, tuple(binary.annotator_names[:2]))
+    kappa = ds.agreement.cohen_kappa(binary, tuple(binary.annotator_names[:2]))
     measured = {"ranked": ranked, "binary": binary, "ratings": rated, "tied": tied}
     return {
         "alphas": pl.concat(alphas),
         "kappa": attributes(kappa, "measure value low high n_cases n_annotators"),
-        "tied": annotator_agreement(tied).to_frame(),
-        "tied within": annotator_agreement(tied, ties="each", within="first-block").to_frame(),
-        "ranked": annotator_agreement(ranked).to_frame(),
-        "pairs": first_of(pairwise_agreement(ranked, depth=2), 100),
-        "pairs tied": first_of(pairwise_agreement(tied), 100),
-        **{f"measures {name}": agreement_measures(study) for name, study in measured.items()},
+        "tied": ds.agreement.annotator_agreement(tied).to_frame(),
+        "tied within": ds.agreement.annotator_agreement(tied, ties="each", within="first-block").to_frame(),
+        "ranked": ds.agreement.annotator_agreement(ranked).to_frame(),
+        "pairs": first_of(ds.agreement.pairwise_agreement(ranked, depth=2), 100),
+        "pairs tied": first_of(ds.agreement.pairwise_agreement(tied), 100),
+        **{f"measures {name}": ds.agreement.agreement_measures(study) for name, study in measured.items()},
         "overlap": overlaps(),
     }
 
@@ -669,7 +647,7 @@ def overlaps() -> pl.DataFrame:
     depths = (1, 3)
     return pl.DataFrame(
         {
-            f"at {depth}": [mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
+            f"at {depth}": [ds.agreement.mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
             for depth in depths
         }
     )
@@ -680,7 +658,7 @@ def annotator_quality() -> Tables:
     said = binary_study().annotations
     return {
         "quality": ds.agreement.annotator_quality(said, draws=100),
-        "confusion": annotator_confusion(said, draws=100),
+        "confusion": ds.agreement.annotator_confusion(said, draws=100),
         "gold": ds.agreement.annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
     }
 
@@ -759,7 +737,9 @@ def files_of_numbers() -> Tables:
         for name, error in errors.items()
     }
     metrics = ["mean-absolute-error", "rmse", "correlation"]
-    known = NormalInverseGamma(thresholds=(2.0,), prior=NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
+    known = ds.aggregations.NormalInverseGamma(
+        thresholds=(2.0,), prior=ds.aggregations.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0)
+    )
     return evaluated_files(said, models, 15, aggregations=[known], metrics=metrics, **FIXED)
 
 

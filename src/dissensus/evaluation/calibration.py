@@ -20,15 +20,23 @@ from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.checks import check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.progress import expect
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.evaluator import chosen_aggregations, common_cases, why_no_panel
-from dissensus.evaluation.folds import Average, clustered
-from dissensus.evaluation.held_out import Expected, HeldOut, PanelSplit, bins_of, calibration_error, first_choices
+from dissensus.evaluation.folds import (
+    Average,
+    Expected,
+    HeldOut,
+    PanelSplit,
+    bins_of,
+    calibration_error,
+    clustered,
+    first_choices,
+)
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
@@ -597,14 +605,20 @@ def candidates(
     return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
 
 
-def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
-    """Return what is judged where others are evaluated too: ratings are cut where those cut them.
+def calibrated(
+    reference: object, study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation], **how: Any
+) -> Calibration:
+    """Return what was found before, or let annotators be held out; ratings are cut where the chosen ones cut them.
 
-    >>> judged_beside(Study.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
+    >>> calibrated("calibrated", Study.from_scores([[1, 2]]), {}, [NormalInverseGamma((2.5,))]).best.thresholds
     (2.5,)
     """
+    if isinstance(reference, Calibration):
+        return reference
+    check_choice("reference", reference, ("calibrated",))
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
-    return candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
+    beside = candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
+    return calibrate(study, beside, models, **how)
 
 
 def judged_specs(
@@ -684,7 +698,8 @@ def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibrat
             where=where,
         )
     specs = tuple(restored_aggregation(one) for one in record["aggregations"])
-    return Calibration(specs, *(_restored(record[name]) for name in TABLES), record["counts"])
+    scores, split, models = (_restored(record[name]) for name in TABLES)
+    return Calibration(specs, scores, split, models, record["counts"])
 
 
 def not_a_calibration(place: FilePath) -> str:

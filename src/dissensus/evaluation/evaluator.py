@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -31,9 +31,9 @@ from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import (
     Plan,
     common_conditions,
-    common_draws,
     informed_by,
     prior_for,
+    refuse_whole,
 )
 from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior, known_prior
@@ -191,8 +191,6 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
-    from dissensus.evaluation.calibration import Calibration, calibrate, judged_beside
-
     if threads is not None:
         check_count(threads=threads)
     said = aligned_models(
@@ -210,14 +208,16 @@ def evaluate(
         labels[column] = {name: str(label) for name, label in pairs if name in common}
     asked = Questions.of(annotations.select([name in common for name in annotations.case_names]), said, labels)
     study, models = asked.study, asked.models
-    chosen, trust = chosen_aggregations(aggregations, annotations), reference
-    if trust is not None and not isinstance(trust, Calibration):
-        check_choice("reference", trust, ("calibrated",))
-        beside = judged_beside(study, chosen)
-        trust = calibrate(study, beside, models, seed=seed, threads=threads, advance=advance)
-    chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
+    chosen, trust = chosen_aggregations(aggregations, annotations), None
+    if reference is not None:
+        from dissensus.evaluation.calibration import calibrated
+
+        trust = calibrated(reference, study, models, chosen, seed=seed, threads=threads, advance=advance)
+        chosen = chosen if trust.best in chosen else (trust.best, *chosen)
     reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
+    if executor is not None:
+        refuse_whole(chosen)
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
     how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
     pieces = [learned_from(*asked.of_part(rows), chosen, **how) for rows in asked.parts.values()]
@@ -286,8 +286,8 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
         return Study.from_sets([[set(values)] for values in found], study.findings, case_names=names)
     for value in found:
         known_name("condition", str(value), study.conditions)
-    said = [[[[str(value)]]] for value in found]
-    return Study.from_rankings(said, study.conditions, case_names=names, question=study.question)
+    said, question = [[[[str(value)]]] for value in found], cast("Any", study.question)
+    return Study.from_rankings(said, study.conditions, case_names=names, question=question)
 
 
 def learned_from(study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], **how: Any) -> Piece:
@@ -300,7 +300,7 @@ def learned_from(study: Study, models: Mapping[str, Predictions], chosen: tuple[
         prior = prior_for(chosen, study, models)
     informed = tuple(informed_by(spec, prior) for spec in chosen)
     sampling = {"draws": how["draws"], "seed": how["seed"], "threads": 1}
-    conditions = common_conditions(common_draws([spec.sample(study, **sampling) for spec in informed]))
+    conditions = common_conditions([spec.sample(study, **sampling) for spec in informed])
     refits = refits_of(informed, study, models, how["seed"])
     return Piece(plan_of(informed, study, models, conditions, refits=refits, **how), study, models, prior)
 
@@ -346,18 +346,16 @@ def with_panel_unless(
         return chosen, ""
     if wanted is False:
         return chosen, "it was not asked for"
-    added: Aggregation | None = PlackettLuce(prior="informed")
+    added: list[Aggregation] = [Dirichlet(prior="informed")]
     if study.kind == "ratings":
-        own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
-        added = None if own is None else replace(own, prior="informed", reliability=1.0)
-    elif study.unranked == "unobserved":
-        added = Dirichlet(prior="informed")
-    reason = reason or ("" if added is not None else "no aggregation is a normal-inverse-gamma model of the ratings")
+        own = [spec for spec in chosen if isinstance(spec, NormalInverseGamma)]
+        added = [replace(spec, prior="informed", reliability=1.0) for spec in own[:1]]
+        reason = reason or ("" if added else "no aggregation is a normal-inverse-gamma model of the ratings")
+    elif study.unranked != "unobserved":
+        added = [PlackettLuce(prior="informed")]
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
-    if reason or added is None:
-        return chosen, reason
-    return (*chosen, added), ""
+    return (chosen, reason) if reason else ((*chosen, *added), "")
 
 
 def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
@@ -377,11 +375,10 @@ def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, 
     found: list[Aggregation] = []
     for spec in chosen:
         given = spec.parameters()
-        if "prior" in given and spec.needs == "rankings":
-            if prior == "informed" or isinstance(given.get("alpha"), str):
-                given.pop("alpha", None)
-            spec = type(spec).from_parameters({**given, "prior": prior})  # noqa: PLW2901 - the same with another prior
-        found.append(spec)
+        has_prior = "prior" in given and spec.needs == "rankings"
+        if has_prior and (prior == "informed" or isinstance(given.get("alpha"), str)):
+            given.pop("alpha", None)
+        found.append(type(spec).from_parameters({**given, "prior": prior}) if has_prior else spec)
     return tuple(dict.fromkeys(found))
 
 

@@ -30,7 +30,7 @@ from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
 from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan
+    from dissensus.evaluation.plan import Plan, Reference
 
 # Name of the column that says which finding a row is about, where every finding of a case is a row.
 FINDING = "finding"
@@ -314,60 +314,58 @@ class AllCases:
     def entries(self) -> dict[Name, Array]:
         """Compute the metrics against all references, and sum over all cases what intervals are found from."""
         found: dict[Name, Array] = {}
-        back = np.argsort(self.order, kind="stable")  # into the order of the cases
         for reference in self.plan.references:
-            data = self.data(reference.key)
-            own = data.valued(self.metrics, threads=self.threads)
-            found |= self._by_draw(reference.key, ALL, own)
-            if reference.detail == "point":
-                continue
-            means, shares = own.influences()
-            for what, part in (("means", means), ("deviations", own.deviations()), ("shares", shares)):
-                found["cases", what, reference.key, DATA_SET] = part[..., back]
-            found |= self._intervals(reference.key, ALL, own, np.arange(len(self.order)))
-            if reference.detail == "run":
-                found |= self._details(reference.key, data, own)
+            key, data = reference.key, self.data(reference.key)
+            few = step_of(max(one.n_draws for one in data.labels.values()))
+            for place, (inside, rows) in self._places(reference, data):
+                own = inside.valued(self.metrics, step=1 if place == ALL else few, threads=self.threads)
+                # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
+                total = self.sums["weight", key, *place]
+                values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
+                weights = np.where(np.isnan(values), 0.0, total)
+                sums = np.where(np.isnan(values), 0.0, values) * weights
+                found["draws", key, *place, DATA_SET] = np.stack([sums, weights])
+                if reference.detail != "point":
+                    found |= self._intervals(key, place, own, rows)
+                if reference.detail != "point" and place == ALL:
+                    found |= self._of_cases(key, data, own)
         return found
 
-    def _details(self, key: str, data: DataSet, whole: Valued) -> dict[Name, Array]:
-        """Compute the metrics of a run on groups of cases and by category, and as refits of a prior have them."""
-        found: dict[Name, Array] = {}
-        step = step_of(max(one.n_draws for one in data.labels.values()))
-        known = self.sums.arrays.get(("profile", key, "certainties"))
-        certainties = None if known is None else known[:, self.order]
-        for place, rows in cases_of_places(self.strata, certainties).items():
-            own = data.take(rows).valued(self.metrics, step=step, threads=self.threads)
-            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, rows)
+    def _places(self, reference: Reference, data: DataSet) -> Iterator[tuple[Place, tuple[DataSet, IntArray]]]:
+        """Give all cases and, of a run, groups of them and categories: what metrics see, and positions of cases."""
+        everyone = np.arange(len(self.order))
+        yield ALL, (data, everyone)
+        if reference.detail != "run":
+            return
+        known = self.sums.arrays.get(("profile", reference.key, "certainties"))
+        for place, rows in cases_of_places(self.strata, None if known is None else known[:, self.order]).items():
+            yield place, (data.take(rows), rows)
         for code, name in enumerate(self.plan.category_names):
             assert self.plan.categories is not None  # as they have names
-            inside = data.within(np.flatnonzero(self.plan.categories.codes == code))
-            own, place = inside.valued(self.metrics, step=step, threads=self.threads), ("category", name)
-            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, np.arange(len(self.order)))
+            yield ("category", name), (data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone)
+
+    def _of_cases(self, key: str, data: DataSet, own: Valued) -> dict[Name, Array]:
+        """Say what every case adds, in the order of the cases, and what refits of a prior do."""
+        back, (means, shares) = np.argsort(self.order, kind="stable"), own.influences()
+        parts = {"means": means, "deviations": own.deviations(), "shares": shares}
+        found: dict[Name, Array] = {("cases", what, key, DATA_SET): part[..., back] for what, part in parts.items()}
         moved = [data.labels[metric.truth].moved for metric in self.metrics]
         if moved[0].shape[1]:
-            bootstrap = self.weights.bootstrap(np.arange(len(self.order)), moved[0].shape[1])
-            found["fit", key, DATA_SET] = whole.fit(moved, bootstrap)
+            bootstrap = self.weights.bootstrap(slice(None), moved[0].shape[1])
+            found["fit", key, DATA_SET] = own.fit(moved, bootstrap)
         return found
-
-    def _by_draw(self, key: str, place: Place, own: Valued) -> dict[Name, Array]:
-        """Weigh the values of every draw as those of other metrics; what is undefined weighs nothing."""
-        total = self.sums["weight", key, *place]
-        values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
-        is_known = ~np.isnan(values)
-        weights = np.where(is_known, total, 0.0)
-        return {("draws", key, *place, DATA_SET): np.stack([np.where(is_known, values, 0.0) * weights, weights])}
 
     def _intervals(self, key: str, place: Place, own: Valued, rows: IntArray) -> dict[Name, Array]:
         """Sum over cases, a piece at a time, what intervals are found from."""
         means, shares = own.influences()
         n_resamples = RESAMPLES if place == ALL else GROUP_RESAMPLES
+        words: dict[str, Any] = {"where": (key, *place), "block": DATA_SET, "pairs": place == ALL}
         parts = []
         for start in range(0, max(len(rows), 1), PIECE):
             now = slice(start, start + PIECE)
             weights, bootstrap = self.weights.take(rows[now]), self.weights.bootstrap(rows[now], n_resamples)
             if place[0] == "category":
                 weights = replace(weights, is_grouped=False)
-            words: dict[str, Any] = {"where": (key, *place), "block": DATA_SET, "pairs": place == ALL}
             parts.append(place_sums(means[..., now], shares[..., now], weights, bootstrap, **words))
         return {**Sums.joined(map(Sums, parts)).arrays, ("reach", key, *place, DATA_SET): own.reaches}
 

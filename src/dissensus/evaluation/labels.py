@@ -67,13 +67,9 @@ class Labels(Value):
     @staticmethod
     def joined(parts: Sequence[Labels]) -> Labels:
         """Put labels of different cases one after the other."""
-        first = parts[0]
-        if len(parts) == 1:
-            return first
         names = ("data", "means", "moved")
-        return Labels(
-            first.form, first.n_draws, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        )
+        own: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return replace(parts[0], **own)
 
     def take(self, cases: IntArray) -> Labels:
         """Keep the cases at these positions."""
@@ -149,8 +145,8 @@ def labels_of(
         if n_draws > 1:
             codes = settled(of_orders, of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
             form, data = "codes", codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
-        if n_draws > 1 and batch.n_conditions == 2:
-            form, data = "bits", np.packbits(data, axis=1, bitorder="little")
+            if batch.n_conditions == 2:
+                form, data = "bits", np.packbits(codes == 1, axis=1, bitorder="little")
     labels = plain_labels(form, n_draws, data, means)
     if weights is None:
         return labels

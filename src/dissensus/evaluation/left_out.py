@@ -131,7 +131,7 @@ class LeftOut:
                     drawn = informed_by(spec, prior).sample(said, **how).select(own)
                     parts.setdefault(f"run {number}", []).append(tallier.compared(drawn))
         back = np.argsort(rows, kind="stable")
-        found = {
+        found: dict[str, tuple[FloatArray, LabelsByTruth]] = {
             key: (
                 np.concatenate([means for means, _ in own], axis=-1)[..., back],
                 {truth: Labels.joined([labels[truth] for _, labels in own]).take(back) for truth in own[0][1]},

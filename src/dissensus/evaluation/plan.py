@@ -30,7 +30,7 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from dissensus.workers import worked
 
-Item = TypeVar("Item")
+Cases = TypeVar("Cases", range, list[str])
 
 # Keys of the references that are no aggregations of opinions.
 ANNOTATORS, TRUTH = "annotators", "truth"
@@ -143,11 +143,12 @@ class Plan:
             pieces = cut(range(sampled["run 0"].n_cases))
             done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
         else:
-            fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
+            lessons = Lessons.of(study)  # what is learned from all cases
+            specs = tuple(taught(spec, lessons, study.conditions) for spec in self.aggregations)
             counts = study.counted.panel.votes_per_case
             names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
             payloads = [partial(_payload, study, models, strata, cases) for cases in cut(names)]
-            done = sent(executor, pickled((fixed, threads)), payloads)
+            done = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads)
 
         def told(piece: Sums) -> Sums:
             if advance is not None:
@@ -176,7 +177,7 @@ class Plan:
         return found
 
 
-def cut(cases: Sequence[Item]) -> list[Sequence[Item]]:
+def cut(cases: Cases) -> list[Cases]:
     """Cut cases into pieces, the last one shorter."""
     return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
 
@@ -223,16 +224,13 @@ def pickled(settings: object) -> bytes:
         ) from error
 
 
-def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:
-    """Fix what aggregations learn from all cases; refuse those that have to see all cases at once."""
+def refuse_whole(aggregations: Sequence[Aggregation]) -> None:
+    """Refuse aggregations that have to see all cases at once."""
     for spec in aggregations:
-        reason = spec.needs_whole
-        if reason:
+        if spec.needs_whole:
             raise DissensusError(
-                f"{spec.id} cannot be evaluated by an executor", got=reason, advice="leave the executor out"
+                f"{spec.id} cannot be evaluated by an executor", got=spec.needs_whole, advice="leave the executor out"
             )
-    lessons = Lessons.of(study)
-    return tuple(taught(spec, lessons, study.conditions) for spec in aggregations)
 
 
 def _payload(study: Study, models: Mapping[str, Predictions], strata: Strata, cases: list[str]) -> bytes:
@@ -296,7 +294,7 @@ def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
     if len({drawn.case_names for drawn in sampled}) < 2:
         return list(sampled)
     shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
-    excluded = tuple(dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names)))
+    excluded = dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names))
     lost = tuple(name for name in excluded if name not in shared)
     kept = [name for name in sampled[0].case_names if name in shared]
     return [replace(drawn.select(kept), excluded=lost) for drawn in sampled]

@@ -190,17 +190,6 @@ class CaseWeights:
         return found
 
 
-def resampled_sums(values: FloatArray, bootstrap: FloatArray) -> FloatArray:
-    """Sum values (..., n_cases) of cases times their bootstrap weights (n_cases, n), shape (..., n)."""
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.resamples import add_resampled
-
-    columns = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
-    sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
-    add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
-    return np.ascontiguousarray(sums[0].T.reshape(*values.shape[:-1], bootstrap.shape[1]))
-
-
 def place_sums(
     means: FloatArray,
     shares: FloatArray,
@@ -228,11 +217,16 @@ def place_sums(
     pairs
         Whether differences of models are asked for.
     """
+    from dissensus.kernels.jit import plain
+    from dissensus.kernels.resamples import add_resampled
+
     masses = np.broadcast_to(shares * weights.weights, means.shape)
     products = np.multiply(masses, means, out=np.zeros_like(means), where=masses > 0)
-    both = resampled_sums(np.stack([products, masses]), bootstrap)
+    columns = np.ascontiguousarray(np.stack([products, masses]).reshape(-1, means.shape[-1]).T)
+    sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
+    add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
     found: dict[Name, Array] = {
-        ("resampled", *where, block): both,
+        ("resampled", *where, block): np.ascontiguousarray(sums[0].T.reshape(2, *means.shape[:-1], len(sums[0]))),
         ("squares", *where, block): np.square(masses).sum(axis=-1),
     }
     if pairs:
@@ -255,8 +249,9 @@ def _group_sums(
     difference is the smaller one of both models.
     """
     both = list(combinations(range(len(values)), 2)) if pairs else []
-    v = np.concatenate([values, *(_gaps(values[a], values[b])[None] for a, b in both)])
-    m = np.concatenate([masses, *(np.minimum(masses[a], masses[b])[None] for a, b in both)])
+    gaps = [np.where(np.isclose(values[a], values[b], NO_SPREAD, 0.0), 0.0, values[a] - values[b]) for a, b in both]
+    v = np.stack([*values, *gaps])  # what only rounding leaves of a difference is nothing
+    m = np.stack([*masses, *(np.minimum(masses[a], masses[b]) for a, b in both)])
     known, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -266,12 +261,6 @@ def _group_sums(
         ("rows", "group keys", *name): known,
         ("rows", "group sums", *name): np.add.reduceat(terms, starts, axis=0) if len(starts) else terms,
     }
-
-
-def _gaps(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Subtract; what only rounding leaves is nothing."""
-    gaps = one - other
-    return np.where(np.abs(gaps) > NO_SPREAD * np.maximum(np.abs(one), np.abs(other)), gaps, 0.0)
 
 
 def design_effects(sums: Sums, name: tuple[str | int, ...], n_cases: int) -> tuple[FloatArray, int]:

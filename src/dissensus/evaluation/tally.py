@@ -354,7 +354,7 @@ class Tallier:
             alone, models = said.each_alone(chosen, names), {}
             for name, model in self.models.items():  # every opinion has the predictions of its case
                 offsets, entries = take_rows(model.offsets, case_positions(cases, model._positions))
-                parts = {"codes": model.codes[entries], "values": model.values[entries]}
+                parts: dict[str, Any] = {"codes": model.codes[entries], "values": model.values[entries]}
                 models[name] = replace(model, case_names=names, offsets=offsets, **parts)
             values[:, ordered, start : start + len(chosen)] = Tallier(plan, alone, models, {}).compared(
                 spec.sample(alone)

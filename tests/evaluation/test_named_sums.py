@@ -10,21 +10,19 @@ from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import plan, tally
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
 
-N, WHERE = 60, ("run 0", "all")
+N, NAME = 60, ("run 0", "all", "each case")
 RNG = np.random.default_rng(2)
 VALUES, SHARES = RNG.normal(size=(2, 3, N)), RNG.random((1, 1, N)) * (RNG.random((1, 1, N)) < 0.9)
 WEIGHTS = CaseWeights.named(
     3, RNG.choice([0.5, 1.0, 4.0], N), tuple(map(str, range(N))), tuple(str(i % 23) for i in range(N))
 )
-NAME = (*WHERE, "each case")
 
 
 def sums_of(rows: Any, values: FloatArray = VALUES) -> Sums:
     cases = np.arange(N)[rows]
     weights = WEIGHTS.take(cases)
-    how: dict[str, Any] = {"where": WHERE, "block": "each case", "pairs": True}
     bootstrap = WEIGHTS.bootstrap(cases, 50)
-    return Sums(place_sums(values[..., cases], SHARES[..., cases], weights, bootstrap, **how))
+    return Sums(place_sums(values[..., cases], SHARES[..., cases], weights, bootstrap, NAME, pairs=True))
 
 
 def test_pieces_add_up_to_all_cases_in_any_grouping() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,8 @@ def simulated(population: Population, number: int, *, seed: int, adjusted: bool 
     parts = [_outcome(found, key, truth, adjusted, fixed) for key, found in batches(population, number, seed)]
     mean, difference, outside, told = (np.concatenate(part) for part in zip(*parts, strict=True))
     shares = (mean, difference[:, WITH_C], outside[:, NULL], told[:, NULL], told[:, NULL].any(axis=1))
-    return Found(*(float(share.mean()) for share in shares), told)
+    means: Any = [float(share.mean()) for share in shares]
+    return Found(*means, told)
 
 
 def _outcome(
@@ -101,9 +102,8 @@ def limits(values: FloatArray, population: Population, seed: int, *, low: float,
     groups, shape = population.groups(), values.shape[:2]
     names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
     weights = CaseWeights(seed, np.ones(len(groups)), names, is_grouped=True)
-    words = {"where": ("all",), "block": "each case"}
     bootstrap = weights.bootstrap(slice(None), RESAMPLES)
-    sums = Sums(place_sums(values, np.ones((1, 1, len(groups))), weights, bootstrap, **words))  # type: ignore[arg-type]
+    sums = Sums(place_sums(values, np.ones((1, 1, len(groups))), weights, bootstrap, ("all", "each case")))
     designs = design_effects(sums, ("all", "each case"), len(groups))[0]
     tally = Tally(values.sum(axis=-1, keepdims=True), np.full((*shape, 1), float(len(groups))))
     both, squares = (sums[what, "all", "each case"] for what in ("resampled", "squares"))
@@ -155,9 +155,9 @@ def annotator_parts(studies: Studies, *, adjusted: bool) -> tuple[Part, Part]:
 
 def _stacked(parts: list[list[Part]]) -> Part:
     """Put the parts of all studies on top of each other; there is one metric."""
-    shape = (len(parts), -1)
     both = (np.array([[getattr(one, name) for one in row] for row in parts]) for name in ("variance", "before"))
-    return Part(*(each.reshape(shape) for each in both), parts[0][0].freedom)
+    variance, before = (each.reshape(len(parts), -1) for each in both)
+    return Part(variance, before, parts[0][0].freedom)
 
 
 # What cases are worth ------------------------------------------------------------------------------------

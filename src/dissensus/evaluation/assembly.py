@@ -213,7 +213,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     plan = Plan(*settled, agreement=alone, truth=truth, conditions=one.conditions)
     if data_set_metrics(one.metrics) and one.models:
         of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}
-        both = Sums({**both.arrays, **table_entries(study, models, of_cases)})
+        both = Sums({**both.arrays, **table_entries(study, models, of_cases, names.tolist())})
         both = with_data_set(plan, both, models, study)
     result = replace(
         one,

@@ -215,9 +215,9 @@ class Calibration(Value):
         >>> ds.calibrate(said, ["plackett-luce:1"], draws=100).curve()["n_cases"].sum()
         40
         """
-        return _frame(self.split_of(self.best if aggregation is None else aggregation)[:-1])
+        return _frame(self._split_of(self.best if aggregation is None else aggregation)[:-1])
 
-    def split_of(self, aggregation: Aggregation) -> list[Row]:
+    def _split_of(self, aggregation: Aggregation) -> list[Row]:
         """Return the rows of :attr:`panel_split` of one aggregation, that of all cases last; none of ratings."""
         label = self.labels[self.specs.index(aggregation)]
         return [row for row in self.split_rows if row["aggregation"] == label]
@@ -610,8 +610,10 @@ def calibrated(
 ) -> Calibration:
     """Return what was found before, or let annotators be held out; ratings are cut where the chosen ones cut them.
 
-    >>> calibrated("calibrated", Study.from_scores([[1, 2]]), {}, [NormalInverseGamma((2.5,))]).best.thresholds
-    (2.5,)
+    >>> from dissensus import simulate
+    >>> said = simulate.ratings(n_cases=20, seed=1).ratings
+    >>> calibrated("calibrated", said, {}, [NormalInverseGamma((0.5,))], draws=20).best.thresholds
+    (0.5,)
     """
     if isinstance(reference, Calibration):
         return reference
@@ -741,7 +743,7 @@ def plateau(found: Calibration) -> str:
 
 def certainty(found: Calibration) -> list[str]:
     """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
-    own = found.split_of(found.best)
+    own = found._split_of(found.best)
     if not own:
         return []
     *bins, together = own

@@ -217,7 +217,7 @@ def evaluate(
     reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
-        refuse_whole(chosen)
+        refuse_whole([spec for spec in chosen if not spec.is_informed])
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
     how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
     pieces = [learned_from(*asked.of_part(rows), chosen, **how) for rows in asked.parts.values()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,9 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
-from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums, place_sums
-from dissensus.evaluation.tally import PIECE, cases_of_places, step_of
+from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.tally import Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Metric, Truth
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
 from dissensus.study.question import PAIR
@@ -317,6 +316,7 @@ class AllCases:
         for reference in self.plan.references:
             key, data = reference.key, self.data(reference.key)
             few = step_of(max(one.n_draws for one in data.labels.values()))
+            wanted: dict[Name, Influences] = {}
             for place, (inside, rows) in self._places(reference, data):
                 own = inside.valued(self.metrics, step=1 if place == ALL else few, threads=self.threads)
                 # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
@@ -326,9 +326,11 @@ class AllCases:
                 sums = np.where(np.isnan(values), 0.0, values) * weights
                 found["draws", key, *place, DATA_SET] = np.stack([sums, weights])
                 if reference.detail != "point":
-                    found |= self._intervals(key, place, own, rows)
+                    found["reach", key, *place, DATA_SET] = own.reaches
+                    wanted[key, *place, DATA_SET] = (*own.influences(), rows, np.arange(len(rows)))
                 if reference.detail != "point" and place == ALL:
                     found |= self._of_cases(key, data, own)
+            found |= interval_sums(self.weights, wanted)
         return found
 
     def _places(self, reference: Reference, data: DataSet) -> Iterator[tuple[Place, tuple[DataSet, IntArray]]]:
@@ -354,20 +356,6 @@ class AllCases:
             bootstrap = self.weights.bootstrap(slice(None), moved[0].shape[1])
             found["fit", key, DATA_SET] = own.fit(moved, bootstrap)
         return found
-
-    def _intervals(self, key: str, place: Place, own: Valued, rows: IntArray) -> dict[Name, Array]:
-        """Sum over cases, a piece at a time, what intervals are found from."""
-        means, shares = own.influences()
-        n_resamples = RESAMPLES if place == ALL else GROUP_RESAMPLES
-        words: dict[str, Any] = {"where": (key, *place), "block": DATA_SET, "pairs": place == ALL}
-        parts = []
-        for start in range(0, max(len(rows), 1), PIECE):
-            now = slice(start, start + PIECE)
-            weights, bootstrap = self.weights.take(rows[now]), self.weights.bootstrap(rows[now], n_resamples)
-            if place[0] == "category":
-                weights = replace(weights, is_grouped=False)
-            parts.append(place_sums(means[..., now], shares[..., now], weights, bootstrap, **words))
-        return {**Sums.joined(map(Sums, parts)).arrays, ("reach", key, *place, DATA_SET): own.reaches}
 
     def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:
         """Say what makes a metric of a model meaningless; what is true of several is said once."""

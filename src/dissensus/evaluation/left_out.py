@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ from dissensus.study.study import Study
 LEFT_OUT_DRAWS = 250
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """Cases of which everything is learned together: all cases of a study, or those of one finding.
 
     Attributes
@@ -151,7 +150,7 @@ class LeftOut:
         """Compute metrics of a whole data set with everybody, to know what every case adds."""
         study = self.design.study.select(self._names)
         strata = {FINDING: dict(self.findings)} if self.findings else {}
-        table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata)}
+        table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
         cases = AllCases(self.plan, Sums(table), len(self.models), study.question == "binary")
         back = np.argsort(cases.order, kind="stable")
         return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)

@@ -195,9 +195,8 @@ def place_sums(
     shares: FloatArray,
     weights: CaseWeights,
     bootstrap: FloatArray,
+    name: Name,
     *,
-    where: tuple[str | int, ...],
-    block: str,
     pairs: bool = False,
 ) -> dict[Name, Array]:
     """Sum over cases what intervals are found from.
@@ -212,8 +211,8 @@ def place_sums(
         Of these cases.
     bootstrap : (n_cases, n_resamples)
         Their weights in resamples.
-    where, block
-        The reference and the place of the cases, and which metrics these are: words of the names.
+    name
+        The reference and the place of the cases, and which metrics these are.
     pairs
         Whether differences of models are asked for.
     """
@@ -226,21 +225,21 @@ def place_sums(
     sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
     add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
     found: dict[Name, Array] = {
-        ("resampled", *where, block): np.ascontiguousarray(sums[0].T.reshape(2, *means.shape[:-1], len(sums[0]))),
-        ("squares", *where, block): np.square(masses).sum(axis=-1),
+        ("resampled", *name): np.ascontiguousarray(sums[0].T.reshape(2, *means.shape[:-1], len(sums[0]))),
+        ("squares", *name): np.square(masses).sum(axis=-1),
     }
     if pairs:
         found |= {
-            ("least", *where, block): np.fmin.reduce(means, axis=-1, initial=np.nan),
-            ("greatest", *where, block): np.fmax.reduce(means, axis=-1, initial=np.nan),
+            ("least", *name): np.fmin.reduce(means, axis=-1, initial=np.nan),
+            ("greatest", *name): np.fmax.reduce(means, axis=-1, initial=np.nan),
         }
     if weights.is_grouped:
-        found |= _group_sums(np.where(masses > 0, means, 0.0), masses, weights.keys, (*where, block), pairs=pairs)
+        found |= _group_sums(np.where(masses > 0, means, 0.0), masses, weights.keys, name, pairs=pairs)
     return found
 
 
 def _group_sums(
-    values: FloatArray, masses: FloatArray, keys: KeyArray, name: tuple[str | int, ...], *, pairs: bool
+    values: FloatArray, masses: FloatArray, keys: KeyArray, name: Name, *, pairs: bool
 ) -> dict[Name, Array]:
     """Sum what tells how far cases of a group repeat each other, by model and then by pair of models.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,10 @@ Item = TypeVar("Item", bound=np.generic)
 
 # Limits between bins of certainty.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
+
+# What every case of a place adds, how much of it counts (models, metrics, n), the positions of the cases, in the order
+# of keys, and where they stand in these arrays.
+Influences: TypeAlias = tuple[FloatArray, FloatArray, IntArray, IntArray]
 
 # How many cases are tallied at a time; fixed, so that sums do not depend on threads and workers.
 PIECE = 256
@@ -243,7 +247,7 @@ class Tallier:
             if reference.detail == "run":
                 found["least", "draws", key] = np.array([drawn.n_draws, drawn.n_chains])
                 found |= {("least", "fitted", key, name): np.array(value) for name, value in drawn.fitted.items()}
-        return Sums(found | (table_entries(own, models, self.strata) if self.truths else {}))
+        return Sums(found | (table_entries(own, models, self.strata, names) if self.truths else {}))
 
     # One reference ---------------------------------------------------------------------------------------
 
@@ -308,7 +312,7 @@ class Tallier:
         for name, chance in zip(plan.category_names, chances, strict=True):
             where, (means, _, shares) = (key, "category", name), values.moments(chance)
             found |= draw_entries(where, *values.by_draw(own.weights, n_draws, step=step, chance=chance))
-            found |= place_sums(means, shares, replace(own, is_grouped=False), few, where=where, block=EACH)
+            found |= place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
         return found
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
@@ -415,28 +419,40 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
     weights, strata
         Of these cases, in their order: how much they count, and for every column the label of each.
     """
-    known = [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]
-    order, parts = in_order_of_keys(sums["rows", "names"].tolist()), []
-    for start in range(0, len(order) if known else 0, PIECE):
-        rows = order[start : start + PIECE]
-        own = weights.take(rows)
-        bootstrap = own.bootstrap(slice(None), RESAMPLES)
-        few = np.ascontiguousarray(bootstrap[:, :GROUP_RESAMPLES])
-        labels = {column: of_cases[rows] for column, of_cases in strata.items()}
-        for key in known:
-            means, shares = (sums["cases", what, key, EACH][..., rows] for what in ("means", "shares"))
-            found: dict[Name, Array] = {}
-            if len(means):
-                found |= place_sums(means, shares, own, bootstrap, where=(key, *ALL), block=EACH, pairs=True)
-            if key.startswith("run"):
-                certainties = sums.arrays.get(("profile", key, "certainties"))
-                certain = None if certainties is None else certainties[:, rows]
-                for place, some in cases_of_places(labels, certain).items():
-                    inside = means[..., some], shares[..., some], own.take(some), few[some]
-                    found["n", key, *place] = np.array(float(len(some)))
-                    found |= place_sums(*inside, where=(key, *place), block=EACH) if len(means) else {}
-            parts.append(Sums(found))
-    return Sums({**sums.arrays, **Sums.joined(parts).arrays})
+    order = in_order_of_keys(sums["rows", "names"].tolist())
+    labels = {column: of_cases[order] for column, of_cases in strata.items()}
+    wanted: dict[Name, Influences] = {}
+    found: dict[Name, Array] = {}
+    for key in [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]:
+        means, shares = (sums["cases", what, key, EACH] for what in ("means", "shares"))
+        places: dict[Place, IntArray] = {ALL: np.arange(len(order))}
+        if key.startswith("run"):
+            certainties = sums.arrays.get(("profile", key, "certainties"))
+            own = cases_of_places(labels, None if certainties is None else certainties[:, order])
+            found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
+            places |= own
+        if len(means):
+            wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
+    return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
+
+
+def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences]) -> Mapping[Name, Array]:
+    """Sum over cases, a piece at a time, what intervals are found from: for a reference and a place of cases each."""
+    parts = []
+    for start in range(0, len(weights.names) if wanted else 0, PIECE):
+        bootstrap = weights.bootstrap(slice(start, start + PIECE), RESAMPLES)
+        found: dict[Name, Array] = {}
+        for name, (means, shares, rows, columns) in wanted.items():
+            now = slice(*np.searchsorted(rows, (start, start + PIECE)))
+            if now.start == now.stop:
+                continue
+            own, is_all = weights.take(rows[now]), name[1:-1] == ALL
+            few = np.ascontiguousarray(bootstrap[rows[now] - start, : RESAMPLES if is_all else GROUP_RESAMPLES])
+            if name[1] == "category":
+                own = replace(own, is_grouped=False)
+            found |= place_sums(means[..., columns[now]], shares[..., columns[now]], own, few, name, pairs=is_all)
+        parts.append(Sums(found))
+    return Sums.joined(parts).arrays
 
 
 def is_of_places(name: Name) -> bool:
@@ -476,15 +492,14 @@ def same_models(said: Sequence[Predictions]) -> FloatArray:
 
 
 def table_entries(
-    study: Study, models: Mapping[str, Predictions], strata: Mapping[str, Mapping[str, str]]
+    study: Study, models: Mapping[str, Predictions], strata: Mapping[str, Mapping[str, str]], names: Sequence[str]
 ) -> dict[Name, Array]:
     """Write down the cases of a study as metrics of a whole data set see them."""
-    names = list(study.case_names)
     found: dict[Name, Array] = {("rows", "table", "weights"): study.case_weights}
     if study.groups:
         found["rows", "table", "groups"] = np.array(study.groups, dtype=np.str_)
     for number, model in enumerate(models.values()):
-        found["rows", "table", "scores", number] = model.select(names).to_scores()
+        found["rows", "table", "scores", number] = model.select(list(names)).to_scores()
     for column, of_cases in strata.items():
         found["rows", "table", "strata", column] = np.array([of_cases[name] for name in names], dtype=np.str_)
     return found

@@ -14,7 +14,7 @@ from dissensus.metrics import BrierScore, ExpectedAccuracy, LogScore, Overlap, S
 from dissensus.plugins import Metric
 from shared_data import SHARED, needs_shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.slow]
 
 MODELS = ("densenet", "preresnet", "resnet")
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

@@ -11,9 +11,8 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import sentences
-from dissensus.evaluation.evaluator import with_panel
+from dissensus.evaluation.evaluator import with_panel_unless
 from dissensus.evaluation.practices import side_by_side, with_truth
-from dissensus.evaluation.questions import Questions
 from dissensus.figures.charts import Chart, Line, Points
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
@@ -222,7 +221,7 @@ def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:
     study = ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
     ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=watch)
     assert watch.announced == {"evaluating": watch.done}
-    chosen, reason = with_panel(Questions.of(study.annotations, study.predictions), (result.runs[0].spec,), None)
+    chosen, reason = with_panel_unless("", study.annotations, (result.runs[0].spec,), None)
     assert reason == ""
     assert len(chosen) == 2
     assert watch.done > len(chosen) * study.annotations.n_cases

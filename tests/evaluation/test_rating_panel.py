@@ -191,4 +191,4 @@ def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: P
 def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
     found = ds.evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
     assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
-    assert found.annotators[-1] is not None
+    assert found.estimates[len(found.runs) - 1].annotators is not None

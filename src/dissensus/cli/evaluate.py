@@ -351,7 +351,7 @@ def show_results(result: Evaluation, out: Path) -> None:
 
 def summary_table(result: Evaluation) -> Table:
     """Show every model and metric by every estimand, adjusted in the reference run, with intervals."""
-    from dissensus.evaluation.practices import side_by_side
+    from dissensus.evaluation.tables import side_by_side
 
     shown = {metric.name for metric in shown_metrics(result)}
     found = [one for one in side_by_side(result, result.to_frame()) if one.metric.name in shown]

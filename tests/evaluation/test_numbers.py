@@ -106,8 +106,5 @@ def test_the_command_line_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.M
     found = ds.load(tmp_path / "results")
     assert found.conditions == ("<= 0.5", "> 0.5")
     assert found.models == ("A", "B")
-    assert command(monkeypatch, "report", tmp_path / "results", "--out", tmp_path / "page.html") == 0
-    assert command(monkeypatch, "certainty", file, "--thresholds", "0,1", "--draws", 30) == 0
-    assert command(monkeypatch, "certainty", file, "--draws", 30) == 0
     assert command(monkeypatch, "calibrate", file, "--out", tmp_path / "trust", "--draws", 30) == 0
     assert command(monkeypatch, "evaluate", file, *models, "--out", tmp_path / "wrong", "--metric", "auroc") > 0

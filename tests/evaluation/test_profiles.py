@@ -153,7 +153,7 @@ def test_unmentioned_conditions_are_any_other() -> None:
     assert dict(result.certainties().filter(top=2).select("case", "certainty").iter_rows())["x"] == pytest.approx(1 / 3)
 
 
-def test_merging_keeps_everything(result: ds.Evaluation) -> None:
+def test_merging_keeps_everything(result: ds.Evaluation, tmp_path: Path) -> None:
     whole = reduce(ds.Evaluation.merge, map(evaluated, np.array_split(np.arange(150), 4)))
     assert (whole.study, whole.strata, whole.images) == (result.study, result.strata, result.images)
     assert whole.certainties().equals(result.certainties())
@@ -162,6 +162,8 @@ def test_merging_keeps_everything(result: ds.Evaluation) -> None:
         np.testing.assert_allclose(one["mean"], other["mean"], rtol=1e-12)
         single = 1e-6 if name == "by_category" else 1e-12  # sums of categories are kept in single precision
         np.testing.assert_allclose(one["low"], other["low"], rtol=single)
+    whole.save(tmp_path / "results")
+    assert ds.load(tmp_path / "results") == whole
     few = {name: scores[:1] for name, scores in SCORES.items()}
     different = ds.evaluate(VOTES.select([0]), few, metrics=METRICS, draws=DRAWS, seed=3)
     with pytest.raises(ds.DissensusError, match="cannot be merged"):

@@ -134,24 +134,6 @@ def test_draws_from_elsewhere_come_back_by_name(tmp_path: Path) -> None:
         again.runs[0].spec.sample(STUDY.annotations)
 
 
-def test_merged_results_come_back(tmp_path: Path) -> None:
-    names = STUDY.annotations.case_names
-    parts = [
-        ds.evaluate(
-            STUDY.annotations.select(list(some)),
-            {name: said.select(list(some)) for name, said in STUDY.predictions.items()},
-            aggregations=[PlackettLuce(1, alpha=1.0, prior="observed")],
-            metrics=["top-k-accuracy:1"],
-            draws=30,
-            categories=STUDY.categories,
-        )
-        for some in (names[:5], names[5:])
-    ]
-    merged = parts[0].merge(parts[1])
-    merged.save(tmp_path / "results")
-    assert ds.load(tmp_path / "results") == merged
-
-
 def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
     said = ds.Study.from_rankings([[[["a"]]]], ["a", "b"])
     undefined = UserMetric("undefined", lambda _, draws: np.full(draws.shape[:2], np.nan))

@@ -125,8 +125,11 @@ def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray
     >>> roc_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [0, 99, 100]]
     array([0.5, 0.5, 1. ])
     """
-    # a rate that is met but for rounding is met
-    found = sensitivities_at(-np.arange(yes.shape[1], dtype=np.float64), yes, no, np.minimum(RATES + NEAR, 1.0))
+    from dissensus.kernels.label_sums import heights_and_areas, ranked
+
+    cases = ranked(-np.arange(yes.shape[1], dtype=np.float64))
+    rates = np.minimum(RATES + NEAR, 1.0)  # a rate that is met but for rounding is met
+    found = np.stack([heights_and_areas(cases, yes, no, float(rate))[0] for rate in rates], axis=1)
     return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
 
 
@@ -151,41 +154,15 @@ def precision_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, Floa
     return found, masses
 
 
-def sensitivities_at(stated: FloatArray, positive: FloatArray, negative: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the sensitivity at some false positive rates, shape (n_draws, n_rates): what a band is drawn from.
+def net_benefits(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, None]:
+    """Return the net benefit at every threshold, which is a share of nothing; steps are numbers of thresholds reached.
 
-    >>> yes = np.array([[1.0, 0.0, 1.0, 0.0]])
-    >>> sensitivities_at(np.array([0.9, 0.5, 0.1, 0.05]), yes, 1 - yes, np.array([0.0, 0.25, 0.5]))
-    array([[0.5, 0.5, 1. ]])
+    >>> net_benefits(np.eye(1, 100, 99), np.eye(1, 100, 0))[0][0, [0, 98]]
+    array([0.5, 0.5])
     """
-    from dissensus.kernels.label_sums import heights_and_areas, ranked
-
-    cases = ranked(stated)
-    return np.stack([heights_and_areas(cases, positive, negative, float(rate))[0] for rate in rates], axis=1)
-
-
-def decision_curve(
-    stated: FloatArray, positive: FloatArray, negative: FloatArray, thresholds: FloatArray
-) -> FloatArray:
-    """Return the net benefit at threshold probabilities, shape (n_draws, n_thresholds).
-
-    A threshold of 1 is no threshold: one false alarm would cost more than any positive case is worth.
-
-    >>> yes = np.array([[1.0, 0.0, 1.0]])
-    >>> decision_curve(np.array([0.9, 0.5, 0.1]), yes, 1 - yes, np.array([0.2, 0.5])).round(3)
-    array([[0.25, 0.  ]])
-    """
-    from dissensus.kernels.label_sums import ranked
-
-    cases = ranked(stated)
-    begins = cases.offsets[:-1]
-    yes, no = (
-        np.cumsum(np.add.reduceat(masses[:, cases.order], begins, axis=1), axis=1) for masses in (positive, negative)
-    )
-    n_above = np.searchsorted(-stated[cases.order[begins]], -thresholds, side="right")
-    nothing = np.zeros((len(yes), 1))
-    hits, alarms = (np.hstack([nothing, part])[:, n_above] for part in (yes, no))
-    return ratio(hits - alarms * (thresholds / (1 - thresholds)), (yes + no)[:, -1:])
+    hits, alarms = (masses[:, ::-1].cumsum(axis=1)[:, ::-1] for masses in (yes, no))
+    gained = hits[:, 1:] - alarms[:, 1:] * (THRESHOLDS / (1 - THRESHOLDS))
+    return ratio(gained, (hits + alarms)[:, :1]), None
 
 
 class Sort(NamedTuple):
@@ -227,13 +204,7 @@ SORTS: Mapping[str, Sort] = {
     "roc": Sort(scores_of, rank_steps, None, roc_heights, RATES),
     "precision-recall": Sort(scores_of, rank_steps, None, precision_heights, RECALLS),
     "reliability": Sort(probabilities_of, tenths, N_BINS, lambda yes, no: (ratio(yes, yes + no), yes + no), None),
-    "decision": Sort(
-        probabilities_of,
-        reached,
-        len(THRESHOLDS) + 1,
-        lambda yes, no: (decision_curve(np.append(0.0, THRESHOLDS), yes, no, THRESHOLDS), None),
-        THRESHOLDS,
-    ),
+    "decision": Sort(probabilities_of, reached, len(THRESHOLDS) + 1, net_benefits, THRESHOLDS),
 }
 
 

@@ -146,7 +146,9 @@ def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> 
     assert all("the fit" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
 
 
-def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result: ds.Evaluation) -> None:
+def test_with_the_truth_it_is_said_and_drawn_whether_the_interval_of_panel_holds_it(
+    result: ds.Evaluation, without: ds.Evaluation
+) -> None:
     known = with_truth(result, STUDY.truth)
     one = sentences.leading(known, known.to_frame())[0]
     assert one.panel is not None
@@ -154,6 +156,9 @@ def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result
     where = "inside" if one.panel["low"] <= one.truth <= one.panel["high"] else "outside"
     assert f"against the truth, it is {one.truth:.3f}, {where} the interval of panel." in told(known)
     assert known.to_frame().equals(result.to_frame())
+    assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
+    assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
+    assert "agreement" not in result.plot.chart("estimands", metric="Brier score").names()
 
 
 def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text() -> None:
@@ -238,19 +243,14 @@ def test_figures_of_models_begin_with_panel_and_name_what_they_show(
     result: ds.Evaluation, without: ds.Evaluation
 ) -> None:
     for name in ("draws", "comparison", "ranks"):
-        assert re.search("panel top-1", result.plot.chart(name).title, re.IGNORECASE)
+        title = result.plot.chart(name).title
+        assert re.search("panel top-1", title, re.IGNORECASE)
+        assert "under panel" not in title
         assert re.search("adjusted top-1", without.plot.chart(name).title, re.IGNORECASE)
-        assert "under panel" not in result.plot.chart(name).title
-    assert "adjusted" in result.plot.chart("ranks", run="all").title
-    assert all("panel" not in pane.title for pane in result.plot.chart("ranks", run="all").panels)
+    swept = result.plot.chart("ranks", run="all")
+    assert "adjusted" in swept.title
+    assert all("panel" not in pane.title for pane in swept.panels)
     assert result.plot.chart("by_certainty").panels[0].y.title == "adjusted top-1 accuracy"
-
-
-def test_one_figure_puts_all_estimands_side_by_side(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    known = with_truth(result, STUDY.truth)
-    assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
-    assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
-    assert "agreement" not in result.plot.chart("estimands", metric="Brier score").names()
 
 
 # Report -----------------------------------------------------------------------------------------------
@@ -271,15 +271,13 @@ def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation,
     assert "by two estimands" in plain
 
 
-def test_an_evaluation_of_the_panel_alone_has_words_tables_and_a_report() -> None:
+def test_an_evaluation_of_the_panel_alone_has_words_and_tables() -> None:
     from dissensus.cli.evaluate import practice_table, summary_table
 
     alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
     assert [run.label for run in alone.runs] == ["panel"]
-    text = told(alone)
-    assert "The panel top-1 accuracy of" in text
-    assert "adjusted" not in text.lower()
+    assert "The panel top-1 accuracy of" in told(alone)
+    assert "adjusted" not in told(alone).lower()
     assert "reliability" not in alone.plot.names()
     assert [str(column.header) for column in summary_table(alone).columns][2:] == ["panel", "agreement"]
     assert "adjusted" not in [str(column.header) for column in practice_table(alone).columns]
-    assert "Panel" in report_html(alone)

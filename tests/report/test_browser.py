@@ -76,16 +76,15 @@ def test_choosing_a_metric_and_a_run_draws_another_figure(page: Page) -> None:
 
 
 def test_terms_are_explained_by_keyboard_and_pointer(page: Page) -> None:
-    term = page.locator("#summary .term[data-term=certainty]").first
+    term, tip = page.locator("#summary .term[data-term=certainty]").first, page.locator("#tip")
     term.focus()
-    expect(page.locator("#tip")).to_contain_text("share of draws")
+    expect(tip).to_contain_text("share of draws")
     page.keyboard.press("Escape")
-    expect(page.locator("#tip")).to_be_hidden()
+    expect(tip).to_be_hidden()
     term.hover()
-    expect(page.locator("#tip")).to_be_visible()
-    known = page.locator("#glossary dt").all_inner_texts()
+    expect(tip).to_be_visible()
     used = page.locator(".term").evaluate_all("terms => terms.map((term) => term.dataset.term)")
-    assert set(used) <= set(known)
+    assert set(used) <= set(page.locator("#glossary dt").all_inner_texts())
 
 
 def test_headings_and_landmarks_lead_through_the_page(page: Page) -> None:
@@ -202,7 +201,7 @@ def test_filters_keep_what_they_say(page: Page) -> None:
     assert 0 < kept < 60
 
 
-def test_another_aggregation_changes_the_table_and_the_open_case(page: Page) -> None:
+def test_another_aggregation_changes_the_open_case(page: Page) -> None:
     page.locator("#search").fill("case 7")
     page.locator(ROWS).first.click()
     before = page.locator("#case .bars .value").all_inner_texts()

@@ -16,6 +16,7 @@ from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
+from dissensus.core.output import directory_written_whole
 from dissensus.core.receipt import Receipt
 from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value, equal_fields
@@ -614,9 +615,10 @@ class Evaluation(Value):
         overwrite
             Replace earlier results. A directory that holds anything else stays, as does the working directory.
         """
-        from dissensus.evaluation.store import save_evaluation
+        from dissensus.evaluation.store import not_results, write_files
 
-        save_evaluation(self, directory, overwrite=overwrite)
+        with directory_written_whole(directory, overwrite=overwrite, foreign=not_results) as place:
+            write_files(self, place)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and equal_fields(self._plain(), other._plain())

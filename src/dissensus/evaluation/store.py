@@ -28,7 +28,7 @@ from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
-from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
+from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
@@ -76,12 +76,6 @@ LISTED = ("excluded", "remarks", "images")
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 FITTED = ("models", "concentrations", "warnings")
 SPREAD, NOISE = ("scale", "n_annotators"), ("effects", "noise")
-
-
-def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
-    """Write an evaluation into a directory."""
-    with directory_written_whole(directory, overwrite=overwrite, foreign=not_results) as place:
-        write_files(evaluation, place)
 
 
 def not_results(place: FilePath) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,19 +11,21 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.output import directory_written_whole
+from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
 from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.curves import Curve
+from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, stacked
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
+
+
+# Columns that say whose curve it is.
+OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
 
 
 @dataclass(frozen=True)
@@ -476,7 +482,18 @@ class Evaluation(Value):
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
         ('A', 0.5, 1.0)
         """
-        return tables.curves(self, kind)
+        drawn = [name for name in KINDS if name != "confusion"]
+        if kind is not None:
+            check_choice("kind", kind, drawn)
+        rows = [
+            (one.kind, *whose, x, y, low, high, size)
+            for one, whose in self._identified(drawn if kind is None else [kind])
+            for x, y, low, high, size in zip(
+                *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
+            )
+        ]
+        numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
+        return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
 
     def confusion(self) -> pl.DataFrame:
         """Return how many cases of which label a model calls what: expected numbers, with intervals.
@@ -484,7 +501,20 @@ class Evaluation(Value):
         A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
         decisions were asked for, and at most twelve conditions.
         """
-        return tables.confusion(self)
+        rows = [
+            (*whose, one.given, self.conditions[int(x)], y, low, high)
+            for one, whose in self._identified(["confusion"])
+            for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
+        ]
+        own = {"label": pl.String, "called": pl.String, **dict.fromkeys(("n_cases", "low", "high"), pl.Float64)}
+        return pl.DataFrame(rows, schema={**OF_CURVE, **own}, orient="row")
+
+    def _identified(self, kinds: Sequence[str]) -> Iterator[tuple[Curve, tuple[str, ...]]]:
+        """Give every curve of some kinds, and what columns say about it."""
+        estimands = {run.label: run.estimand for run in self.runs}
+        for one in self.lines:
+            if one.kind in kinds:
+                yield one, (one.run, estimands[one.run], one.truth, one.model, one.question)
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
@@ -534,7 +564,19 @@ class Evaluation(Value):
         ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where
         cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
         """
-        return tables.certainties(self)
+        cases = pl.Series(self.case_names, dtype=pl.String)
+        found = []
+        for known in self.profiles:
+            tops = range(1, len(known.certainties) + 1)
+            columns = {
+                "top": np.repeat(tops, len(cases)),
+                "case": pl.concat([cases for _ in tops]),
+                "certainty": known.certainties.ravel(),
+                "error": known.errors.ravel(),
+                "winner": pl.concat([tables.winners(self.conditions, known, top) for top in tops]),
+            }
+            found.append(columns)
+        return tables.of_runs(self, found)
 
     def category_certainties(self) -> pl.DataFrame:
         """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
@@ -550,11 +592,25 @@ class Evaluation(Value):
         >>> result.risks().select("case", "mean").rows()
         [('x', 0.5), ('y', 2.0)]
         """
-        return tables.category_certainties(self)
+        names = pl.Series(() if self.categories is None else self.categories.names, dtype=pl.String)
+        found = [
+            {
+                "case": pl.Series(self.case_names[: len(known.category_winners)], dtype=pl.String),
+                "certainty": known.category_certainties,
+                "error": known.category_errors,
+                "category": names.gather(known.category_winners),
+            }
+            for known in self.profiles  # which hold nothing without categories
+        ]
+        return tables.of_runs(self, found)
 
     def risks(self) -> pl.DataFrame:
         """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case."""
-        return tables.risks(self)
+        found = []
+        for known in self.profiles:  # which hold nothing without levels of risk
+            cases = pl.Series(self.case_names[: known.risks.shape[1]], dtype=pl.String)
+            found.append({"case": cases, **dict(zip(("mean", "min", "max"), known.risks, strict=True))})
+        return tables.of_runs(self, found)
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
@@ -562,14 +618,28 @@ class Evaluation(Value):
         A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be
         a sample (``is_sample``).
         """
-        return tables.plausibilities(self)
+        cases = pl.Series(self.case_names, dtype=pl.String)
+        names, others = pl.Series([*self.conditions, None], dtype=pl.String), len(self.conditions)
+        found = [
+            {
+                "case": cases.gather(row_of_each(known.columns)),
+                "condition": names.gather(np.insert(known.support, known.support_offsets[1:], others)),
+                "mean": known.means,
+                "top": known.tops,
+                "draws": pl.Series(np.ascontiguousarray(known.sketch.T.astype(np.float32))).arr.to_list(),
+            }
+            for known in self.profiles
+        ]
+        return tables.of_runs(self, found)
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
 
         Where cases are a sample (``is_sample``), so are the rows.
         """
-        return tables.agreement(self)
+        if self.study.kind != "rankings":
+            return pl.DataFrame(schema={"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64})
+        return annotator_agreement(self.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
     @checked
     def compare(self, *, margin: float | None = None) -> Comparison:

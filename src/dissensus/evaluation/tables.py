@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,20 +13,16 @@ import polars as pl
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
-from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.top_sets import ANY_OTHER
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice
 from dissensus.core.ragged import row_of_each
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.sums import ALL, Sums
 from dissensus.metrics.base import Metric
-from dissensus.study.study import require_kind
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
@@ -78,25 +74,7 @@ def laid_out(
     return of_runs(evaluation, parts)
 
 
-def certainties(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.certainties`."""
-    names = pl.Series(evaluation.case_names, dtype=pl.String)
-    found = [
-        {
-            "top": np.repeat(np.arange(1, len(known.certainties) + 1), len(names)),
-            "case": pl.concat([names] * len(known.certainties)),
-            "certainty": known.certainties.ravel(),
-            "error": known.errors.ravel(),
-            "winner": pl.concat(
-                [_winners(evaluation.conditions, known, top) for top in range(1, len(known.certainties) + 1)]
-            ),
-        }
-        for known in evaluation.profiles
-    ]
-    return of_runs(evaluation, found)
-
-
-def _winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Series:
+def winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Series:
     """Name the winning set of every case; what it lacks is some unmentioned condition."""
     chosen, offsets = np.flatnonzero(known.is_member[top - 1]), known.support_offsets
     cases = row_of_each(offsets)[chosen]
@@ -105,101 +83,6 @@ def _winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Serie
     codes = np.concatenate([known.support[chosen], np.full(len(lacking), len(conditions))])
     rows = pl.DataFrame({"case": np.concatenate([cases, lacking]), "winner": names.gather(codes)})
     return rows.sort("case", maintain_order=True).group_by("case", maintain_order=True).agg("winner")["winner"]
-
-
-def category_certainties(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.category_certainties`; profiles hold nothing without categories."""
-    cases = pl.Series(evaluation.case_names, dtype=pl.String)
-    names = pl.Series(() if evaluation.categories is None else evaluation.categories.names, dtype=pl.String)
-    found = [
-        {
-            "case": cases.head(len(known.category_winners)),
-            "certainty": known.category_certainties,
-            "error": known.category_errors,
-            "category": names.gather(known.category_winners),
-        }
-        for known in evaluation.profiles
-    ]
-    return of_runs(evaluation, found)
-
-
-def risks(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.risks`; profiles hold nothing without levels of risk."""
-    cases, names = pl.Series(evaluation.case_names, dtype=pl.String), ("mean", "min", "max")
-    found = [(known.risks.shape[1], zip(names, known.risks, strict=True)) for known in evaluation.profiles]
-    return of_runs(evaluation, [{"case": cases.head(many), **dict(columns)} for many, columns in found])
-
-
-def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.plausibilities`: U + 1 of each case, the last for all other conditions."""
-    cases = pl.Series(evaluation.case_names, dtype=pl.String)
-    names, others = pl.Series([*evaluation.conditions, None], dtype=pl.String), len(evaluation.conditions)
-    found = [
-        {
-            "case": cases.gather(row_of_each(known.columns)),
-            "condition": names.gather(np.insert(known.support, known.support_offsets[1:], others)),
-            "mean": known.means,
-            "top": known.tops,
-            "draws": pl.Series(np.ascontiguousarray(known.sketch.T.astype(np.float32))).arr.to_list(),
-        }
-        for known in evaluation.profiles
-    ]
-    return of_runs(evaluation, found)
-
-
-def agreement(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.agreement`."""
-    schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
-    if evaluation.study.kind != "rankings":
-        return pl.DataFrame(schema=schema)
-    return (
-        annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))
-        .to_frame()
-        .with_columns(pl.col("agreement").fill_nan(None))
-    )
-
-
-# Curves -------------------------------------------------------------------------------------------------
-
-# Columns that say whose curve it is.
-OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
-
-NUMBERS = dict.fromkeys(("low", "high"), pl.Float64)
-
-
-def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.curves`."""
-    drawn = [name for name in KINDS if name != "confusion"]
-    if kind is not None:
-        check_choice("kind", kind, drawn)
-    rows = [
-        (one.kind, *identity, x, y, low, high, size)
-        for one, identity in _identified(evaluation, drawn if kind is None else [kind])
-        for x, y, low, high, size in zip(
-            *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
-        )
-    ]
-    numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
-    return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
-
-
-def confusion(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.confusion`."""
-    rows = [
-        (*identity, one.given, evaluation.conditions[int(x)], y, low, high)
-        for one, identity in _identified(evaluation, ["confusion"])
-        for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
-    ]
-    own = {"label": pl.String, "called": pl.String, "n_cases": pl.Float64}
-    return pl.DataFrame(rows, schema={**OF_CURVE, **own, **NUMBERS}, orient="row")
-
-
-def _identified(evaluation: Evaluation, kinds: Sequence[str]) -> Iterator[tuple[Curve, tuple[str, ...]]]:
-    """Give every curve of some kinds, and what columns say about it."""
-    estimands = {run.label: run.estimand for run in evaluation.runs}
-    for one in evaluation.lines:
-        if one.kind in kinds:
-            yield one, (one.run, estimands[one.run], one.truth, one.model, one.question)
 
 
 # Estimands and practices ----------------------------------------------------------------------------------

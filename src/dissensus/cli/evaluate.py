@@ -316,7 +316,7 @@ def _show_estimates(result: Evaluation) -> None:
 
     Of many metrics the first ones are shown, so that the table fits a screen.
     """
-    from dissensus.evaluation.practices import side_by_side
+    from dissensus.evaluation.tables import side_by_side
 
     metrics, findings = result.metrics[: max(1, MOST_ROWS // len(result.models))], len(result.asked_findings)
     shown = {metric.name for metric in metrics}

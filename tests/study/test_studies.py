@@ -213,9 +213,10 @@ def test_every_opinion_is_told_in_words_and_in_numbers(said: Study) -> None:
 
 def test_the_facts_of_rankings_are_those_counted_by_hand() -> None:
     said = EXAMPLES["rankings"]
-    shares = ["50.0 %", "50.0 %", "4 of 4"]
-    ranges = ["0 to 2, median 1.5", "1 to 3, median 1.5", "0 to 3, median 1.5"]
-    assert [fact.value for fact in said.facts()] == ["4", "5", *ranges, *shares]
+    ranges = ["0 to 2, median 1.5, mean 1.25", "1 to 3, median 1.5, mean 1.75", "0 to 3, median 1.5, mean 1.50"]
+    shares = ["2 (50.0 %)", "2 (50.0 %), largest block 2"]
+    facts = ["4", "5", ranges[0], "4, of which 4 mentioned", *ranges[1:], *shares]
+    assert [fact.value for fact in said.facts()] == facts
     per_case, per_ranking = [[2, 1, 0, 2], [3, 1, 0, 2]], [[3, 1, 1, 0, 2], [2, 1, 1, 0, 2]]
     assert [one.values.tolist() for one in said.distributions()] == [*per_case, *per_ranking]
     assert (said.scale, EXAMPLES["ratings"].scale, EXAMPLES["ratings"].select(["y"]).scale) == (None, (1.0, 5.0), None)
@@ -327,7 +328,7 @@ def test_every_number_of_a_study_made_by_hand() -> None:
         "annotators": 2,
         "anonymous_rankings": 1,
         "repeated_rankings": 1,
-        "annotators_per_case": Spread(0, 1.0, 3, 1.25),
+        "annotators_per_case": Spread(0, 1.0, 2, 1.0),
         "conditions_per_ranking": Spread(0, 1.0, 4, 1.6),
         "conditions_per_case": Spread(0, 1.0, 5, 1.75),
         "single_condition_rankings": 2,

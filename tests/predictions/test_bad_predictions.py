@@ -172,7 +172,7 @@ REFUSED = [
     bad(pl.DataFrame({"case": ["c1"], "a": [0.5]}), "damaged or cut off", name="m.parquet", cut=20),
     bad({"probs": np.ones((2, 3))}, "cannot be read", name="m.npz", cut=60),
     bad(np.ones((2, 3)), "cut off", "expected: 48 bytes", name="m.npy", cut=8),
-    bad(jsonl({"case": "c1", "ranked": ["a"]}), "a cell holds several values", format="wide", **LINES),
+    bad(jsonl({"case": "c1", "ranked": ["a"]}), "a score is not a number", format="wide", **LINES),
     # arrays
     bad(np.array([{"a": 1}], dtype=object), "without pickled objects", name="m.npy"),
     bad({"probs": np.array([[None]], dtype=object)}, "without pickled objects", name="m.npz"),

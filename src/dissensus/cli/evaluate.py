@@ -190,13 +190,6 @@ class Request:
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
-        if self.truth is not None:
-            raise DissensusError(
-                "--truth is not known in pieces",
-                expected="files that are evaluated in memory",
-                got=f"{self.truth} beside files that are split, large, or given with --shard-size or --resume",
-                advice="leave --truth out, or evaluate one file per study without --shard-size and --resume",
-            )
         reading = {
             **options.reading_options(self.said),
             "format": self.said["format"],
@@ -231,6 +224,7 @@ class Request:
                 aggregations=chosen,
                 categories=self.categories,
                 strata=None if self.strata is None else as_given(self.strata),
+                truth=None if self.truth is None else as_given(self.truth),
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,
@@ -240,7 +234,7 @@ class Request:
 
 def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
     """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
-    from dissensus.core.errors import listing
+    from dissensus.evaluation.evaluator import truth_of
     from dissensus.study.reading import examine
 
     reading = examine(
@@ -252,15 +246,10 @@ def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
         limits=options.limit_sizes(said["limit"]),
     )
     options.say_receipt(reading.receipt)
-    known = reading.study
-    again = [name for name, n in zip(known.case_names, known.counted.panel.votes_per_case, strict=True) if n > 1]
-    if known.kind != study.kind or again:
-        raise DissensusError(
-            "the truth is not one answer per case",
-            expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
-            got=f"several answers for {listing(again)}" if again else known.kind,
-            where=str(file),
-        )
+    try:
+        truth_of(reading.study, study)
+    except DissensusError as error:
+        raise error.at(str(file)) from None
     return reading
 
 

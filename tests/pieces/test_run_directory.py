@@ -156,8 +156,9 @@ def test_two_processes_do_not_write_into_one_run_and_a_killed_one_blocks_nobody(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
-        for how in ({"resume": True}, {"overwrite": True}):
-            error = refused(tmp_path / "run", "another process writes into this directory", **how)
+        for resume in (True, False):
+            told = "another process writes into this directory"
+            error = refused(tmp_path / "run", told, resume=resume, overwrite=not resume)
             assert error.got.startswith(f"process {process.pid} on ")
         process.kill()
         process.wait()

@@ -1,7 +1,7 @@
 """What is done on a piece, wherever that is: it is looked at, summed over where a prior is fitted, and evaluated.
 
 The first look finds out what has to be known of all cases before any is evaluated. The sums of an evaluated piece are a
-file; those of all pieces together are a mapping of which only what is asked for is in memory.
+file; those of all pieces together are a mapping whose labels are in memory only when they are asked for.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from operator import add
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, PriorRecipe, prior_of
+from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
 from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange, taught
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray, Unranked
@@ -34,6 +34,7 @@ from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.influences import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import JOINED, Array, CaseWeights, Name, Sums, side_by_side
 from dissensus.pieces.inputs import parquet
@@ -284,7 +285,7 @@ class Learned:
     key: str
     conditions: tuple[str, ...]
     lessons: Mapping[str, Lessons]
-    recipes: Mapping[str, PriorRecipe | RatingPrior]
+    recipes: Mapping[str, Any]
     refits: Mapping[str, FloatArray]
 
     def taught(
@@ -335,10 +336,10 @@ class Settings:
         learned, names = self.learned, [study.case_names[i] for i in in_order_of_keys(study.case_names)]
         study = study.select(names)
         said = {name: model.select(names) for name, model in models.items()}
-        recipe = learned.recipes.get(finding)
-        prior = recipe.about(study, said) if isinstance(recipe, RatingPrior) else None
-        if isinstance(recipe, PriorRecipe):
-            prior = prior_of(recipe, study.opinions, said)
+        recipe, prior = learned.recipes.get(finding), cast("InformedPrior | None", None)
+        if recipe is not None:
+            is_rating = isinstance(recipe, RatingPrior)
+            prior = recipe.about(study, said) if is_rating else prior_of(recipe, study.opinions, said)
         specs = learned.taught(finding, self.specs, study.conditions)
         informed = tuple(informed_by(spec, prior) for spec in specs)
         return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
@@ -454,41 +455,42 @@ def written(sums: Sums) -> bytes:
 
 
 class AllPieces(Mapping[Name, Array]):
-    """Sums of all pieces: what adds up is in memory, and what grows with the cases is read when it is asked for.
+    """Sums of all pieces; labels of draws, which grow with the cases and the draws, are read when they are asked for.
 
     Attributes
     ----------
-    added
-        Sums over all cases.
-    files
-        In the order of pieces: of what is put side by side, where the files have it.
+    labels
+        Where the files have them, in the order of pieces.
+    known
+        Everything else.
     """
 
     def __init__(self, places: Sequence[FilePath]) -> None:
-        self.added, self.files = Sums(), dict[Name, dict[FilePath, str]]()
-        for place in places:
-            with _opened(place) as content:
-                names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
-                for name in names:
-                    if name[0] in JOINED:
-                        self.files.setdefault(name, {})[place] = names[name]
-                own = {name: content[where] for name, where in names.items() if name[0] not in JOINED}
-            self.added += Sums(own)
+        self.labels: dict[Name, dict[FilePath, str]] = {}
+        self.known = Sums.joined(map(self._taken, places)).arrays
+
+    def _taken(self, place: FilePath) -> Sums:
+        """Return the sums of a piece, and note where its labels are."""
+        with _opened(place) as content:
+            names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
+            for name in [name for name in names if name[:2] == ("rows", "labels")]:
+                self.labels.setdefault(name, {})[place] = names.pop(name)
+            return Sums({name: content[where] for name, where in names.items()})
 
     def __getitem__(self, name: Name) -> Array:
-        if name not in self.files:
-            return self.added[name]
+        if name not in self.labels:
+            return self.known[name]
         parts = []
-        for place, where in self.files[name].items():
+        for place, where in self.labels[name].items():
             with _opened(place) as content:
                 parts.append(content[where])
         return side_by_side(parts, JOINED[str(name[0])])
 
     def __iter__(self) -> Iterator[Name]:
-        return iter((*self.added.arrays, *self.files))
+        return iter((*self.known, *self.labels))
 
     def __len__(self) -> int:
-        return len(self.added.arrays) + len(self.files)
+        return len(self.known) + len(self.labels)
 
 
 @contextmanager

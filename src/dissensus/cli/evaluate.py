@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from dissensus.cli import options, terminal
 from dissensus.cli.options import option
 from dissensus.cli.terminal import say, show
-from dissensus.core.errors import DissensusError, listing
+from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
     from dissensus.core.files import Source

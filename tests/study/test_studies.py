@@ -282,7 +282,12 @@ def _inverse_rank(rankings: list[list[list[str]]], condition: str, ties: Ties) -
 
 
 def test_every_number_of_a_study_made_by_hand() -> None:
-    nested = [[[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]], [[["Acne"], ["Lupus"]]], [[]], []]
+    nested: list[list[list[list[str]]]] = [
+        [[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]],
+        [[["Acne"], ["Lupus"]]],
+        [[]],
+        [],
+    ]
     said = Study.from_rankings(
         nested,
         ["Acne", "Eczema", "Lupus", "Tinea", "Vitiligo", "eczema"],

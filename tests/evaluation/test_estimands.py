@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np

@@ -167,7 +167,7 @@ def test_three_annotators_with_ten_common_cases_are_a_sample(n_annotators: int, 
     said = study([everyone] * n_common + [[everyone[0]]] * 30)
     assert are_crossed(said) is expected
     result = evaluate(said, {"M": [[1, 0]] * said.n_cases}, aggregations=["majority-vote"])
-    assert (result.annotators[0] is not None) is expected
+    assert (result.estimates[0].annotators is not None) is expected
 
 
 def test_nobody_in_particular_and_those_who_share_no_case_are_no_sample() -> None:
@@ -214,7 +214,7 @@ def values_of(said: Study) -> FloatArray:
 def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: Study) -> None:
     values = values_of(said)
     between, left = mean_squares(values)
-    spread = evaluated(said).spread(2)
+    spread = evaluated(said).estimates[2].spread
     assert spread.annotator_sd[0, 0] == pytest.approx(np.sqrt((between - left) / values.size), rel=1e-9)
     of_cases = np.sqrt(values.mean(axis=1).var() / (N_CASES + 2))
     assert spread.case_sd[0, 0] == pytest.approx(of_cases, rel=0.1)
@@ -224,7 +224,7 @@ def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: St
 def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Study) -> None:
     sample, fixed = evaluated(said), evaluated(said, "fixed")
     assert fixed.to_frame()["annotator_sd"].is_nan().all()
-    one, other = (result.spread(2) for result in (sample, fixed))
+    one, other = (result.estimates[2].spread for result in (sample, fixed))
     np.testing.assert_array_equal(one.case_sd, other.case_sd)
     ratio = np.sqrt(1 + np.square(one.annotator_sd / one.case_sd))[0, 0]
     assert ratio > 2
@@ -237,7 +237,7 @@ def test_threads_and_the_disk_do_not_change_a_bit_of_what_annotators_move(said: 
     result = evaluated(said, "sample", 1)
     assert result == evaluated(said, "sample", 2)
     assert result.shared is not None
-    assert None not in (*result.annotators, result.shared.annotators)
+    assert None not in (*(one.annotators for one in result.estimates), result.shared.annotators)
     result.save(tmp_path / "here")
     again = load(tmp_path / "here")
     assert again == result
@@ -248,7 +248,7 @@ def test_threads_and_the_disk_do_not_change_a_bit_of_what_annotators_move(said: 
 def test_merged_evaluations_do_not_know_what_annotators_move(said: Study) -> None:
     parts = [evaluated(said.select(cases)) for cases in (slice(0, 30), slice(30, 60))]
     merged = parts[0].merge(parts[1])
-    assert merged.annotators == (None, None)
+    assert all(one.annotators is None for one in merged.estimates)
     assert merged.shared is not None
     assert merged.shared.annotators is None
     assert merged.to_frame()["annotator_sd"].is_nan().all()

@@ -14,7 +14,7 @@ from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior, 
 from dissensus.aggregations.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.refits import refit_weights
-from dissensus.simulate.rating_study import SimulatedRatings
+from dissensus.simulate.answers import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 
@@ -183,3 +183,9 @@ def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: P
     assert "ratings in every case; a case has 3 opinions" in page
     assert "The informed prior of a case is a normal-inverse-gamma distribution" in page
     assert "Dirichlet" not in page
+
+
+def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
+    found = ds.evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
+    assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
+    assert found.estimates[len(found.runs) - 1].annotators is not None

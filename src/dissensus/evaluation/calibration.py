@@ -26,6 +26,7 @@ from dissensus.core.output import directory_written_whole, foreign_entry
 from dissensus.core.progress import expect
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.evaluator import chosen_aggregations, common_cases, why_no_panel
 from dissensus.evaluation.folds import (
     Average,
@@ -39,7 +40,6 @@ from dissensus.evaluation.folds import (
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions

@@ -188,8 +188,8 @@ class Batch:
         """
         return replace(self, values=np.empty(0), order_values=None, others=None, numbers=None)
 
-    def dense(self) -> FloatArray:
-        """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
+    def dense(self, cases: Sequence[int] | None = None) -> FloatArray:
+        """Build the full draws of some cases, or of all, shape (n_cases, n_draws, K); the rest mass is split.
 
         Examples
         --------
@@ -201,12 +201,13 @@ class Batch:
         >>> batch.dense()[0]
         array([[0.75, 0.25, 0.  ]])
         """
-        full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
-        for case in range(self.n_cases):
+        chosen = range(self.n_cases) if cases is None else cases
+        full = np.zeros((len(chosen), self.n_draws, self.n_conditions))
+        for place, case in enumerate(chosen):
             draws = self.of_case(case)
-            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
+            full[place] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
             codes = self._mentioned_of(case)
-            full[case][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
+            full[place][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
         return full
 
     def _mentioned_of(self, case: int) -> IntArray:

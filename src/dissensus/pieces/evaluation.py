@@ -41,8 +41,9 @@ from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
-from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
+from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.evaluation.refits import known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums

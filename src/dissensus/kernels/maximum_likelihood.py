@@ -209,15 +209,6 @@ class Expected(NamedTuple):
     flow: FloatArray
 
 
-def expectation_room(races: Races) -> Expected:
-    """Make room for the largest case."""
-    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
-    size = np.diff(races.tie_code_offsets).max(initial=1)
-    subsets = 1 << min(size, LATTICE_MOST)
-    sizes = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
-    return Expected(np.empty((5, columns)), *(np.empty(n) for n in sizes))
-
-
 @copied
 def expected_by_lattice(count: float, room: Expected, size: int) -> float:
     """Send the expected count of a block through its lattice, see ``pass_lattice`` of the sampler."""
@@ -414,7 +405,12 @@ def fit_stages(
     winners = races.tie_codes + np.repeat(np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets)), sizes)
     wins = races.wins + weighted_counts(winners, np.repeat(races.tie_counts, sizes), len(races.wins))
     theta, is_settled = np.zeros(len(labels)), np.ones(len(split.n_unmentioned), dtype=np.bool_)
-    maximise(races, wins, labels, limits, theta, is_settled, expectation_room(races))
+    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
+    size = sizes.max(initial=1)
+    subsets = 1 << min(size, LATTICE_MOST)
+    room = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
+    expected = Expected(np.empty((5, columns)), *(np.empty(n) for n in room))
+    maximise(races, wins, labels, limits, theta, is_settled, expected)
     inside, is_converged = np.ones(len(stage)), np.ones(len(rankings.n_unmentioned), dtype=np.bool_)
     inside[members] = theta[column]
     case = row_of_each(rankings.support_offsets)[members[split.support_offsets[:-1]]]
@@ -447,7 +443,11 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     np.maximum.at(n_levels, case, found.level + 1)
     stage = offsets_from_lengths(n_levels)[case] + found.level  # every level of every case, those of a case in a row
     inside, is_converged = fit_stages(rankings, found, stage, below, (tolerance, most))
-    within = inside * component_shares(first_votes(rankings, found.level), stage, found.first)
+    # The mass of each stage is divided among its components by votes; without any vote, by their sizes.
+    votes, first = first_votes(rankings, found.level), found.first
+    in_component, in_stage = weighted_counts(first, votes, len(votes))[first], weighted_counts(stage, votes, 0)[stage]
+    by_size = np.bincount(first, minlength=len(votes))[first] / np.bincount(stage)[stage]
+    within = inside * np.where(in_stage > 0.0, in_component / np.maximum(in_stage, 1e-300), by_size)
     column = np.arange(len(case)) + case  # after the columns of each case comes that of its rest, which is empty
     values = np.zeros(len(case) + n_cases)
     values[rankings.support_offsets[1:] + np.arange(n_cases)] = np.diff(rankings.support_offsets) == 0
@@ -455,15 +455,6 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     values[column] = np.where(found.level == 0, within, 0.0)
     order[column] = np.where(found.is_lost, 0.0, order_numbers(case, found.level, within))
     return Estimate(values, order, is_converged)
-
-
-def component_shares(votes: FloatArray, stage: IntArray, first: IntArray) -> FloatArray:
-    """Divide the mass of each stage among its components by votes; without any vote, by their sizes."""
-    in_component = weighted_counts(first, votes, len(votes))[first]
-    in_stage = weighted_counts(stage, votes, 0)[stage]
-    size = np.bincount(first, minlength=len(votes))[first]
-    by_size = size / np.bincount(stage)[stage]
-    return np.where(in_stage > 0.0, in_component / np.maximum(in_stage, 1e-300), by_size)
 
 
 # Orders ------------------------------------------------------------------------------------------------------

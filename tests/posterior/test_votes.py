@@ -51,9 +51,8 @@ def test_the_likelihood_of_votes_and_its_maximum_are_the_same(aggregation: Aggre
         said = voted_study(seed)
         drawn, expected = (aggregation.sample(study, draws=20).dense() for study in (said, written_out(said)))
         np.testing.assert_allclose(drawn, expected, atol=1e-8)
-        theta = np.arange(1.0, 6.0)
-        found, exact = (plackett_luce_log_likelihood(study, theta) for study in (said, written_out(said)))
-        np.testing.assert_allclose(found, exact, rtol=1e-12)
+        heights = [plackett_luce_log_likelihood(study, np.arange(1.0, 6.0)) for study in (said, written_out(said))]
+        np.testing.assert_allclose(heights[0], heights[1], rtol=1e-12)
 
 
 def test_ratings_with_votes_have_the_same_posterior() -> None:

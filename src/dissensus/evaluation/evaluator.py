@@ -275,6 +275,14 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
             advice="leave these cases out, or leave truth out",
         )
     if isinstance(given, Study):
+        panel = given.counted.panel
+        again = [name for name, n in zip(given.case_names, panel.votes_per_case, strict=True) if n > 1]
+        if given.kind != study.kind or again:
+            raise DissensusError(
+                "the truth is not one answer per case",
+                expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
+                got=f"several answers for {listing(again)}" if again else given.kind,
+            )
         return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]

@@ -318,15 +318,10 @@ class BatchCertainty(NamedTuple):
 
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
-    from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
+    from dissensus.kernels.winning_sets import winning_members
 
-    batch, layout, orders, is_pooled = drawn.batch, drawn.layout, drawn.orders, unranked == "pool"
-    is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
-    is_left = np.zeros((len(tops), batch.n_cases), dtype=np.int64)
-    outcomes = new_outcomes(layout, orders)
-    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
-    if is_left.any():
-        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left, new_search(layout, orders))
+    batch, is_pooled = drawn.batch, unranked == "pool"
+    is_member = winning_members(drawn.layout, drawn.orders, tops, is_pooled)
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)

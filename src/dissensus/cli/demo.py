@@ -88,7 +88,7 @@ def was_written_by_demo(out: Path) -> bool:
 def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
     """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.evaluation.practices import with_truth
+    from dissensus.evaluation.tables import with_truth
 
     with terminal.progress_shown() as advance:
         result = evaluate(
@@ -105,7 +105,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
 
 def lesson(result: Evaluation) -> str:
     """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
-    from dissensus.evaluation.practices import USUAL, side_by_side
+    from dissensus.evaluation.tables import USUAL, side_by_side
     from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
 
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name

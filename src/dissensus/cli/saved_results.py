@@ -40,7 +40,7 @@ def compare(
       dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.evaluation.results import PANEL
+    from dissensus.evaluation.estimates import PANEL
     from dissensus.evaluation.sentences import flips, plain, probability_better
     from dissensus.evaluation.store import FILES, load
     from dissensus.evaluation.words import small_probability
@@ -80,7 +80,7 @@ def placed(found: Difference) -> str:
     ...                   0.88, 0.24, 0.24))
     'adjusted top-1 accuracy, dirichlet 1'
     """
-    from dissensus.evaluation.results import AGREEMENT
+    from dissensus.evaluation.estimates import AGREEMENT
 
     run = "" if found.estimand in (AGREEMENT, found.run) else f", {found.run}"
     return f"{found.estimand} {found.metric}{run}"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.evaluation import glossary, sentences, words
+from dissensus.evaluation import sentences, words
 from dissensus.figures import theme
 from dissensus.report.encoding import script_json
 from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
@@ -169,8 +169,8 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "subjects": sentences.subjects,
-        "term": glossary.term,
-        "anchor": glossary.anchor,
+        "term": words.term,
+        "anchor": words.anchor,
         "counted": words.counted,
     }
     environment.filters |= {"number": words.number, "percent": words.percent, "value": words.value}

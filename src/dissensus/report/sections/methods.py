@@ -21,7 +21,8 @@ from dissensus.study.diagnosis import spread
 from dissensus.study.question import KINDS
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.results import Evaluation, Run
+    from dissensus.evaluation.estimates import Run
+    from dissensus.evaluation.results import Evaluation
 
 LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
 
@@ -111,7 +112,8 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     draws = f", {counted(one.n_draws, 'draw')} per case" if one.n_draws > 1 else ""
     warmup = one.spec.parameters().get("warmup")
     chains = f" in {one.n_chains} chains" + (f" after {warmup} warm-up iterations each" if warmup is not None else "")
-    fitted = f"; fitted: {one.fitted_words}" if one.fitted else ""
+    told = ", ".join(f"{name} = {value:.3g}" for name, value in one.fitted.items())
+    fitted = f"; fitted: {told}" if told else ""
     in_chains = chains if one.n_chains > 1 else ""
     return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{in_chains}{fitted}."
 

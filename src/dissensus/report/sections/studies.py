@@ -12,9 +12,8 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.names import visible
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
-from dissensus.evaluation.glossary import GLOSSARY, term
 from dissensus.evaluation.sentences import joined, rows_of, subjects
-from dissensus.evaluation.words import NOTHING, counted
+from dissensus.evaluation.words import GLOSSARY, NOTHING, counted, term
 from dissensus.report.explorer import explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject
 
@@ -214,7 +213,7 @@ class AnnotatorsSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table, the most accurate annotator first."""
-        from dissensus.agreement.annotator_quality import annotator_quality
+        from dissensus.agreement.peers import annotator_quality
 
         study = subject.evaluation.study
         table = annotator_quality(study, draws=DRAWS, seed=subject.evaluation.seed).sort("accuracy", descending=True)

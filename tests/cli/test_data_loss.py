@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import dissensus as ds
-from faults.small_study import EVALUATE, Outcome, call, entries, put_study, snapshot
+from command_calls import Run
+from faults.small_study import EVALUATE, entries, put_study, snapshot
 
-Run = Callable[..., Outcome]
 EVALUATE_INTO = EVALUATE[:-1]
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line where the study is."""
+@pytest.fixture(autouse=True)
+def study(run: Run, tmp_path: Path) -> None:  # noqa: ARG001 - it goes to the folder
     put_study(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *words: call(monkeypatch, capsys, words)
-
-
-def refused(outcome: Outcome, problem: str) -> None:
-    assert outcome.code == 2
-    assert outcome.err.startswith("error: ")
-    assert problem in outcome.err
-    assert "Traceback" not in outcome.err
 
 
 def unharmed(run: Run, tmp_path: Path, *words: object, problem: str) -> None:
     """Assert that a command is refused and changes nothing."""
     before = snapshot(tmp_path)
-    refused(run(*words), problem)
+    assert run(*words).refused(problem)
     assert snapshot(tmp_path) == before
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import dissensus as ds
-from command_calls import called
+from command_calls import told
 from dissensus.core.names import visible
 
 HOSTILE = "\x1b[31m{}\x07\n\u202e\u200b\x9bm\t\x7f"
@@ -54,12 +54,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str]:
-    """Run a command; return how it ended and all that it wrote."""
-    outcome = called(monkeypatch, capsys, *words)
-    return outcome.code, outcome.out + outcome.err
-
-
 EVALUATE = (
     *("evaluate", FILE, "--out", "results", "--draws", "40", "--aggregation", "dirichlet:1,3", "--no-report"),
     *("--categories", "risks.csv", "--metric", "top-k-accuracy:1"),
@@ -72,7 +66,7 @@ OUT = ("--out", HOSTILE.format("out") + ".csv", "--overwrite")
 
 
 @pytest.mark.usefixtures("folder")
-def test_no_name_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_name_reaches_the_terminal_raw() -> None:
     commands: list[tuple[str, ...]] = [
         ("validate", FILE),
         ("validate", FILE, "--json"),
@@ -87,8 +81,9 @@ def test_no_name_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str], mo
         ("plot", "results", "reliability", "--out", HOSTILE.format("figure") + ".html"),
     ]
     for words in commands:
-        code, text = told(capsys, monkeypatch, *words)
-        assert code == 0, text
+        outcome = told(Path.cwd(), *words)
+        text = outcome.out + outcome.err
+        assert outcome.code == 0, text
         assert hidden(text) == set(), words
         assert "1b[31m" in text or words[0] == "plot", "the name is not shown at all"
 
@@ -115,24 +110,22 @@ def test_no_name_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str], mo
     ],
     ids=lambda words: " ".join(map(visible, words)),
 )
-def test_errors_show_names_as_they_are(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, text = told(capsys, monkeypatch, *words)
-    assert code == 2, text
-    assert hidden(text) == set()
+def test_errors_show_names_as_they_are(words: tuple[str, ...]) -> None:
+    outcome = told(Path.cwd(), *words)
+    assert outcome.code == 2
+    assert hidden(outcome.out + outcome.err) == set()
 
 
 @pytest.mark.filterwarnings("always")
-def test_warnings_are_one_visible_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_are_one_visible_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(**_: object) -> None:
         warnings.warn(f"look at {HOSTILE}", ds.DissensusWarning, stacklevel=1)
 
     monkeypatch.setattr("dissensus.cli.app.app", warn)
-    code, text = told(capsys, monkeypatch)
-    assert (code, hidden(text)) == (0, set())
-    assert text.startswith("warning: look at \\x1b[31m")
-    assert text.count("\n") == 1
+    outcome = told(Path.cwd())
+    assert (outcome.code, hidden(outcome.err)) == (0, set())
+    assert outcome.err.startswith("warning: look at \\x1b[31m")
+    assert outcome.err.count("\n") == 1
 
 
 def test_only_what_hides_is_escaped() -> None:

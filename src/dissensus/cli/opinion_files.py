@@ -17,7 +17,10 @@ from dissensus.cli.terminal import say, show, show_filled
 from dissensus.core.errors import DissensusError, listing
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.aggregations.base import Aggregation
+    from dissensus.certainty.top_sets import Certainty
     from dissensus.draws import Plausibilities
     from dissensus.study.diagnosis import Diagnosis
 
@@ -251,7 +254,6 @@ def certainty(
     )
     from dissensus.core.checks import check_choice
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.core.thresholds import CERTAIN
 
     check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
@@ -298,6 +300,15 @@ def certainty(
     if out is not None:
         write_table(ordered, out, overwrite=overwrite)
     _say_drawn(chosen, drawn)
+    _show_certainty(named, ordered)
+    if out is not None:
+        say(f"  -> {out}")
+
+
+def _show_certainty(named: Mapping[str, Certainty], ordered: pl.DataFrame) -> None:
+    """Print how certain the cases are in all, and the most uncertain ones."""
+    from dissensus.core.thresholds import CERTAIN
+
     rows = []
     for name, one in named.items():
         quantiles = one.quantiles((0.05, 0.25, 0.5, 0.0)).values()
@@ -308,8 +319,6 @@ def certainty(
     shown = ordered.select(name for name in ordered.columns if not name.startswith(HIDDEN)).head(MOST_CASES)
     cells = ([f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row] for row in shown.iter_rows())
     show([name.replace("_", " ") for name in shown.columns], cells)
-    if out is not None:
-        say(f"  -> {out}")
 
 
 def _say_drawn(chosen: Aggregation, drawn: Plausibilities) -> None:

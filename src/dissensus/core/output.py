@@ -1,6 +1,7 @@
 """Writing: what is written appears whole or not at all, and never in the place of something else.
 
-On Ctrl-C, what is under way is removed, what was written is told, and steps that belong together stay together.
+On Ctrl-C, what is under way is removed, what was written is told, and steps that belong together stay together. How
+far long work is, is told to whoever watches.
 
 A target is checked before anything is computed (see :func:`checked_file_target` and
 :func:`checked_directory_target`), and written beside, under a name that says which process does so. Leftovers of
@@ -22,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from dissensus.core.errors import FormatError
 
@@ -402,3 +403,23 @@ def _leave(*_: object) -> None:
     line = f"interrupted; {kept}\n".encode(errors="backslashreplace")
     os.write(2, CLEAN_LINE + line if os.isatty(2) else line)
     os._exit(EXIT_CODE)
+
+
+# Progress ------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """Takes how much was just done, as any ``advance`` does, and is told before how much there is to do."""
+
+    def __call__(self, done: int, /) -> None:
+        """Take how much was just done."""
+
+    def expect(self, what: str, total: int, *, again: int = 0) -> None:
+        """Take what begins, how much there is to do, and how much of it is done again without some annotators."""
+
+
+def expect(advance: Callable[[int], None] | None, what: str, total: int, *, again: int = 0) -> None:
+    """Tell whoever watches how much there is to do; a plain function is told only what was done."""
+    if isinstance(advance, Watched):
+        advance.expect(what, total, again=again)

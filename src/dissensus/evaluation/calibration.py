@@ -22,8 +22,7 @@ from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInver
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
-from dissensus.core.output import directory_written_whole, foreign_entry
-from dissensus.core.progress import expect
+from dissensus.core.output import directory_written_whole, expect, foreign_entry
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
@@ -355,7 +354,7 @@ def calibrate(
         Leave cases out that some model lacks, instead of refusing.
     advance
         Told the number of pairs and panels done; how many there are, finer steps aside, is told to its ``expect``, if
-        it has one (:class:`~dissensus.core.progress.Watched`).
+        it has one (:class:`~dissensus.core.output.Watched`).
 
     Returns
     -------

@@ -22,7 +22,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
-from dissensus.core.progress import expect
+from dissensus.core.output import expect
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
@@ -177,7 +177,7 @@ def evaluate(
         default in this process. It changes the speed only.
     advance
         Told the number of cases done, aggregation by aggregation; how many there are is told to its ``expect``, if it
-        has one (:class:`~dissensus.core.progress.Watched`).
+        has one (:class:`~dissensus.core.output.Watched`).
 
     Examples
     --------

@@ -247,7 +247,7 @@ def test_repr_tells_a_person_what_is_inside() -> None:
         "Annotations: 4 cases, 4 rankings, 4 conditions (not mentioned = below)",
         "  annotators per case            0 to 2, median 1, mean 1.00",
         "  conditions                     4, of which 3 mentioned",
-        "  conditions per ranking         1 to 3, median 1, mean 1.67",
+        "  conditions per ranking         0 to 3, median 1, mean 1.25",
         "  conditions per case (support)  0 to 3, median 0.5, mean 1.00",
         "  rankings with one condition    2 (66.7 %)",
         "  rankings with a tie            1 (33.3 %), largest block 2",

@@ -67,8 +67,8 @@ def test_shared_rankings_are_written_out_of_absent_annotators_nothing_is_read_an
     assert said.to_rankings() == [[[["1"]]]]
     names: dict[str, Any] = {"conditions": NAMES, "case_names": ["den", "hive", "yard"]}
     for dtype in (np.int8, np.int64):
-        orders, groups = (ORDERS[key].astype(dtype) for key in ("rankings", "groups"))
-        assert Study.from_ranking_arrays(orders, groups, **names) == EXPECTED
+        arrays = [ORDERS[key].astype(dtype) for key in ("rankings", "groups")]
+        assert Study.from_ranking_arrays(*arrays, **names) == EXPECTED
     nobody = Study.from_confidences(np.zeros((2, 0, 3)))
     assert (nobody.n_cases, nobody.n_rankings, nobody.n_conditions) == (2, 0, 3)
     assert Study.from_confidences(np.zeros((0, 2, 3))).n_conditions == 3

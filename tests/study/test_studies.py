@@ -34,11 +34,11 @@ PANEL = Panel(
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 
 ANSWERS = [[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1], [-1, 1, 0, -1], [0, 0, -1, 0]]
-ARRAYS = ([0, 2, 3, 4, 4, 5], [0, 1, 3, 4, 5, 7], [1, 0, 3, 3, 2, 0, 2])
+BLOCKS, MENTIONS = np.array([0, 2, 3, 4, 4, 5]), np.array([0, 1, 3, 4, 5, 7])
 
 EXAMPLES: dict[str, Study] = {
     "checklists": Study(CONDITIONS, PANEL, answers=np.array(ANSWERS), question="findings"),
-    "rankings": Study(CONDITIONS, PANEL, *map(np.array, ARRAYS), unranked="unobserved"),
+    "rankings": Study(CONDITIONS, PANEL, BLOCKS, MENTIONS, np.array([1, 0, 3, 3, 2, 0, 2]), "unobserved"),
     "ratings": Study((), PANEL, scores=np.array([3.0, 5.0, 1.0, 4.0, 4.5]), question="numbers"),
 }
 

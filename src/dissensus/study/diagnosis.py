@@ -174,10 +174,11 @@ def numbers_of(study: Study) -> dict[str, Any]:
         "groups": len(set(study.groups)),
     }
     if study.kind == "ratings":
-        low, high = study.scale or (None, None)  # where nobody rated anything, there is no lowest score and no mean
-        mean = float(np.average(study.scores, weights=votes)) if study.scale else None
-        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=votes))) if study.scale else None
-        return numbers | {"lowest": low, "highest": high, "mean": mean, "sd": sd}
+        if study.scale is None:  # where nobody rated anything, there is no lowest score and no mean
+            return numbers | dict.fromkeys(("lowest", "highest", "mean", "sd"))
+        mean = float(np.average(study.scores, weights=votes))
+        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=votes)))
+        return numbers | {"lowest": study.scale[0], "highest": study.scale[1], "mean": mean, "sd": sd}
     if study.kind == "checklists":
         times = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
         found, spoken = study.present_per_checklist, ~study.is_abstention

@@ -14,11 +14,10 @@ import polars as pl
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
-from dissensus.core.files import Source, open_source
+from dissensus.core.files import SEPARATORS, Source, is_number, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of, warn_of_losses
-from dissensus.core.text_files import SEPARATORS, is_number
 from dissensus.predictions import forms
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE

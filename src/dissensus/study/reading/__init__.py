@@ -22,7 +22,7 @@ from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import has_role, objects_of
 from dissensus.study.study import Study
-from dissensus.study.tables import INTEGER, refuse_unsaid
+from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 
 __all__ = ["Reading", "examine", "read"]
 
@@ -234,7 +234,7 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence, "question": question}
     how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked}
     how |= {"positive": options.positive} if chosen.study == "rankings" else {}
-    study, notes = Study.from_roles(parsed.frame, known, **how)
+    study, notes = study_from_table(parsed.frame, known, **how)
     assumed = list(parsed.assumed)
     if options.conditions is not None and "condition" in parsed.frame.columns:
         found = parsed.frame["condition"].drop_nulls().unique().cast(str)

@@ -14,8 +14,8 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
+from dissensus.study.builders import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import DECLARED, declaration, wrong_shape

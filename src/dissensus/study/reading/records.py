@@ -13,11 +13,10 @@ import polars as pl
 
 from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import Source
+from dissensus.core.files import Source, refuse_scattered
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.receipt import BY_NAME, Column
-from dissensus.core.text_files import refuse_scattered
 from dissensus.study.reading.format import Options, Parsed
 from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, normalised
 

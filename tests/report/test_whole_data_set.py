@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dissensus as ds
 from dissensus.cli.evaluate import MOST_ROWS, show_results

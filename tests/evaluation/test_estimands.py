@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -271,13 +272,14 @@ def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation,
     assert "by two estimands" in plain
 
 
-def test_an_evaluation_of_the_panel_alone_has_words_and_tables() -> None:
-    from dissensus.cli.evaluate import practice_table, summary_table
+def test_an_evaluation_of_the_panel_alone_has_words_tables_and_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    from dissensus.cli.evaluate import show_results
 
     alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
     assert [run.label for run in alone.runs] == ["panel"]
     assert "The panel top-1 accuracy of" in told(alone)
     assert "adjusted" not in told(alone).lower()
     assert "reliability" not in alone.plot.names()
-    assert [str(column.header) for column in summary_table(alone).columns][2:] == ["panel", "agreement"]
-    assert "adjusted" not in [str(column.header) for column in practice_table(alone).columns]
+    show_results(alone, Path("results"))
+    shown = capsys.readouterr().out
+    assert [shown.count(name) for name in ("panel ┃", "agreement ┃", "adjusted")] == [2, 2, 0], shown

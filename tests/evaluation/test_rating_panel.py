@@ -14,7 +14,7 @@ from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior, 
 from dissensus.aggregations.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.refits import RatingRefits
-from dissensus.simulate.rating_study import SimulatedRatings
+from dissensus.simulate.answers import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 

@@ -12,7 +12,7 @@ from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics import AUROC, BrierScore, CohenKappa, FBeta, Matthews, Sensitivity, TopKAccuracy
 from dissensus.metrics.data_set import Said
 from dissensus.plugins import Metric
-from dissensus.simulate.checklist_study import SimulatedAnswers
+from dissensus.simulate.answers import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 

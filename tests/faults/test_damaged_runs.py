@@ -217,7 +217,7 @@ def test_input_that_cannot_be_read_any_more_is_one_error(
 
 @only_finished
 def test_input_that_may_not_be_read_is_told(finished: Path, folder: Folder) -> None:
-    folder.patch.setattr("dissensus.cli.progress.compile_on_first_use", lambda *_, **__: None)
+    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
     assert folder.call(*RESUME).code == 0  # modules that are not imported yet may be out of reach for others
     with tempfile.TemporaryDirectory() as place:
         top = copied(folder.place, Path(place))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.core.errors import FormatError
-from dissensus.core.interruption import UNDERWAY, WRITTEN
+from dissensus.core.output import UNDERWAY, WRITTEN
 from dissensus.pieces.run_directory import Manifest, RunDirectory
 
 MANIFEST = Manifest(

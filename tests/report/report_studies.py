@@ -22,6 +22,11 @@ FORMULA = "=HYPERLINK(1)"
 AWKWARD = "#&?/ é </script>"
 
 
+def observed(*reliabilities: float) -> list[PlackettLuce]:
+    """Return the plainest runs of Plackett-Luce: without anything that is learned from the study."""
+    return [PlackettLuce(one, alpha=1.0, prior="observed") for one in reliabilities]
+
+
 @dataclass
 class Opened:
     """A page, the addresses it asked for beyond files, and everything that went wrong in it."""
@@ -87,7 +92,7 @@ def nasty_study() -> ds.Evaluation:
     return ds.evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=observed(3),
         metrics=[TopKAccuracy(1)],
         draws=40,
         categories=ds.Categories.from_labels([BOLD, SCRIPT, "low"], conditions),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dissensus as ds
-from dissensus.cli.evaluate import MOST_ROWS, left_out, shown_metrics
+from dissensus.cli.evaluate import MOST_ROWS, show_results
 from dissensus.evaluation.sentences import headline, reads
 from dissensus.metrics import AUROC, FBeta, Matthews, Sensitivity, SensitivityAtSpecificity
 from dissensus.report.page import report_html
@@ -74,11 +76,15 @@ def test_points_are_for_shares_of_cases_only() -> None:
     assert {reads(0.031, metric) for metric in shares} == {"reads 3.1\xa0points higher"}
 
 
-def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is() -> None:
-    assert len(shown_metrics(checklists())) == len(METRICS)
-    assert left_out(checklists()) == ["the 3 findings one by one: report.html, by_group('finding')"]
+def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:
+    show_results(checklists(), Path("results"))
+    shown = capsys.readouterr().out
+    assert "not in this table: the 3 findings one by one: report.html, by_group('finding')" in shown
+    assert "more metric" not in shown
     many = [f"net-benefit:0.{i:02}" for i in range(1, 31)]
     said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
     result = ds.evaluate(said, {"A": [[0.8, 0.2], [0.3, 0.7]]}, aggregations=["majority-vote"], metrics=many)
-    assert len(shown_metrics(result)) == MOST_ROWS
-    assert left_out(result) == ["6 more metrics: summary.json"]
+    show_results(result, Path("results"))
+    shown = capsys.readouterr().out
+    assert shown.count("│ net benefit") == MOST_ROWS
+    assert "not in this table: 6 more metrics: summary.json" in shown

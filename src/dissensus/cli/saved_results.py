@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from dissensus.cli import options
 from dissensus.cli.options import option
-from dissensus.cli.terminal import grid, say, show
+from dissensus.cli.terminal import say, show
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def compare(
             )
             for found in of_place
         ]
-        show(grid(names, rows, title=title))
+        show(names, rows, title=title)
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
@@ -170,7 +170,7 @@ def plot(
         for name, sort in FIGURES.items():
             lacking, taken = sort.lacking(evaluation), " ".join(f"--{one}" for one in sort.options)
             rows.append((name, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
-        show(grid(("figure", "shows", "options", "here"), rows))
+        show(("figure", "shows", "options", "here"), rows)
         say(f"metrics: {', '.join(one.name for one in evaluation.metrics)}")
         say(f"runs: {', '.join(one.label for one in evaluation.runs)}")
         return

@@ -20,10 +20,9 @@ from dissensus.evaluation.intervals import end_weights
 from dissensus.evaluation.labels import Labels, LabelsByTruth
 from dissensus.evaluation.sums import CaseWeights, ratio
 from dissensus.metrics.base import CurveKind, Metric, Truth
-from dissensus.metrics.calibration_error import bin_of
-from dissensus.metrics.confusion import decisions
 from dissensus.metrics.data_set import DataSetMetric, Question, Said
-from dissensus.metrics.decisions import probabilities_of
+from dissensus.metrics.decisions import decisions, probabilities_of
+from dissensus.metrics.probabilities import bin_of
 
 # All kinds of curves, in the order of tables and pages.
 KINDS: tuple[CurveKind, ...] = get_args(CurveKind)

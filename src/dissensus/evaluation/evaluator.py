@@ -41,14 +41,12 @@ from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
-from dissensus.metrics.accuracy import CategoryAccuracy, SetAccuracy, TopKAccuracy
+from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
-from dissensus.metrics.confusion import CohenKappa
-from dissensus.metrics.decisions import FBeta, Sensitivity, Specificity
+from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
 from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.ranking import AUROC, AveragePrecision
-from dissensus.metrics.similarity import AverageOverlap
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study

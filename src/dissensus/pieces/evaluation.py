@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -23,14 +23,13 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
-from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
-from dissensus.core.exact import Exact
 from dissensus.core.files import TABLE_ENDINGS, open_source
 from dissensus.core.notes import Note
 from dissensus.core.output import write_table
@@ -558,7 +557,7 @@ class FileEvaluation:
         survey, before = self.survey, cast("Learned | None", None)
         if self._lessons.exists():
             try:
-                known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
+                known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
                 before = restored(self._lessons.read_bytes(), known)
             except FormatError as error:
                 if not self.learn_again:
@@ -603,11 +602,11 @@ class FileEvaluation:
             return prior, refits
         what = f"fitting the prior{f' of {finding}' if finding else ''}"
 
-        def total(request: Request) -> Exact:
+        def total(request: Request) -> FloatArray:
             settings = pickle.dumps((self.known_reading, request, self.seed, finding))
             found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-            sums: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
-            return reduce(Exact.__add__, filter(None, sums))
+            sums = [restored(found[piece], []) for piece in sorted(self.pieces.digests)]
+            return np.asarray(sum(one for one in sums if one is not None))
 
         said: Any = study
         recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)

@@ -196,6 +196,8 @@ def sum_piece(settings: bytes, payload: bytes) -> bytes:
     study, models = asked.of_part(asked.parts[finding])
     study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
     opinions = kept_opinions(study.counted)
+    if not opinions.n_cases:
+        return bundled(None)
     if request.sought != "refits":
         return bundled(request.of_part(opinions, models))
     # each case counts as in the first resamples

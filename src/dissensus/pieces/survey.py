@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dissensus.aggregations.case_prior import LEARNING_CASES
-from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.aliases import Unranked
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, listing
@@ -170,7 +170,7 @@ class Survey:
 
 
 # What may be in the file of a piece that was looked at.
-CLASSES = (Survey, Lessons, ChoiceCounts, ScoreRange, Receipt, Column, Note)
+CLASSES = (Survey, Lessons, ScoreRange, Receipt, Column, Note)
 
 
 def survey_piece(settings: bytes, payload: bytes) -> bytes:

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.files import SEPARATORS, is_number, refuse_scattered
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of
-from dissensus.core.text_files import SEPARATORS, is_number, refuse_scattered
 from dissensus.predictions import forms
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE, PredictionOptions
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows

@@ -12,8 +12,8 @@ import polars as pl
 
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.files import is_number
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.core.text_files import is_number
 from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, suggestion
-from dissensus.core.files import Source, open_source
+from dissensus.core.files import Source, is_number, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.receipt import Receipt, warn_of_losses
-from dissensus.core.text_files import is_number
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.file_formats import FORMATS as FORMATS
 from dissensus.predictions.file_formats import PredictionFormat, separator_of

@@ -7,8 +7,7 @@ import json
 import polars as pl
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import Source
-from dissensus.core.text_files import refuse_scattered
+from dissensus.core.files import Source, refuse_scattered
 from dissensus.study.reading.prodigy import HASHES as PRODIGY_HASHES
 from dissensus.study.reading.records import is_scalar, is_text, records_of, wrong_shape
 from dissensus.study.tables import ALIASES, normalised

@@ -133,7 +133,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
     scored = {"conditions": ["a", "b", "c"], "cases": ["0", "1"]}
     own = {"name": "mine", "function": lambda *_: 0.0, "range": (0.0, 1.0), "meaning": "one"}
     study, models = {"study": said}, {"A": predicted}
-    roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
     of_draws = ("annotation_certainty", "certainty_profile", "sampling_diagnostics")
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
@@ -156,7 +155,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Study.from_long": {"frame": long},
         "Study.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], **both, **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]},
-        "Study.from_roles": {"table": roles},
         "Study.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
         "Study.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},

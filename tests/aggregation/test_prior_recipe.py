@@ -27,7 +27,6 @@ from dissensus.aggregations.prior_fit import (
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import bundled, restored
-from dissensus.evaluation.refits import Refits
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.study.opinions import kept_opinions
 
@@ -127,7 +126,7 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
             for name in ("support", "mentioned", "rest", "split", "sums"):
                 assert np.array_equal(getattr(found, name, 0), getattr(expected, name, 0))
         again = whole.repeated(opinions.case_names, opinions.case_names)
-        one, other = (Refits(prior, opinions, recipe.refits).shifts(opinions.case_names) for prior in (own, again))
+        one, other = (prior.shifted(opinions, recipe.refits) for prior in (own, again))
         assert np.array_equal(one, other)
 
 

@@ -50,8 +50,8 @@ def test_validate_prints_a_diagnosis(run: Any) -> None:
     words = " ".join(outcome.out.split())
     for part in (
         *("opinions.csv: read as long", "cases 4", "rankings 4", "conditions 5, of which 5 mentioned"),
-        *("annotators per case 0 to 2, median 1, mean 1.00", "one condition only 0 (0.0 %)", "! 1 abstention"),
-        *("with a tie 1 (33.3 %), largest block 2", "'Eczema' and 'eczema' look alike", "everything was used"),
+        *("annotators per case 0 to 2, median 1, mean 1.00", "rankings with one condition 0 (0.0 %)", "! 1 abstention"),
+        *("rankings with a tie 1 (33.3 %), largest block 2", "'Eczema' and 'eczema' look alike", "everything was used"),
         "! 2 unannotated cases: kept, excluded from aggregation ('c2', 'c3')",
     ):
         assert part in words

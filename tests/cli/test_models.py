@@ -204,12 +204,16 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     for name, problem in (("few", "truth of some cases"), ("twice", "several answers"), ("numbers", "numbers.csv")):
         outcome = run("evaluate", "opinions.csv", *words, "--truth", f"{name}.csv", "--out", "none")
         assert outcome.refused(problem)
-    pl.read_csv("opinions.csv").write_parquet("opinions.parquet")
-    outcome = run(
-        *("evaluate", "opinions.parquet", *words, "--truth", "truth.csv", "--shard-size", "10", "--out", "none")
-    )
-    assert outcome.refused("--truth is not known in pieces")
     assert not Path("none").exists()
+    for name in ("opinions", "A", "B"):
+        if Path(f"{name}.csv").exists():
+            pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
+    split = [word.replace(".csv", ".parquet") for word in words]
+    outcome = run(
+        *("evaluate", "opinions.parquet", *split, "--truth", "truth.csv", "--shard-size", "10", "--out", "split")
+    )
+    assert outcome.code == 0, outcome.err
+    assert ds.load("split").to_frame().filter(estimand="truth")["mean"].to_list() == rows["mean"].to_list()
 
 
 @pytest.mark.parametrize(

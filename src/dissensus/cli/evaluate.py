@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from dissensus.cli import options, terminal
 from dissensus.cli.options import option
 from dissensus.cli.terminal import say, show
-from dissensus.core.errors import DissensusError, listing
+from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
     from dissensus.core.files import Source
@@ -144,6 +144,7 @@ class Evaluate:
 
     def read_truth(self, study: Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
+        from dissensus.evaluation.evaluator import truth_of
         from dissensus.study.reading import examine
 
         assert self.truth is not None, "asked for"
@@ -156,15 +157,10 @@ class Evaluate:
             limits=options.limit_sizes(self.said["limit"]),
         )
         options.say_receipt(reading.receipt)
-        known = reading.study
-        again = [name for name, n in zip(known.case_names, known.counted.panel.votes_per_case, strict=True) if n > 1]
-        if known.kind != study.kind or again:
-            raise DissensusError(
-                "the truth is not one answer per case",
-                expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
-                got=f"several answers for {listing(again)}" if again else known.kind,
-                where=str(self.truth),
-            )
+        try:
+            truth_of(reading.study, study)
+        except DissensusError as error:
+            raise error.at(str(self.truth)) from None
         return reading
 
     def in_pieces(self) -> Evaluation:
@@ -173,13 +169,6 @@ class Evaluate:
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
-        if self.truth is not None:
-            raise DissensusError(
-                "--truth is not known in pieces",
-                expected="files that are evaluated in memory",
-                got=f"{self.truth} beside files that are split, large, or given with --shard-size or --resume",
-                advice="leave --truth out, or evaluate one file per study without --shard-size and --resume",
-            )
         reading = {
             **options.reading_options(self.said),
             "format": self.said["format"],
@@ -213,6 +202,7 @@ class Evaluate:
                 aggregations=chosen,
                 categories=self.categories,
                 strata=None if self.strata is None else as_given(self.strata),
+                truth=None if self.truth is None else as_given(self.truth),
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,

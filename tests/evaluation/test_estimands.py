@@ -272,7 +272,7 @@ def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation,
     assert "by two estimands" in plain
 
 
-def test_an_evaluation_of_the_panel_alone_has_words_tables_and_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_evaluation_of_the_panel_alone_has_words_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
     from dissensus.cli.evaluate import show_results
 
     alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])

@@ -183,9 +183,3 @@ def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: P
     assert "ratings in every case; a case has 3 opinions" in page
     assert "The informed prior of a case is a normal-inverse-gamma distribution" in page
     assert "Dirichlet" not in page
-
-
-def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
-    found = ds.evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
-    assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
-    assert found.estimates[len(found.runs) - 1].annotators is not None

@@ -16,10 +16,11 @@ import dissensus as ds
 from dissensus.aggregations import PlackettLuce
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
-from dissensus.figures import case_charts, model_charts, theme
+from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points
 from dissensus.figures.matplotlib_renderer import drawn
 from dissensus.figures.plotly_renderer import interactive, page
+from dissensus.figures.theme import template
 from figures.figure_studies import CATEGORIES, CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
 
 
@@ -292,4 +293,4 @@ def test_hostile_long_and_many_names_are_shown_as_they_are() -> None:
 def test_colours_fit_any_page_and_can_be_fixed() -> None:
     figure = plots().certainty()
     assert figure.layout.template.layout.paper_bgcolor == "rgba(0,0,0,0)"
-    assert len({theme.template(dark=dark)["layout"]["font"]["color"] for dark in (None, True, False)}) == 3
+    assert len({template(dark)["layout"]["font"]["color"] for dark in (None, True, False)}) == 3

@@ -52,7 +52,7 @@ def test_the_likelihood_of_votes_and_its_maximum_are_the_same(aggregation: Aggre
         drawn, expected = (aggregation.sample(study, draws=20).dense() for study in (said, written_out(said)))
         np.testing.assert_allclose(drawn, expected, atol=1e-8)
         heights = [plackett_luce_log_likelihood(study, np.arange(1.0, 6.0)) for study in (said, written_out(said))]
-        np.testing.assert_allclose(*heights, rtol=1e-12)
+        np.testing.assert_allclose(heights[0], heights[1], rtol=1e-12)
 
 
 def test_ratings_with_votes_have_the_same_posterior() -> None:

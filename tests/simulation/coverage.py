@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,8 @@ def simulated(population: Population, number: int, *, seed: int, adjusted: bool 
     parts = [_outcome(found, key, truth, adjusted, fixed) for key, found in batches(population, number, seed)]
     mean, difference, outside, told = (np.concatenate(part) for part in zip(*parts, strict=True))
     shares = (mean, difference[:, WITH_C], outside[:, NULL], told[:, NULL], told[:, NULL].any(axis=1))
-    means: Any = [float(share.mean()) for share in shares]
-    return Found(*means, told)
+    a, b, c, d, e = (float(share.mean()) for share in shares)
+    return Found(a, b, c, d, e, told)
 
 
 def _outcome(

@@ -282,12 +282,18 @@ def _inverse_rank(rankings: list[list[list[str]]], condition: str, ties: Ties) -
 
 
 def test_every_number_of_a_study_made_by_hand() -> None:
-    nested = [[[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]], [[["Acne"], ["Lupus"]]], [[]], []]
+    nested: list[list[list[list[str]]]] = [
+        [[["Eczema"], ["Tinea", "Lupus", "Acne"]], [["Eczema"]], [["eczema"]]],
+        [[["Acne"], ["Lupus"]]],
+        [[]],
+        [],
+    ]
+    people: list[list[str | None]] = [["Ann", "Ann", "Bo"], [None], ["Bo"], []]
     said = Study.from_rankings(
         nested,
         ["Acne", "Eczema", "Lupus", "Tinea", "Vitiligo", "eczema"],
         case_names=["c1", "c2", "c3", "c4"],
-        annotator_names=[["Ann", "Ann", "Bo"], [None], ["Bo"], []],
+        annotator_names=people,
         groups=["p", "p", "q", "r"],
         weights=[[1, 1, 2], [1], [1], []],
     )

@@ -216,7 +216,7 @@ def simulate_checklists(
     (('AF', 'ST'), 200, (40, 2))
     """
     is_count = isinstance(findings, int | np.integer)
-    count = int(findings) if is_count else len(findings)  # type: ignore[arg-type, call-overload]
+    count = int(findings) if is_count else len(findings)  # type: ignore[arg-type]
     check_count(findings=count)
     check_most("conditions", count)
     names = numbered("finding", count) if is_count else tuple(map(str, findings))  # type: ignore[arg-type]

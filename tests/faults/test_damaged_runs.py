@@ -246,7 +246,7 @@ def test_nothing_is_written_where_the_input_is(folder: Folder, how: tuple[str, .
 @contextmanager
 def held_back(folder: Folder, *places: str, mode: int) -> Iterator[Folder]:
     """Give a copy of a folder to somebody who may not do everything with some places of it."""
-    folder.patch.setattr("dissensus.cli.progress.compile_on_first_use", lambda *_, **__: None)
+    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
     assert (
         folder.call(*words_of("--resume", out="warm")).code == 0
     )  # modules that are not imported yet may be out of reach

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
         "cases": (result.n_cases, result.n_excluded, result.n_groups, result.conditions),
         "point_estimates": result.point_estimates(),
         "per_draw": result.per_draw(),
-        "certainty_counts": [asdict(counts) for counts in result.certainty_counts],
+        "certainty_counts": [counts._asdict() for counts in result.certainty_counts],
         "by_certainty": result.by_certainty(),
         "warnings": without_examples(result.warnings),
         "headline": repr(result),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dissensus.core.errors import FormatError
-from dissensus.core.interruption import UNDERWAY, WRITTEN
+from dissensus.core.output import UNDERWAY, WRITTEN
 from dissensus.pieces.run_directory import Manifest, run_in
 
 MANIFEST = Manifest(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -23,14 +23,13 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
-from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.exact import Exact
 from dissensus.core.files import open_source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
@@ -41,8 +40,9 @@ from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
-from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
+from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.evaluation.refits import known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
@@ -487,7 +487,7 @@ class FileEvaluation:
         survey, before = self.survey, cast("Learned | None", None)
         if self._lessons.exists():
             try:
-                known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
+                known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
                 before = restored(self._lessons.read_bytes(), known)
             except FormatError as error:
                 if not self.learn_again:
@@ -528,11 +528,11 @@ class FileEvaluation:
             return prior, cast("Any", evaluator.refits_of(informed, study, models, self.asked["seed"]))
         what, reading = f"fitting the prior{f' of {finding}' if finding else ''}", self.survey.said_to(self.reading)
 
-        def total(request: Request) -> Exact:
+        def total(request: Request) -> FloatArray:
             settings = pickle.dumps((reading, request, self.asked["seed"], finding))
             found = dict(self._worked(passes.sum_piece, settings, what, self.sizes, "cases"))
-            sums: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
-            return reduce(Exact.__add__, filter(None, sums))
+            sums = [restored(found[piece], []) for piece in sorted(self.pieces.digests)]
+            return np.asarray(sum(one for one in sums if one is not None))
 
         recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], total=total), total)
         return recipe, recipe.refits

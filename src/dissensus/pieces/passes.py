@@ -21,7 +21,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
-from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange, taught
+from dissensus.aggregations.priors import Lessons, ScoreRange, taught
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray, Unranked
 from dissensus.core.bundle import DAMAGE, bundled
@@ -206,7 +206,7 @@ class Survey:
 
 
 # What may be in the file of a piece that was looked at.
-CLASSES = (Survey, Lessons, ChoiceCounts, ScoreRange, Receipt, Column, Note)
+CLASSES = (Survey, Lessons, ScoreRange, Receipt, Column, Note)
 
 
 def survey_piece(settings: bytes, payload: bytes) -> bytes:
@@ -418,6 +418,8 @@ def sum_piece(settings: bytes, payload: bytes) -> bytes:
     study, models = asked.of_part(asked.parts[finding])
     study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
     opinions, weights = kept_opinions(study.counted), None
+    if not opinions.n_cases:
+        return bundled(None)
     if request.sought == "refits":  # each case counts as in the first resamples
         cases = study.panel.positions(list(opinions.case_names))
         weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)

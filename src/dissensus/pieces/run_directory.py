@@ -30,8 +30,14 @@ from typing import Any
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
-from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
-from dissensus.core.output import checked_directory_target, directory_written_whole, told
+from dissensus.core.output import (
+    UNDERWAY,
+    WRITTEN,
+    checked_directory_target,
+    directory_written_whole,
+    told,
+    undisturbed,
+)
 from dissensus.evaluation.store import DISPUTED, FILES, REPORT, not_results
 
 try:

@@ -179,7 +179,7 @@ class CategoryAccuracy(OrderMetric):
             missed[chosen] *= np.maximum(0.0, 1.0 - cut / np.maximum(1, size - i)[:, None])[chosen]
         found = np.where(sure > 0, 1.0, 1.0 - missed)  # how likely each category has a condition in the top k
         members = found[predicted.case_of_member, codes[drawn.batch.support]]
-        totals: FloatArray = np.cumsum(found * sizes, axis=1)[:, -1]
+        totals = np.asarray(np.cumsum(found * sizes, axis=1)[:, -1], dtype=np.float64)
         return expected_worth(drawn, members, predicted.rest_means(totals, members))
 
 

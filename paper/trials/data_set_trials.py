@@ -14,8 +14,9 @@ import numpy as np
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusWarning
+from dissensus.evaluation.estimates import AGREEMENT
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import AGREEMENT, Evaluation
+from dissensus.evaluation.results import Evaluation
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity
 from dissensus.metrics.ranking import AUROC

@@ -8,7 +8,7 @@ from scipy import stats
 
 import dissensus as ds
 from dissensus.aggregations import OrderedProbit, sampling_diagnostics
-from dissensus.aggregations.ordered_probit import Gradings
+from dissensus.aggregations.ordered_probit import graded_record
 from dissensus.agreement import annotator_gradings
 from dissensus.kernels.ordered_probit import log_chance
 from naive_ordered_probit import Opinion, chances, drawn_prior, perceived_chain, weighted_means
@@ -58,7 +58,7 @@ def test_a_sampler_of_what_annotators_perceive_finds_the_same() -> None:
     shifts, spreads, limits = np.array([-0.5, 0.1, 0.6]), np.array([0.4, 0.5, 0.8]), np.array([-0.4, 0.7])
     opinions, _ = simulated(shifts, spreads, limits, 12, seed=4)
     slow = perceived_chain(opinions, 12, 3, 3, sweeps=6000, seed=5)
-    record = Gradings.of(study_of(opinions, 12, 3).opinions).run(draws=4000, chains=4, warmup=300, seed=6)
+    record, _ = graded_record(study_of(opinions, 12, 3).opinions, draws=4000, chains=4, warmup=300, seed=6)
     for name in ("shifts", "limits", "spreads"):
         drawn, kept = getattr(record, name), slow[name]
         batches = kept[: len(kept) // 20 * 20].reshape(20, -1, kept.shape[1]).mean(axis=1)
@@ -93,8 +93,8 @@ def ranks(n_cases: int, n_people: int, n_grades: int, n_anonymous: int, *, times
             for i in range(n_cases)
             for j in range(len(middles))
         ]
-        gradings = Gradings.of(study_of(opinions, n_cases, n_grades).opinions)
-        record = gradings.run(draws=60 * thin, chains=1, warmup=150, seed=int(rng.integers(2**31)))
+        said, seed = study_of(opinions, n_cases, n_grades).opinions, int(rng.integers(2**31))
+        record, _ = graded_record(said, draws=60 * thin, chains=1, warmup=150, seed=seed)
         rows = slice(thin - 1, None, thin)
         pooled = [(record.pooled[rows, 0], true["d"]), (record.pooled[rows, 1], true["s"])]
         named = [

@@ -111,7 +111,7 @@ def test_what_is_missing_is_computed_again(folder: Folder, finished: Path, endin
     [
         ("*.sums", "a finished piece is damaged"),
         ("learned.bundle", "--learn-again"),
-        ("input-*/index.json", "the split input is damaged"),
+        ("input-*/index.bundle", "the split input is damaged"),
     ],
 )
 def test_what_is_damaged_is_told_with_what_to_do(folder: Folder, finished: Path, pattern: str, told: str) -> None:
@@ -217,7 +217,7 @@ def test_input_that_cannot_be_read_any_more_is_one_error(
 
 @only_finished
 def test_input_that_may_not_be_read_is_told(finished: Path, folder: Folder) -> None:
-    folder.patch.setattr("dissensus.cli.progress.compile_on_first_use", lambda *_, **__: None)
+    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
     assert folder.call(*RESUME).code == 0  # modules that are not imported yet may be out of reach for others
     with tempfile.TemporaryDirectory() as place:
         top = copied(folder.place, Path(place))
@@ -247,10 +247,10 @@ def replaced(old: str, new: str) -> tuple[str, ...]:
         (replaced("30", "31"), "draws: 30 then, 31 now"),
         (replaced("top-k-accuracy:1", "top-k-accuracy:2"), "metrics: "),
         (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
-        (replaced("A=A", "B=A"), 'models: ["A"] then, ["B"] now'),
+        (replaced("A=A", "B=A"), 'reading.models: ["A"] then, ["B"] now'),
         ((*RESUME, "--seed", "3"), "seed: 0 then, 3 now"),
         ((*RESUME, "--level", "0.8"), "level: 0.9 then, 0.8 now"),
-        ((*RESUME, "--predictions", "B=A"), "model 1: an input now, and none then"),
+        ((*RESUME, "--predictions", "B=A"), "model 1: not given then, given now"),
         ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
     ],
 )
@@ -269,7 +269,7 @@ def test_other_versions_are_refused(folder: Folder) -> None:
     folder.patch.setattr(evaluation, "present_versions", lambda: there)
     outcome = folder.call(*RESUME)
     assert outcome.code == 2
-    assert "versions: numpy " in outcome.err
+    assert "versions.numpy: " in outcome.err
     assert "0.1 now" in outcome.err
 
 

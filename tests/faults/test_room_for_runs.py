@@ -59,7 +59,7 @@ def test_a_run_on_a_full_disk_is_one_error_and_goes_on_once_there_is_room(
 
 
 def test_a_directory_that_may_not_be_written_is_told(folder: Folder) -> None:
-    folder.patch.setattr("dissensus.cli.progress.compile_on_first_use", lambda *_, **__: None)
+    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
     assert folder.call(*words_of(out="warm")).code == 0  # modules that are not imported yet may be out of reach
     with tempfile.TemporaryDirectory() as place:
         top = copied(folder.place, Path(place))

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, MajorityVote, NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation import influences, plan, tally
+from dissensus.evaluation import plan, tally
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric
 from metrics.data_set_studies import CHOSEN
@@ -183,7 +183,7 @@ def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkey
 
 @SPLIT
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (plan, tally, influences):
+    for module in (plan, tally):
         monkeypatch.setattr(module, "PIECE", 12)
     with ThreadPoolExecutor(2) as executor:
         assert not list(differences(once(name), example(name).evaluated(executor=executor)))

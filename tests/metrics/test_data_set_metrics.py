@@ -15,7 +15,6 @@ import dissensus as ds
 from dissensus import metrics as m
 from dissensus.aggregations import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation.curves import decision_curve, sensitivities_at
 from dissensus.kernels.label_sums import binned_sums
 from dissensus.metrics.base import Average
 from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said
@@ -275,25 +274,6 @@ def test_what_chance_adds_is_the_size_of_a_normal_gap() -> None:
     expected = 2 * weight @ np.abs(share - mean) - weight @ drawn
     found = m.CalibrationError(debiased=True).of_draws(replace(said, weights=np.ones(200)), labels)[0]
     assert found == pytest.approx(expected, abs=3e-4)
-
-
-# Curves --------------------------------------------------------------------------------------------------
-
-
-def test_points_of_curves_are_those_of_scikit_learn() -> None:
-    said = some_said(50, seed=6)
-    labels, codes = hard_labels(said)
-    scores, weights = said.scores[:, 1], said.weights
-    yes, no = labels[:, 1] * weights, labels[:, 0] * weights
-    thresholds = np.array([0.05, 0.3, 0.5, 0.95])
-    benefits, rates = decision_curve(scores, yes, no, thresholds), np.array([0.0, 0.13, 0.4, 1.0])
-    heights = sensitivities_at(scores, yes, no, rates)
-    for draw, row in enumerate(codes):
-        across, up, _ = peers.roc_curve(row, scores, sample_weight=weights, drop_intermediate=False)
-        np.testing.assert_allclose(heights[draw, 1:3], np.interp(rates[1:3], across, up), atol=1e-12)
-        assert heights[draw, 3] == pytest.approx(1.0)
-    expected = [m.NetBenefit(float(one)).of_draws(said, labels) for one in thresholds]
-    np.testing.assert_allclose(benefits, np.transpose(expected), atol=1e-12)
 
 
 # Against all labelings -----------------------------------------------------------------------------------

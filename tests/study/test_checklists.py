@@ -160,7 +160,7 @@ def test_rows_in_any_order_give_the_same_checklists() -> None:
         (
             [("x", "Ann", "AF", 1), ("x", "Ann", "AF", 0)],
             None,
-            "'AF' is answered twice[^$]*data row 2, case 'x', annotator 'Ann'",
+            "'AF' is answered twice[^$]*case 'x', annotator 'Ann', finding 'AF'",
         ),
         ([("x", "Ann", "AF", 1), ("x", "Ann", "afib", 1)], ["AF", "ST"], "unknown finding 'afib'[^$]*nothing=NAME"),
         ([("x", None, "AF", 1)], None, "a row has no annotator"),
@@ -188,9 +188,10 @@ def test_a_diagnosis_counts_what_was_found() -> None:
     found = diagnose(two_cases())
     assert (found.checklists, found.nothing_found, found.abstentions, found.not_assessed) == (6, 2, 1, 3)
     assert found.present == {"AF": 2, "RBBB": 1, "ST": 1}
-    assert found.lines()["nothing found"] == "2 (40.0 %)"
+    assert found.lines()["checklists with nothing found"] == "2 (40.0 %)"
     remarks = diagnose(Study.from_sets([[["AF"], []], [None]], ["AF", "af"])).remarks()
     assert any("never present" in remark for remark in remarks)
     assert any("look alike" in remark for remark in remarks)
     assert any("'1'" in remark for remark in remarks)
-    assert [fact.value for fact in two_cases().facts()] == ["2", "6", "3", "3", "0 to 2, median 1", "40.0 %", "16.7 %"]
+    shares = ["0 to 2, median 1, mean 0.80", "2 (40.0 %)", "3 (16.7 %)"]
+    assert [fact.value for fact in two_cases().facts()] == ["2", "6", "3", "3", *shares]

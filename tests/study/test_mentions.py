@@ -131,7 +131,9 @@ def test_a_soft_vote_is_one_annotator_wherever_annotators_are_counted(path: Path
     order, share = read(path), read(path, confidence="share")
     assert annotator_agreement(share).n_annotators.tolist() == [2, 0, 1]
     assert share.panel.annotators_per_case.tolist() == order.panel.annotators_per_case.tolist() == [2, 1, 1]
-    assert [fact.value for fact in share.facts() if fact.label == "Annotators per case"] == ["1 to 2, median 1"]
+    assert [fact.value for fact in share.facts() if fact.label == "Annotators per case"] == [
+        "1 to 2, median 1, mean 1.33"
+    ]
     assert Study.from_long(open_source(path).table, confidence_as="share") == share
 
 

@@ -136,7 +136,7 @@ def test_what_was_asked_is_said_in_words(graded: Study, tmp_path: Path) -> None:
     assert "asked whether Melanoma is present" in asked.methods()
     assert any("graded from none to severe" in fact.value for fact in graded.facts())
     assert "asked whether Melanoma is present" in repr(asked)
-    assert diagnose(graded).lines()["annotators were"] == "graded from none to severe"
+    assert diagnose(graded).lines()["question"] == "annotators were graded from none to severe"
     assert graded.words(0) == "grade mild"
     receipt = examine(written(tmp_path, GRADES), question="grades").receipt
     assert "annotators were graded from 0 to 10: '0', '2', '10'" in receipt.assumed

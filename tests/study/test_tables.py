@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dissensus import DissensusError, Study
 from dissensus.study.canonical import long_table
-from dissensus.study.tables import build_from_table
+from dissensus.study.tables import study_from_table
 from strategies import studies
 
 Columns = Mapping[str, list[Any]]
@@ -112,7 +112,7 @@ def test_what_a_table_of_any_library_means(name: str, library: str) -> None:
 
 def test_what_was_not_stated_is_noted() -> None:
     columns = {**long("xxx", "AAA", condition="abc"), "confidence": [1.0, 0.0, None]}
-    (note,) = build_from_table(pl.DataFrame(columns), None)[1]
+    (note,) = study_from_table(pl.DataFrame(columns), None)[1]
     assert (note.count, note.action) == (2, "kept as not mentioned")
 
 
@@ -224,7 +224,7 @@ def test_the_order_of_rows_within_cases_does_not_matter(said: Study, rng: random
     table = long_table(said)
     rows = list(range(len(table)))
     rng.shuffle(rows)
-    shuffled = build_from_table(table[rows], said.conditions)[0]
+    shuffled = study_from_table(table[rows], said.conditions)[0]
     assert sorted(shuffled.case_names) == sorted(said.case_names)
     again = shuffled.select(said.case_names)
     for case in said.case_names:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregations.dawid_skene import Chains, first_votes, gold_pairs, known_truths
-from dissensus.aggregations.ordered_probit import Gradings, check_grades
+from dissensus.aggregations.dawid_skene import first_votes, gold_pairs, known_truths, learned_record
+from dissensus.aggregations.ordered_probit import check_grades, graded_record
 from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
 from dissensus.agreement.measures import check_level
 from dissensus.agreement.overlap import check_depth, soft_rankings
@@ -387,11 +387,11 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     check_level(level)
     check_grades(require_kind(annotations, "rankings", "the shift of annotators").opinions)
     opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
-    study = Gradings.of(opinions)
-    record = study.run(draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed, keeps_cases=False)
+    chains = min(CHAINS, draws)
+    record, people = graded_record(opinions, draws=draws, chains=chains, warmup=WARMUP, seed=seed, keeps_cases=False)
     shifts = _summary(record.shifts, level, "shift", "shift_low", "shift_high")
     spreads = _summary(record.spreads, level, "spread", "spread_low", "spread_high")
-    return _frame(annotations, opinions, study.annotators, {**shifts, **spreads})
+    return _frame(annotations, opinions, people, {**shifts, **spreads})
 
 
 def _learned(
@@ -401,9 +401,9 @@ def _learned(
     opinions = _opinions_of(annotations, "the quality of annotators", draws=draws, seed=seed)
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     order = np.argsort(opinions.keys, kind="stable")
-    study = Chains.of(opinions.take(order), truths[order], full=True)
-    record = study.run("annotators", draws=draws, chains=min(CHAINS, draws), warmup=WARMUP, seed=seed)
-    return opinions, study.annotators, record
+    how = {"draws": draws, "chains": min(CHAINS, draws), "warmup": WARMUP, "seed": seed}
+    record, people = learned_record(opinions.take(order), truths[order], "annotators", **how)
+    return opinions, people, record
 
 
 def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opinions:

@@ -22,7 +22,7 @@ from dissensus.kernels.compact import (
     new_atoms,
     new_branches,
 )
-from dissensus.kernels.jit import compiled, copied, inlined, plain
+from dissensus.kernels.jit import compiled, copied, filled, inlined, plain
 
 # Multiplier of the hashes.
 MIXER = 0x2545F4914F6CDD1D
@@ -337,8 +337,7 @@ def place_shares(layout: Layout, orders: Orders, rank: int) -> FloatArray:
         Shares of draws, case after case.
     """
     shares = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
-    add_shares(layout, orders, rank, shares)
-    return shares
+    return filled(shares, add_shares, layout, orders, rank)
 
 
 @compiled

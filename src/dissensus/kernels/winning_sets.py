@@ -18,7 +18,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.chains import effective_size
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, filled, inlined, inner, plain
 from dissensus.kernels.orders import Orders
 
 # Conditions per number.
@@ -377,9 +377,7 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
     is_member : (sum of U,)
         One for the mentioned conditions that belong to the set of their case, zero for the others.
     """
-    chances = np.zeros(len(orders.counts))
-    fill_chances(layout, orders, plain(tops), is_pooled, plain(is_member), chances)
-    return chances
+    return filled(np.zeros(len(orders.counts)), fill_chances, layout, orders, tops, is_pooled, is_member)
 
 
 @compiled

@@ -196,13 +196,13 @@ class PartialAUROC(RankingMetric):
         end = self.up_to * negative
         after, wide = np.cumsum(steps.no), np.maximum(steps.no, 1e-300)
         height = float(np.interp(end, np.append(0.0, after), np.append(0.0, np.cumsum(steps.yes))))
-        cut = np.clip(end - (after - steps.no), 0.0, steps.no)  # negative mass of each step that counts
+        counts = np.clip(end - (after - steps.no), 0.0, steps.no)  # negative mass of each step that counts
         above = np.cumsum(steps.yes) - steps.yes
         is_whole = after <= end
         mean = above + 0.5 * steps.yes
-        by_no = np.where(is_whole, mean - height, -0.5 * steps.yes * (cut / wide) ** 2) + self.up_to * height
-        by_yes = np.where(is_whole, end - after + 0.5 * steps.no, 0.5 * cut * cut / wide)
-        area = float((cut * (above + 0.5 * steps.yes * cut / wide)).sum())
+        by_no = np.where(is_whole, mean - height, -0.5 * steps.yes * (counts / wide) ** 2) + self.up_to * height
+        by_yes = np.where(is_whole, end - after + 0.5 * steps.no, 0.5 * counts * counts / wide)
+        area = float((counts * (above + 0.5 * steps.yes * counts / wide)).sum())
         slopes = np.stack([by_no - area / negative, by_yes - area / positive]) / (positive * negative)
         return np.asarray(slopes[:, steps.tie] * 0.5 / (self.up_to - 0.5 * self.up_to**2))
 

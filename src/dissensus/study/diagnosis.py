@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import listing
 from dissensus.core.ragged import first_of_most, row_of_each
@@ -143,21 +143,36 @@ def diagnose(study: Study) -> Diagnosis:
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    panel = study.panel
+    panel, is_list = study.panel, study.kind == "checklists"
+    noun, verb = "finding" if is_list else "condition", {"rankings": "ranked", "ratings": "rated"}.get(study.kind)
     named = panel.annotators != ANONYMOUS
     opinions = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
+    repeated = len(opinions) - len(np.unique(opinions))
+    used = np.unique(np.nonzero(study.answers == PRESENT)[1] if is_list else study.codes)
+    never = tuple(study.conditions[code] for code in np.setdiff1d(np.arange(study.n_conditions), used))
+    silent, similar = int(study.votes[study.is_abstention].sum()), similar_names(study.conditions)
     numbers = {
         "cases": study.n_cases,
-        "annotators": len(study.annotator_names),
-        "annotators_per_case": Spread.of(study.votes_per_case),
-        "unannotated_cases": study.unannotated,
         study.kind: study.n_votes,
-        f"repeated_{study.kind}": len(opinions) - len(np.unique(opinions)),
+        "annotators": len(study.annotator_names),
+        "annotators_per_case": Spread.of(panel.annotators_per_case),
+        "unannotated_cases": study.unannotated,
+        "abstentions": silent,
+        f"repeated_{study.kind}": repeated,
         "weighted": panel.is_weighted,
         "groups": len(set(study.groups)),
+        **{"rankings": _rankings, "ratings": _ratings, "checklists": _checklists}[study.kind](study),
     }
-    look = {"rankings": _rankings, "ratings": _ratings, "checklists": _checklists}[study.kind]
-    return look(study, numbers)
+    if study.kind != "ratings":
+        numbers |= {f"{noun}s": study.n_conditions, f"{noun}s_never_used": never, f"similar_{noun}s": similar}
+    concerns = (
+        *_remark(silent, "abstention", f": kept, without {noun}s"),
+        *_remark(len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
+        *_remark(repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept"),
+        *_remark(len(never), noun, f" never {'present' if is_list else 'used'}", never),
+        *(f"{noun}s {one!r} and {other!r} look alike: one name spelt twice?" for one, other in similar[:5]),
+    )
+    return Diagnosis(numbers, lines_of(study), concerns)
 
 
 def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -178,116 +193,43 @@ def _remark(count: int, noun: str, text: str, names: Sequence[str] = ()) -> list
     return [f"{plural(count, noun)}{text}{shown}"] if count else []
 
 
-def _alike(noun: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{noun}s {a!r} and {b!r} look alike: one name spelt twice?" for a, b in pairs[:5]]
-
-
-def _rankings(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
+def _rankings(study: Study) -> dict[str, Any]:
     given, votes = study.mentions_per_ranking, study.votes
-    used = np.isin(np.arange(study.n_conditions), study.codes)
-    single, tied, silent = (int(votes[of].sum()) for of in (given == 1, study.has_tie, given == 0))
-    spoken, never = study.n_votes - silent, tuple(study.conditions[code] for code in np.flatnonzero(~used))
-    found: dict[str, Any] = {
-        **numbers,
-        "conditions": study.n_conditions,
+    return {
         "unranked": study.unranked,
         "anonymous_rankings": int(votes[study.annotators == ANONYMOUS].sum()),
         "conditions_per_ranking": Spread.of(given, votes),
         "conditions_per_case": Spread.of(study.support.sizes),
-        "single_condition_rankings": single,
-        "rankings_with_tie": tied,
+        "single_condition_rankings": int(votes[given == 1].sum()),
+        "rankings_with_tie": int(votes[study.has_tie].sum()),
         "largest_tie": int(study.block_sizes.max(initial=0)),
-        "abstentions": silent,
-        "conditions_mentioned": int(used.sum()),
-        "conditions_never_used": never,
-        "similar_conditions": similar_names(study.conditions),
+        "conditions_mentioned": study.n_mentioned,
         "question": question_in_words(study),
     }
-    lines = {
-        "cases": str(study.n_cases),
-        "rankings": str(study.n_votes),
-        **({"annotators were": found["question"]} if found["question"] else {}),
-        "conditions": f"{study.n_conditions}, of which {found['conditions_mentioned']} mentioned",
-        "not mentioned means": study.unranked,
-        "annotators": str(found["annotators"] or "anonymous"),
-        "annotators per case": str(found["annotators_per_case"]),
-        "conditions per ranking": str(found["conditions_per_ranking"]),
-        "conditions per case": str(found["conditions_per_case"]),
-        "one condition only": f"{single} ({percent(single, spoken)})",
-        "with a tie": f"{tied} ({percent(tied, spoken)}), largest block {found['largest_tie']}",
-        "weights": "yes" if found["weighted"] else "none",
-        "groups of cases": str(found["groups"] or "none"),
-    }
-    cases = study.unannotated
-    concerns = (
-        *_remark(silent, "abstention", ": kept, without conditions"),
-        *_remark(len(cases), "unannotated case", ": kept, excluded from aggregation", cases),
-        *_remark(found["repeated_rankings"], "ranking", " by an annotator who ranked the case before: kept"),
-        *_remark(len(never), "condition", " never used", never),
-        *_alike("condition", found["similar_conditions"]),
-    )
-    return Diagnosis(found, lines, concerns)
 
 
-def _ratings(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
+def _ratings(study: Study) -> dict[str, Any]:
     """Summarise the scores; where nobody rated anything there is no lowest score and no mean."""
-    low, high = study.scale or (None, None)
-    mean, sd = None, None
-    if study.scale:
-        mean = float(np.average(study.scores, weights=study.votes))
-        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=study.votes)))
-    lines = {
-        "cases": str(study.n_cases),
-        "ratings": str(study.n_votes),
-        "annotators": str(numbers["annotators"] or "anonymous"),
-        "ratings per case": str(numbers["annotators_per_case"]),
-        "scores": f"{low:g} to {high:g}, mean {mean:.3g}, sd {sd:.3g}" if study.scale else "none",
-    }
-    concerns = (
-        *_remark(len(study.unannotated), "case", " without a rating: kept", study.unannotated),
-        *_remark(numbers["repeated_ratings"], "rating", " by an annotator who rated the case before: kept"),
-    )
-    return Diagnosis({**numbers, "lowest": low, "highest": high, "mean": mean, "sd": sd}, lines, concerns)
+    if study.scale is None:
+        return dict.fromkeys(("lowest", "highest", "mean", "sd"))
+    mean = float(np.average(study.scores, weights=study.votes))
+    sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=study.votes)))
+    return {"lowest": study.scale[0], "highest": study.scale[1], "mean": mean, "sd": sd}
 
 
-def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
+def _checklists(study: Study) -> dict[str, Any]:
     """Count findings; ``present`` are the checklists on which each finding is present."""
-    votes, spoken, found = study.votes, ~study.is_abstention, study.present_per_checklist
-    present = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
-    silent, nothing = int(votes[~spoken].sum()), int(votes[spoken & (found == 0)].sum())
-    missing = int((votes @ (study.answers == NOT_ASSESSED)).sum())
-    per_checklist = Spread.of(found[spoken], votes[spoken])
-    counted: dict[str, Any] = {
-        **numbers,
-        "findings": study.n_findings,
-        "nothing_found": nothing,
-        "abstentions": silent,
-        "not_assessed": missing,
-        "findings_per_checklist": per_checklist,
-        "present": present,
-        "similar_findings": similar_names(study.findings),
+    votes, spoken = study.votes, ~study.is_abstention
+    return {
+        "nothing_found": int(votes[_nothing_found(study)].sum()),
+        "not_assessed": int((votes @ (study.answers == NOT_ASSESSED)).sum()),
+        "findings_per_checklist": Spread.of(study.present_per_checklist[spoken], votes[spoken]),
+        "present": dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True)),
     }
-    lines = {
-        "cases": str(study.n_cases),
-        "checklists": str(study.n_votes),
-        "findings": str(study.n_findings),
-        "annotators": str(numbers["annotators"] or "anonymous"),
-        "annotators per case": str(numbers["annotators_per_case"]),
-        "present per checklist": str(per_checklist),
-        "nothing found": f"{nothing} ({percent(nothing, study.n_votes - silent)})",
-        "not assessed": f"{missing} ({percent(missing, study.n_votes * study.n_findings)} of answers)",
-        "weights": "yes" if counted["weighted"] else "none",
-        "groups of cases": str(counted["groups"] or "none"),
-    }
-    never = [name for name, count in present.items() if not count]
-    concerns = (
-        *_remark(silent, "checklist", " without an answer: kept, as abstentions"),
-        *_remark(len(study.unannotated), "case", " that nobody assessed: kept", study.unannotated),
-        *_remark(numbers["repeated_checklists"], "checklist", " by an annotator who assessed the case before: kept"),
-        *_remark(len(never), "finding", " never present", never),
-        *_alike("finding", counted["similar_findings"]),
-    )
-    return Diagnosis(counted, lines, concerns)
+
+
+def _nothing_found(study: Study) -> BoolArray:
+    return np.asarray(~study.is_abstention & (study.present_per_checklist == 0))
 
 
 # Facts and words --------------------------------------------------------------------------------------------
@@ -340,44 +282,61 @@ def facts_of(study: Study) -> tuple[Fact, ...]:
     --------
     >>> from dissensus import Study
     >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
-    ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
+    ['2', '3', '1 to 2, median 1.5, mean 1.50', '1 to 5, mean 2.67, sd 1.7']
     """
-    name, votes, asked = study.kind.capitalize(), study.votes, question_in_words(study)
-    own: list[Fact] = []
+    name, votes, said, asked = study.kind.capitalize(), study.votes, ~study.is_abstention, question_in_words(study)
+
+    def share(of: BoolArray) -> str:
+        part = int(votes[of].sum())
+        return f"{part:,} ({percent(part, int(votes[said].sum()))})"
+
     if study.kind == "rankings":
-        given = study.mentions_per_ranking
-        spoken = int(votes[given > 0].sum())
+        given, largest = study.mentions_per_ranking, int(study.block_sizes.max(initial=0))
         own = [
-            Fact("Conditions per ranking", spread(given[given > 0], votes[given > 0]), "condition", "Conditions"),
-            Fact("Conditions per case (support)", spread(study.support.sizes), "support", "support"),
-            Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
-            Fact("Rankings with a tie", percent(int(votes[study.has_tie].sum()), spoken), "tie", "tie"),
-            Fact("Different conditions mentioned", f"{study.n_mentioned:,} of {study.n_conditions:,}"),
+            Fact(
+                "Conditions",
+                f"{study.n_conditions:,}, of which {study.n_mentioned:,} mentioned",
+                "condition",
+                "Conditions",
+            ),
+            Fact("Conditions per ranking", str(Spread.of(given[said], votes[said]))),
+            Fact("Conditions per case (support)", str(Spread.of(study.support.sizes)), "support", "support"),
+            Fact("Rankings with one condition", share(given == 1)),
+            Fact("Rankings with a tie", f"{share(study.has_tie)}, largest block {largest}", "tie", "tie"),
             *([Fact("Question", f"annotators were {asked}")] if asked else []),
         ]
     elif study.kind == "ratings":
-        low_and_high = "{:g} to {:g}".format(*study.scale) if study.scale else NO_SCORES
-        average = f"{np.average(study.scores, weights=votes):.3g}" if study.scale else NO_SCORES
-        own = [Fact("Lowest and highest rating", low_and_high), Fact("Average rating", average)]
+        low, high, mean, sd = _ratings(study).values()
+        scores = f"{low:g} to {high:g}, mean {mean:.3g}, sd {sd:.3g}" if study.scale else NO_SCORES
+        own = [Fact("Scores", scores)]
     else:
-        said, found = ~study.is_abstention, study.present_per_checklist
-        missing = int((votes * (study.answers == NOT_ASSESSED).sum(axis=1)).sum())
+        missing, present = int((votes @ (study.answers == NOT_ASSESSED)).sum()), study.present_per_checklist[said]
         own = [
             Fact("Findings on the list", f"{study.n_findings:,}", "finding", "Findings"),
-            Fact("Findings present per checklist", spread(found[said], votes[said])),
-            Fact("Checklists with nothing found", percent(_nothing_found(study), int(votes[said].sum()))),
-            Fact("Answers not assessed", percent(missing, study.n_votes * study.n_findings)),
+            Fact("Findings present per checklist", str(Spread.of(present, votes[said]))),
+            Fact("Checklists with nothing found", share(_nothing_found(study))),
+            Fact("Answers not assessed", f"{missing:,} ({percent(missing, study.n_votes * study.n_findings)})"),
         ]
     return (
         Fact("Cases", f"{study.n_cases:,}", "case", "Cases"),
         Fact(name, f"{study.n_votes:,}", study.opinion, name),
-        Fact("Annotators per case", spread(study.panel.annotators_per_case), "annotator", "Annotators"),
+        Fact("Annotators per case", str(Spread.of(study.panel.annotators_per_case)), "annotator", "Annotators"),
         *own,
     )
 
 
-def _nothing_found(study: Study) -> int:
-    return int(study.votes[~study.is_abstention & (study.present_per_checklist == 0)].sum())
+def lines_of(study: Study) -> dict[str, str]:
+    """Write the facts, and what else there is to say about a study: a label and a value for each line of a table."""
+    said = {fact.label.lower(): fact.value for fact in facts_of(study)}
+    also = {
+        "not mentioned means": study.unranked if study.kind == "rankings" else "",
+        "annotators": str(len(study.annotator_names) or "anonymous"),
+        "abstentions": f"{int(study.votes[study.is_abstention].sum()):,}",
+        "unannotated cases": f"{len(study.unannotated):,}",
+        "groups of cases": f"{len(set(study.groups)):,}",
+        "weights": "yes" if study.panel.is_weighted else "",
+    }
+    return said | {label: text for label, text in also.items() if text not in ("", "0")}
 
 
 def methods_of(study: Study) -> str:
@@ -495,40 +454,18 @@ def _blocks(study: Study, opinion: int) -> list[list[int]]:
 # The whole study ----------------------------------------------------------------------------------------
 
 
-def description(study: Study) -> tuple[str, dict[str, str]]:
-    """Tell a person what is inside: a line, and of rankings a label and a text for each of the lines below it."""
-    cases, opinions = plural(study.n_cases, "case"), plural(study.n_votes, study.opinion)
-    n_missing = len(study.unannotated)
+def headline(study: Study) -> str:
+    """Tell a person in a line what is inside."""
+    head = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
+    missing = f"; {plural(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
     if study.kind == "ratings":
         scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
-        missing = f"; {plural(n_missing, 'case')} without a rating" if n_missing else ""
-        return f"Ratings: {cases}, {opinions}{scores}{missing}", {}
+        return f"Ratings: {head}{scores}{missing.format('without a rating')}"
     if study.kind == "checklists":
-        nothing = f"; {_nothing_found(study):,} found nothing" if _nothing_found(study) else ""
-        missing = f"; {plural(n_missing, 'case')} not assessed" if n_missing else ""
-        return f"Checklists: {cases}, {opinions} of {plural(study.n_findings, 'finding')}{nothing}{missing}", {}
-    conditions = f"{plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
-    return f"Annotations: {cases}, {opinions}, {conditions}", _lines_of_rankings(study)
-
-
-def _lines_of_rankings(study: Study) -> dict[str, str]:
-    given, votes, asked = study.mentions_per_ranking, study.votes, question_in_words(study)
-    spoken = int(votes[given > 0].sum())
-    always = {
-        "rankings per case": span(study.votes_per_case),
-        "conditions mentioned": f"{study.n_mentioned} of {study.n_conditions}; {span(given[given > 0])} per ranking",
-        "one condition only": f"{percent(int(votes[given == 1].sum()), spoken)} of rankings",
-        "with a tie": f"{percent(int(votes[study.has_tie].sum()), spoken)} of rankings",
-        "annotators": str(len(study.annotator_names) or "anonymous"),
-    }
-    sometimes = {
-        "abstentions": str(int(votes[given == 0].sum())),
-        "unannotated cases": str(len(study.unannotated)),
-        "groups of cases": str(len(set(study.groups))),
-        "weights": "yes" if study.panel.is_weighted else "0",
-    }
-    shown = {label: text for label, text in sometimes.items() if text != "0"}
-    return {**({"annotators were": asked} if asked else {}), **always, **shown}
+        nothing, listed = int(study.votes[_nothing_found(study)].sum()), plural(study.n_findings, "finding")
+        found = f"; {nothing:,} found nothing" if nothing else ""
+        return f"Checklists: {head} of {listed}{found}{missing.format('not assessed')}"
+    return f"Annotations: {head}, {plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
 
 
 def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
+from dissensus.study.builders import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.canonical import long_table
-from dissensus.study.ranking_arrays import Rows, from_confidences, from_ranking_arrays, stacked
 from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import DECLARED, declaration, wrong_shape
@@ -35,6 +35,7 @@ class RankingArrays(Format):
 
     id = "ranking-arrays"
     title = "npz with the arrays rankings (orders of all conditions) and groups (their ties, -1 for unranked)"
+    kinds = ("npz",)
 
     def recognises(self, source: Source) -> bool:
         """Tell an npz file with arrays of these names."""
@@ -58,6 +59,7 @@ class Confidences(Format):
 
     id = "confidences"
     title = "array (.npy, or opinions in .npz) of cases by annotators by conditions: larger is better, 0 is unranked"
+    kinds = ("npy", "npz")
 
     def recognises(self, source: Source) -> bool:
         """Tell whole numbers in an npy file with three axes, or an npz file with an array of such a name."""

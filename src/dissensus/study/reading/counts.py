@@ -18,8 +18,7 @@ from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
 from dissensus.study.builders import checked_counts
 from dissensus.study.reading import records as read
-from dissensus.study.reading.columns import as_table
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
 from dissensus.study.reading.wide import filled, is_integer_matrix, is_matrix_of_labels, layout
 from dissensus.study.tables import ALIASES, GIVE_CONDITIONS, find_columns, normalised, tidied
 
@@ -34,6 +33,7 @@ class Counts(Format):
 
     id = "counts"
     title = "votes: a matrix (.npy) or table of cases by conditions, or records with label_count"
+    kinds = ("npy", *RECORDS)
 
     def recognises(self, source: Source) -> bool:
         """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
@@ -52,7 +52,7 @@ class Counts(Format):
             assumed = (f"rows are cases, {told}", f"columns are conditions, {named}, and cells are votes")
             return Parsed(rows, (_counted_votes(rows),), tuple(names), assumed=assumed)
         if source.is_table or not self.recognises(source):
-            return _from_table(as_table(source), options)
+            return _from_table(read.as_table(source), options)
         return _from_records(source, options)
 
 

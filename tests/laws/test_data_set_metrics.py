@@ -142,7 +142,7 @@ def _ratings() -> Example:
 
 MADE: dict[str, Callable[[], Example]] = {
     "binary": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",)),
-    "sampled": lambda: replace(example("binary"), how={}),
+    "sampled": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",), how={}),
     "conditions": lambda: replace(_choices(CONDITIONS, "conditions", 2), truths=("soft",)),
     "findings": _checklists,
     "numbers": _ratings,

@@ -148,7 +148,7 @@ def _from_records(source: Source, options: Options) -> Parsed:
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     counted = [_counted(record, where, options.conditions) for where, record in placed]
-    above = [[vote for vote in one.items() if vote[1]] or [(None, None)] for one in counted]  # nothing for nobody
+    above: list[list[Any]] = [[vote for vote in one.items() if vote[1]] or [(None, None)] for one in counted]
     votes = [(case, *vote) for case, some in zip(cases, above, strict=True) for vote in some]
     schema = {"case": pl.String, "condition": pl.String, "votes": pl.Float64}
     rows = pl.DataFrame(votes, schema=schema, orient="row")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,8 +12,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from dissensus import Study
 from dissensus.aggregations import Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
 from dissensus.aggregations.base import CaseSampler
-from dissensus.aggregations.dirichlet import DirichletFill
-from dissensus.aggregations.plackett_luce import ChainedFill
+from dissensus.aggregations.plackett_luce import chained_draws
 from dissensus.plugins import Aggregation
 from measuring import in_turn, seconds
 from studies import published_or_simulated
@@ -58,16 +58,16 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
     sampler = aggregation.sample(said, draws=DRAWS).sampler
     assert isinstance(sampler, CaseSampler)
     fill = sampler.fill
-    assert isinstance(fill, ChainedFill | DirichletFill)
-    n_cases, keys = sampler.opinions.n_cases, np.ascontiguousarray(fill.keys)
-    values = np.empty(DRAWS * int(sampler.opinions.support_sizes.sum() + n_cases))
-    if isinstance(fill, ChainedFill):
-        assert isinstance(fill.posterior, Posterior)
-        shapes = fill.posterior.shapes
-        counts = sample_plackett_luce(fill.posterior, keys, (0, n_cases), 1, WARMUP, values)
+    assert isinstance(fill, partial)
+    keys, n_cases = np.ascontiguousarray(fill.args[2]), len(sampler.case_names)
+    values = np.empty(DRAWS * (len(sampler.support) + n_cases))
+    if fill.func is chained_draws:
+        posterior = fill.args[1]
+        assert isinstance(posterior, Posterior)
+        shapes = posterior.shapes
+        counts = sample_plackett_luce(posterior, keys, (0, n_cases), 1, WARMUP, values)
     else:
-        shapes = fill.concentrations
-        columns = sampler.opinions.support_offsets + np.arange(n_cases + 1)
+        shapes, columns = fill.args[:2]
         counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)
     shapes = np.resize(shapes[shapes > 1.0], 1024)
     streams = new_streams()

@@ -17,7 +17,6 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from dissensus import Study
 from dissensus.aggregations import PlackettLuce
 from dissensus.aggregations.base import CaseSampler
-from dissensus.aggregations.plackett_luce import ChainedFill
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
@@ -93,8 +92,8 @@ def our_sampling(case: Case, *, draws: int = 20_000) -> tuple[Callable[[], objec
     aggregation = PlackettLuce(reliability=RELIABILITY, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
     sampler = aggregation.sample(case.said, draws=draws).sampler
     assert isinstance(sampler, CaseSampler)
-    assert isinstance(sampler.fill, ChainedFill)
-    posterior, keys = sampler.fill.posterior, sampler.fill.keys
+    assert isinstance(sampler.fill, partial)
+    _, posterior, keys, *_ = sampler.fill.args
     assert isinstance(posterior, Posterior)
     values = np.empty((draws, len(case.support) + 1))
     return lambda: sample_plackett_luce(posterior, keys, (0, 1), 1, WARMUP, values.reshape(-1)), values

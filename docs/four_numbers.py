@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
+from dissensus.evaluation.estimates import AGREEMENT, PANEL
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import AGREEMENT, PANEL
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Pane, Points, dodged, named_places
 from dissensus.metrics.accuracy import TopKAccuracy

@@ -30,25 +30,6 @@ class Outcome:
 Run = Callable[..., Outcome]
 
 
-def called(patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str], *words: str) -> Outcome:
-    """Run ``dissensus`` with these words."""
-    patch.setattr(sys, "argv", ["dissensus", *words])
-    code = exit_code()
-    written = captured.readouterr()
-    return Outcome(code, written.out, written.err)
-
-
-def told(place: Path, *words: str, columns: int = 100) -> Outcome:
-    """Run ``dissensus`` with these words in a folder; what it says is caught here, so that fixtures may do so too."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.chdir(place)
-        patch.setenv("COLUMNS", str(columns))
-        patch.setattr(sys, "argv", ["dissensus", *words])
-        code = exit_code()
-    return Outcome(code, out.getvalue(), err.getvalue())
-
-
 def exit_code() -> int:
     """Run the command that the words of this process name, and return its exit code."""
     code: object = 0
@@ -58,3 +39,15 @@ def exit_code() -> int:
         code = leaving.code or 0
     assert isinstance(code, int)
     return code
+
+
+def told(place: Path, *words: object, columns: int | None = None) -> Outcome:
+    """Run ``dissensus`` with these words in a folder; what it says is caught here, so that fixtures may do so too."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(place)
+        if columns is not None:
+            patch.setenv("COLUMNS", str(columns))
+        patch.setattr(sys, "argv", ["dissensus", *map(str, words)])
+        code = exit_code()
+    return Outcome(code, out.getvalue(), err.getvalue())

@@ -7,8 +7,6 @@ from public_names import PUBLIC
 
 WITHOUT_EXAMPLE = {
     "Categories.from_source": "takes a file that is open already; the example is at Categories.from_file",
-    "UserDataSetMetric.function": "is a parameter: the user's own function",
-    "UserMetric.function": "is a parameter: the user's own function",
 }
 """Public methods that need no example of their own, and why; tables of an evaluation are shown by that of the class."""
 

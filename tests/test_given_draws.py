@@ -21,12 +21,6 @@ GIVEN = ds.Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_na
 ANNOTATED = SAID.select(list(DRAWN.case_names))
 
 
-def test_given_draws_are_what_was_given() -> None:
-    np.testing.assert_allclose(GIVEN.dense(), DENSE, atol=1e-15)
-    np.testing.assert_allclose(GIVEN.mean(), DENSE.mean(axis=1), atol=1e-15)
-    assert (GIVEN.n_cases, GIVEN.n_draws, GIVEN.n_conditions) == DENSE.shape
-
-
 def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> None:
     np.testing.assert_allclose(
         annotation_certainty(GIVEN, unranked="identify").values,
@@ -89,23 +83,17 @@ def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions(
     assert alone.n_chains == 1
 
 
-def test_chains_of_given_draws_are_kept_as_far_as_there_are_draws() -> None:
-    drawn = ds.Plausibilities.from_draws(DENSE, n_chains=3)
-    assert drawn.n_chains == 3
-    assert {batch.n_chains for batch in drawn} == {3}
-    assert ds.Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
-
-
-def test_a_selection_of_a_selection_has_the_draws_of_its_cases() -> None:
+def test_given_draws_their_chains_and_selections_are_what_was_given() -> None:
+    np.testing.assert_allclose(GIVEN.dense(), DENSE, atol=1e-15)
+    np.testing.assert_allclose(GIVEN.mean(), DENSE.mean(axis=1), atol=1e-15)
     twice = GIVEN.select(slice(5, 15)).select([3, 1])
     assert twice.case_names == (GIVEN.case_names[8], GIVEN.case_names[6])
     np.testing.assert_array_equal(twice.dense(), GIVEN.dense()[[8, 6]])
-
-
-def test_names_default_to_numbers() -> None:
-    drawn = ds.Plausibilities.from_draws([[[0.5, 0.5]], [[1.0, 0.0]]])
-    assert drawn.case_names == ("0", "1")
-    assert drawn.conditions == ("0", "1")
+    drawn = ds.Plausibilities.from_draws(DENSE, n_chains=3)
+    assert drawn.conditions == tuple("012345")
+    assert drawn.n_chains == 3
+    assert {batch.n_chains for batch in drawn} == {3}
+    assert ds.Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
 
 
 def test_a_sampler_of_ones_own_is_enough() -> None:

@@ -8,22 +8,8 @@ import pytest
 
 from minimum import versions
 
-MINIMA = {"numpy": "2.1"}
 LACKS = "ERROR: Could not find a version that satisfies the requirement numpy==2.1 (from versions: {})\n"
 LACKS += "ERROR: No matching distribution found for numpy==2.1"
-
-
-def answers(monkeypatch: pytest.MonkeyPatch, *outcomes: tuple[int, str]) -> list[list[str]]:
-    """Let commands end like this, one after the other, instead of running them; note them."""
-    left, called = list(outcomes), []
-
-    def answer(*command: str | Path) -> subprocess.CompletedProcess[str]:
-        called.append([str(word) for word in command])
-        code, said = left.pop(0)
-        return subprocess.CompletedProcess(command, code, "", said)
-
-    monkeypatch.setattr(versions, "run", answer)
-    return called
 
 
 def test_every_dependency_declares_a_minimum() -> None:
@@ -35,34 +21,30 @@ def test_every_dependency_declares_a_minimum() -> None:
         versions.declared_minima('[project]\ndependencies = ["numpy<3"]')
 
 
-def test_exactly_the_declared_versions_are_installed_and_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    called = answers(monkeypatch, (0, ""), (0, ""))
-    assert versions.outcome(MINIMA, tmp_path) == (0, "numpy 2.1: ok")
-    install, smoke = called
-    assert {"numpy==2.1", str(versions.ROOT)} <= set(install)
-    assert smoke[0] == str(tmp_path / "bin" / "python")
-
-
-def test_a_version_that_the_index_lacks_is_skipped_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("ended", "code", "said"),
+    [
+        ([(0, ""), (0, "")], 0, "numpy 2.1: ok"),
+        ([(1, LACKS.format("2.2.0, 2.3.0"))], 0, "skipped, the index lacks numpy==2.1"),
+        ([(1, LACKS.format("none"))], 1, "not installed\n" + LACKS.format("none")),
+        ([(1, "ERROR: ResolutionImpossible")], 1, "not installed\nERROR: ResolutionImpossible"),
+        ([(0, ""), (1, "AssertionError")], 1, "numpy 2.1: failed\nAssertionError"),
+    ],
+)
+def test_the_declared_versions_are_installed_and_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended: list[tuple[int, str]], code: int, said: str
 ) -> None:
-    answers(monkeypatch, (1, LACKS.format("2.2.0, 2.3.0")))
-    assert versions.outcome(MINIMA, tmp_path) == (0, "skipped, the index lacks numpy==2.1")
+    called = []
 
+    def answer(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        called.append([str(word) for word in command])
+        code, said = ended[len(called) - 1]
+        return subprocess.CompletedProcess(command, code, "", said)
 
-@pytest.mark.parametrize("said", [LACKS.format("none"), "ERROR: ResolutionImpossible"])
-def test_an_index_out_of_reach_and_a_conflict_are_failures(
-    said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    answers(monkeypatch, (1, said))
-    code, told = versions.outcome(MINIMA, tmp_path)
-    assert code == 1
-    assert said in told
-
-
-def test_a_version_that_does_not_work_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answers(monkeypatch, (0, ""), (1, "AssertionError"))
-    assert versions.outcome(MINIMA, tmp_path) == (1, "numpy 2.1: failed\nAssertionError")
+    monkeypatch.setattr(versions, "run", answer)
+    assert versions.outcome({"numpy": "2.1"}, tmp_path) == (code, said)
+    assert {"numpy==2.1", str(versions.ROOT)} <= set(called[0])
+    assert [words[0] for words in called[1:]] == [str(tmp_path / "bin" / "python")] * (len(ended) - 1)
 
 
 def test_what_must_hold_before_a_change_lands_includes_it_before_the_tests() -> None:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,37 +51,34 @@ EXEMPT = {
 METHODS = ("sample", "select", "align", "save", "load")
 
 
-@pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-    """Every public callable by its name, with arguments that work."""
-    folder = tmp_path_factory.mktemp("misuse")
-    return {name: (function, _filled(function, given)) for name, function, given in _calls(folder)}
-
-
-def _calls(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
-    known = _arguments(folder)
-    for name in sorted(set(PUBLIC) - EXEMPT):
-        thing = PUBLIC[name]
-        if name not in RECORDS:
-            yield name, thing, known.get(name, {})
-        if inspect.isclass(thing):
-            yield from _methods(name, thing, known)
-
-
-def _methods(name: str, kind: type, known: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
-    for method, function in inspect.getmembers(kind, callable):
-        if method.startswith("from_"):
-            yield f"{name}.{method}", function, known.get(f"{name}.{method}", {"parameters": {}})
-        elif method in METHODS:
-            yield f"{name}.{method}", getattr(known["an"][name], method), known.get(f"{name}.{method}", known[method])
-
-
 RECORDS = {
     *("Agreement", "AgreementMeasure", "Alpha", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
     *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted"),
     *("RatingPrior", "Run"),
 }
 """What functions give; nobody makes one by hand."""
+
+PLACES = {
+    f"{name}.{method}" if method else name: (name, method)
+    for name in sorted(set(PUBLIC) - EXEMPT)
+    for method in ("", *(found for found, _ in inspect.getmembers(PUBLIC[name], callable)))
+    if not (method or name in RECORDS)
+    or (inspect.isclass(PUBLIC[name]) and (method.startswith("from_") or method in METHODS))
+}
+"""Every public callable: the class or function, and the method if it is one."""
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    """Every public callable by its name, with arguments that work."""
+    known, found = _arguments(tmp_path_factory.mktemp("misuse")), {}
+    for place, (name, method) in PLACES.items():
+        is_own = not method or method.startswith("from_")
+        owner = PUBLIC[name] if is_own else known["an"][name]
+        function = getattr(owner, method) if method else owner
+        usual = known.get(method, {"parameters": {}} if method else {})
+        found[place] = (function, _filled(function, known.get(place, usual)))
+    return found
 
 
 SMALL: dict[str, Any] = {"draws": 8, "seed": 1, "threads": 1, "level": 0.9, "warmup": 10, "n_cases": 4}
@@ -135,7 +133,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
     scored = {"conditions": ["a", "b", "c"], "cases": ["0", "1"]}
     own = {"name": "mine", "function": lambda *_: 0.0, "range": (0.0, 1.0), "meaning": "one"}
     study, models = {"study": said}, {"A": predicted}
-    roles = long.select("case", "condition", "rank").with_columns(annotator=pl.lit("A"))
     of_draws = ("annotation_certainty", "certainty_profile", "sampling_diagnostics")
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
@@ -158,7 +155,6 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "Study.from_long": {"frame": long},
         "Study.from_rankings": {"rankings": [[[["a"]]], [[["b"]]]], **both, **names}
         | {"annotator_names": ["A"], "weights": [1.0], "groups": ["g", "h"], "case_weights": [1, 2]},
-        "Study.from_roles": {"table": roles},
         "Study.from_scores": {"scores": [[1, 2], [3]], **names, "groups": ["g", "h"]},
         "Study.from_matrix": {"answers": [[[1, 0]], [[0, -1]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
@@ -260,29 +256,14 @@ def outcome(function: Callable[..., Any], given: dict[str, Any]) -> str:
     return ""
 
 
-NAMES = sorted(
-    f"{name}.{method}" if method else name
-    for name in set(PUBLIC) - EXEMPT
-    for method in [
-        "",
-        *(
-            found
-            for found, _ in inspect.getmembers(PUBLIC[name], callable)
-            if inspect.isclass(PUBLIC[name]) and (found.startswith("from_") or found in METHODS)
-        ),
-    ]
-    if method or name not in RECORDS
-)
-
-
 def test_arguments_that_work_are_known_of_every_public_callable(calls: dict[str, Any]) -> None:
-    assert sorted(calls) == NAMES
+    assert len(calls) > 100
     for name, (function, given) in calls.items():
         if not name.endswith(".from_parameters"):
             function(**given)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PLACES)
 def test_wrong_values_are_refused_with_one_kind_of_error(
     name: str, calls: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,32 +307,30 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
         assert np.abs(drawn.sum(axis=2) - 1).max() < 1e-6, aggregation
 
 
-@pytest.mark.parametrize("value", [1e-10, 1e10, 1e300, 5e-324])
-@pytest.mark.parametrize("kind", [Dirichlet, ProbabilisticInverseRank, PlackettLuce, NormalInverseGamma])
-def test_reliabilities_beyond_the_limits_are_refused_with_the_range(kind: Any, value: float) -> None:
-    with pytest.raises(ds.DissensusError) as caught:
-        kind(reliability=value)
-    assert caught.value.expected == "1e-09 to 1e+09"
+BEYOND: list[tuple[str, Callable[[], object]]] = [
+    *(
+        ("1e-09 to 1e+09", partial(kind, reliability=value))
+        for kind in (Dirichlet, ProbabilisticInverseRank, PlackettLuce, NormalInverseGamma)
+        for value in (1e-10, 1e10, 1e300, 5e-324)
+    ),
+    *(
+        ("0, or 1e-09 to 1e+09", partial(ds.Study.from_rankings, [[[["a"]]]], ["a", "b"], **{what: [value]}))  # type: ignore[arg-type]
+        for what in ("weights", "case_weights")
+        for value in (1e308, 1e-300, -1.0)
+    ),
+    *(
+        ("at most ", partial(ds.evaluate, ds.Study.from_counts([[1, 2]]), {}, aggregations=["dirichlet"], **given))  # type: ignore[arg-type]
+        for given in ({"draws": 10**7 + 1}, {"threads": 1025}, {"draws": 2**62})
+    ),
+    (
+        "at most 995,024 draws, as it has 200 mentioned conditions",
+        partial(Dirichlet().sample, ds.Study.from_counts(np.ones((1, 200), dtype=int)), draws=2_000_000),
+    ),
+]
 
 
-@pytest.mark.parametrize("value", [1e308, 1e-300, -1.0])
-@pytest.mark.parametrize("what", ["weights", "case_weights"])
-def test_weights_beyond_the_limits_are_refused_with_the_range(what: str, value: float) -> None:
-    with pytest.raises(ds.DissensusError) as caught:
-        ds.Study.from_rankings([[[["a"]]]], ["a", "b"], **{what: [value]})  # type: ignore[arg-type]
-    assert caught.value.expected == "0, or 1e-09 to 1e+09"
-
-
-def test_draws_are_limited_by_the_case_with_the_most_conditions() -> None:
-    said = ds.Study.from_counts(np.ones((1, 200), dtype=int))
-    with pytest.raises(ds.DissensusError, match="too many draws") as caught:
-        Dirichlet().sample(said, draws=2_000_000)
-    assert caught.value.expected == "at most 995,024 draws, as it has 200 mentioned conditions"
-
-
-@pytest.mark.parametrize(("name", "value"), [("draws", 10**7 + 1), ("threads", 1025), ("draws", 2**62)])
-def test_counts_beyond_the_limits_are_refused_with_the_limit(name: str, value: int) -> None:
-    said = ds.Study.from_counts([[1, 2]])
-    with pytest.raises(ds.DissensusError) as caught:
-        ds.evaluate(said, {}, aggregations=["dirichlet"], **{name: value})  # type: ignore[arg-type]
-    assert caught.value.expected.startswith("at most ")
+def test_numbers_beyond_the_limits_are_refused_with_the_limit() -> None:
+    for expected, call in BEYOND:
+        with pytest.raises(ds.DissensusError) as caught:
+            call()
+        assert caught.value.expected.startswith(expected)

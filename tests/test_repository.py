@@ -18,7 +18,6 @@ from public_names import NAMESPACES, PUBLIC
 
 ROOT = Path(__file__).parents[1]
 MACHINE_PATHS = re.compile(rb"(?<![\w.~$}])/(?:home|Users|work|root)/[\w.-]+")
-SHORT_README = 20
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 IMPORTED = {"dissensus", *(f"dissensus.{name}" for name in NAMESPACES)}
 
@@ -65,19 +64,12 @@ def test_no_tracked_file_names_a_directory_of_one_machine() -> None:
     assert found == {}
 
 
-def readme_examples() -> list[tuple[str, str]]:
-    """Give the Python examples of the README, each with the output shown in the block that follows it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = re.compile(r"```python\n(.*?)```(?:\s*```(?:text|console|output)?\n(.*?)```)?", re.DOTALL)
-    return [(match[1], match[2] or "") for match in block.finditer(text)]
-
-
 def test_the_example_of_the_readme_runs_and_prints_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= SHORT_README:
-        pytest.skip("the README is still a stub")
-    ((code, shown),) = readme_examples()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = r"```python\n(.*?)```(?:\s*```(?:text|console|output)?\n(.*?)```)?"
+    ((code, shown),) = re.findall(block, text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -94,20 +86,11 @@ def test_the_version_is_the_same_everywhere() -> None:
 # Pages ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_tables_are_what_aggregations_and_metrics_say_about_themselves(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert runpy.run_path(str(ROOT / "docs" / "tables.py"))["filled"](text) == text, "run: python docs/tables.py"
-
-
-def test_all_tables_are_in_the_pages() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == [
-        "aggregations",
-        "four_numbers",
-        "metrics",
-        "one_annotator",
-    ]
+def test_tables_are_what_aggregations_and_metrics_say_about_themselves() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    names = re.findall(r"<!-- table: (\w+) -->", "".join(texts))
+    assert sorted(names) == ["aggregations", "four_numbers", "metrics", "one_annotator"]
+    assert list(map(runpy.run_path(str(ROOT / "docs" / "tables.py"))["filled"], texts)) == texts, "docs/tables.py"
 
 
 def test_every_format_is_in_the_page_of_formats() -> None:
@@ -118,15 +101,15 @@ def test_every_format_is_in_the_page_of_formats() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_pages_import_public_names_only(page: Path) -> None:
-    imported = re.findall(r"^(?:from|import) (dissensus[\w.]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(imported) <= IMPORTED
+def test_pages_import_public_names_only_and_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"^(?:from|import) (dissensus[\w.]*)", text, re.MULTILINE)) <= IMPORTED
+    links_lead_somewhere(page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text(encoding="utf-8"))
-    for link, anchor in links:
+def links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
         target = page.parent / link if link else page
         assert target.exists(), link
         assert not anchor or anchor in anchors_of(target), f"{link}#{anchor}"
@@ -146,12 +129,6 @@ def code_of(page: Path) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES[1:] if code_of(page)], ids=lambda page: page.stem)
 def test_examples_of_the_pages_run(page: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-c",
-        code_of(page),
-    ]  # a process of its own: what it declares must not stay
+    command = [sys.executable, "-W", "error", "-c", code_of(page)]  # what it declares must not stay here
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
+from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import ADJUSTED
-from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
+from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
-from dissensus.metrics.similarity import AverageOverlap
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology

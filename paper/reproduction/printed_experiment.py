@@ -14,8 +14,8 @@ from dissensus.aggregations.point_estimates import InverseRank, PlackettLuceML
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
+from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import ADJUSTED
 from dissensus.figures.charts import kept_places
 from dissensus.metrics.accuracy import Coverage
 from dissensus.predictions.lists import Predictions

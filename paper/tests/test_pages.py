@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper import __main__ as command
-from test_repository import test_links_lead_somewhere as links_lead_somewhere
+from test_repository import links_lead_somewhere
 
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
-from dissensus.evaluation.results import AGREEMENT
+from dissensus.evaluation.estimates import AGREEMENT
 from dissensus.predictions.lists import Predictions
 from dissensus.simulate.differential_study import Expertise, simulate_study
 from dissensus.study.study import Study

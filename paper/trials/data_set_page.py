@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dissensus.core.errors import FormatError
 from dissensus.core.files import read_text
 from dissensus.core.output import written_whole
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from paper.trials.coverage import DIFFERENCE, MODEL, summary
 from paper.trials.data_set_trials import MAJORITY, DataSetProof, Effort, data_set_proof
 from paper.trials.panel_page import points, share

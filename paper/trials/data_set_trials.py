@@ -14,11 +14,11 @@ import numpy as np
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusWarning
+from dissensus.evaluation.estimates import AGREEMENT
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import AGREEMENT, Evaluation
-from dissensus.metrics.confusion import CohenKappa
+from dissensus.evaluation.results import Evaluation
 from dissensus.metrics.data_set import DataSetMetric
-from dissensus.metrics.decisions import FBeta, Sensitivity
+from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity
 from dissensus.metrics.ranking import AUROC
 from paper.trials.coverage import DIFFERENCE, MODEL
 from paper.trials.severity import DISTORTED, SILENT, Asked, Cases, Setting, counted

@@ -163,7 +163,10 @@ def _log_components(
     likelihood: PriorLikelihood, coefficients: FloatArray, shift: float, half: float, odds: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the logarithms of weight times likelihood of both components, shapes (n_cases,)."""
-    low, high = (likelihood.of_cases(_moved(likelihood, coefficients, by)) for by in (shift - half, shift + half))
+    low, high = (
+        likelihood.of_cases(likelihood.state(_moved(likelihood, coefficients, by)))
+        for by in (shift - half, shift + half)
+    )
     return low - np.logaddexp(0.0, -odds), high - np.logaddexp(0.0, odds)
 
 

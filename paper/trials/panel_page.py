@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.output import written_whole
-from dissensus.evaluation.results import PANEL
+from dissensus.evaluation.estimates import PANEL
 from dissensus.evaluation.words import MINUS
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places

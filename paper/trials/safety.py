@@ -12,8 +12,8 @@ from dissensus.aggregations.case_prior import informed_prior
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import MajorityVote
 from dissensus.core.errors import DissensusWarning
+from dissensus.evaluation.estimates import ADJUSTED, PANEL
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.results import ADJUSTED, PANEL
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -187,8 +188,8 @@ class Batch:
         """
         return replace(self, values=np.empty(0), order_values=None, others=None, numbers=None)
 
-    def dense(self) -> FloatArray:
-        """Build the full draws, shape (n_cases, n_draws, K); the rest mass is split among its conditions.
+    def dense(self, cases: Sequence[int] | None = None) -> FloatArray:
+        """Build the full draws of some cases, or of all, shape (n_cases, n_draws, K); the rest mass is split.
 
         Examples
         --------
@@ -200,12 +201,13 @@ class Batch:
         >>> batch.dense()[0]
         array([[0.75, 0.25, 0.  ]])
         """
-        full = np.zeros((self.n_cases, self.n_draws, self.n_conditions))
-        for case in range(self.n_cases):
+        chosen = range(self.n_cases) if cases is None else cases
+        full = np.zeros((len(chosen), self.n_draws, self.n_conditions))
+        for place, case in enumerate(chosen):
             draws = self.of_case(case)
-            full[case] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
+            full[place] = self._split_rest(case, np.ascontiguousarray(draws[:, -1]), np.arange(self.n_draws))
             codes = self._mentioned_of(case)
-            full[case][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
+            full[place][:, codes] = draws[:, :-1][:, np.isin(self.support_of(case), codes)]
         return full
 
     def _mentioned_of(self, case: int) -> IntArray:
@@ -246,9 +248,17 @@ class Batch:
         """
         weights, case = self.member_weights(), row_of_each(self.support_offsets)
         own = weighted_counts(case, weights * of_members, self.n_cases)
-        has_rest = self._n_mentioned < self.n_conditions
-        left = np.where(has_rest, self.total_weight - weighted_counts(case, weights, self.n_cases), 1.0)
-        return np.where(has_rest, (of_all - own) / left, 0.0)
+        left = self._rest_weights()
+        return np.where(left > 0, (of_all - own) / np.where(left > 0, left, 1.0), 0.0)
+
+    def _rest_weights(self) -> FloatArray:
+        """Return the sum of the weights of unmentioned conditions of each case, zero if there are none; (n_cases,)."""
+        case, weights = row_of_each(self.support_offsets), self.member_weights()
+        mentioned = self.support_sizes
+        if self.is_mentioned is not None:
+            mentioned = np.bincount(case[self.is_mentioned], minlength=self.n_cases)
+        left = self.total_weight - weighted_counts(case, weights, self.n_cases)
+        return np.where(mentioned < self.n_conditions, left, 0.0)
 
     def member_weights(self) -> FloatArray:
         """Return the weight of each condition of the support if it is mentioned, otherwise zero, shape (sum of U,).
@@ -268,13 +278,6 @@ class Batch:
     def total_weight(self) -> float:
         """Sum of the weights of all conditions."""
         return float(self.n_conditions) if self.rest_sums is None else float(self.rest_sums[-1])
-
-    @property
-    def _n_mentioned(self) -> IntArray:
-        """Number of mentioned conditions of each case, shape (n_cases,)."""
-        if self.is_mentioned is None:
-            return self.support_sizes
-        return np.bincount(row_of_each(self.support_offsets)[self.is_mentioned], minlength=self.n_cases)
 
     def plausibility_of(self, case: int, code: int, draws: IntArray) -> FloatArray:
         """Return the plausibility of one condition of a case in some draws, mentioned or not.
@@ -318,33 +321,20 @@ class Batch:
         is_told = (counts >= TOLD_APART * self.n_draws) | (np.bincount(which, leaders.is_first, len(found)) > 0)
         own = row_of_each(self.support_offsets) * self.n_conditions + self.support
         members = np.union1d(own, found[is_told])
-        wider = replace(
-            self,
-            support_offsets=np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions),
-            support=members % self.n_conditions,
-            is_mentioned=np.isin(members, own, assume_unique=True),
-        )
-        values = self._widened(wider)
+        is_mentioned = np.isin(members, own, assume_unique=True)
+        offsets = np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions)
+        wider = replace(self, support_offsets=offsets, support=members % self.n_conditions, is_mentioned=is_mentioned)
+        kept = np.insert(is_mentioned, wider.support_offsets[1:], True)
+        values = np.zeros(self.n_draws * wider.columns[-1])
+        values[np.concatenate([np.tile(kept[a:b], self.n_draws) for a, b in pairwise(wider.columns)])] = self.values
         ordered, is_told = values.copy(), is_told[which]
         case, draw = leaders.cases[is_told], leaders.draws[is_told]
         place = np.searchsorted(members, keys[is_told]) - wider.support_offsets[case]
-        ordered[self.n_draws * wider.columns[case] + draw * (wider.support_sizes + 1)[case] + place] = leaders.masses[
-            is_told
-        ]
+        places = self.n_draws * wider.columns[case] + draw * (wider.support_sizes + 1)[case] + place
+        ordered[places] = leaders.masses[is_told]
         rows = leaders.cases[~is_told] * self.n_draws + leaders.draws[~is_told]
         offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_cases * self.n_draws)))
         return replace(wider, values=values, order_values=ordered, others=(offsets, leaders.masses[~is_told]))
-
-    def _widened(self, wider: Batch) -> FloatArray:
-        """Copy the draws into a batch with a larger support; what is new there is zero."""
-        values = np.zeros(self.n_draws * wider.columns[-1])
-        assert wider.is_mentioned is not None
-        for case in range(self.n_cases):
-            start, stop = wider.support_offsets[case : case + 2]
-            block = values[self.n_draws * (start + case) : self.n_draws * (stop + case + 1)]
-            kept = np.append(wider.is_mentioned[start:stop], True)
-            block.reshape(self.n_draws, -1)[:, kept] = self.of_case(case)
-        return values
 
     def means(self) -> FloatArray:
         """Return the means over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -357,17 +347,16 @@ class Batch:
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
-        from dissensus.kernels.compact import mean_draws
-
-        means = mean_draws(self.layout(), self.values)
+        means = np.concatenate([self.of_case(case).mean(axis=0) for case in range(self.n_cases)])
         if self.is_mentioned is None:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.
         assert self.rest_sums is not None
         case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
-        left = self.total_weight - weighted_counts(case, self.member_weights(), self.n_cases)
-        left[self._n_mentioned == self.n_conditions] = 1.0  # of nothing
-        share = np.where(self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / left[case])
+        left = self._rest_weights()
+        share = np.where(
+            self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / np.where(left > 0, left, 1)[case]
+        )
         means[np.arange(len(case)) + case] += share * means[rests][case]
         means[rests] *= 1.0 - weighted_counts(case, share, self.n_cases)
         return means
@@ -468,18 +457,9 @@ class Sampler(Protocol):
         """Draw the cases at these positions."""
 
 
-@dataclass(frozen=True, eq=False)
-class GivenSampler:
-    """Give draws that are there already, shape (n_cases, n_draws, K)."""
-
-    case_names: tuple[str, ...]
-    draws: FloatArray
-    n_chains: int
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Wrap the draws of the cases at these positions."""
-        names = [self.case_names[case] for case in cases]
-        return Batch.from_dense(self.draws[cases], names, n_chains=self.n_chains)
+def given_batch(case_names: tuple[str, ...], draws: FloatArray, n_chains: int, cases: IntArray) -> Batch:
+    """Wrap draws that are there already, shape (n_cases, n_draws, K), of the cases at these positions."""
+    return Batch.from_dense(draws[cases], [case_names[case] for case in cases], n_chains=n_chains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -588,7 +568,7 @@ class Plausibilities:
             n_chains=min(n_chains, n_draws),
             support_offsets=np.arange(n_cases + 1) * n_conditions,
             support=np.tile(np.arange(n_conditions), n_cases),
-            sampler=GivenSampler(cases, array, n_chains),
+            sampler=partial(given_batch, cases, array, n_chains),
         )
 
     @property
@@ -702,15 +682,18 @@ class Plausibilities:
         """
         means = list(self.map(Batch.means))
         side_by_side = np.concatenate(means) if means else np.empty(0)
-        columns, case = self.support_offsets + np.arange(self.n_cases + 1), row_of_each(self.support_offsets)
-        is_rest = np.zeros(columns[-1], dtype=np.bool_)
-        is_rest[columns[1:] - 1] = True
+        case, rests = row_of_each(self.support_offsets), self._columns[1:] - 1
         weights = np.ones(self.n_conditions) if self.rest_sums is None else np.diff(self.rest_sums)
         others = weights.sum() - weighted_counts(case, weights[self.support], self.n_cases)
-        share = side_by_side[is_rest] / np.where(np.diff(self.support_offsets) < self.n_conditions, others, 1.0)
+        share = side_by_side[rests] / np.where(np.diff(self.support_offsets) < self.n_conditions, others, 1.0)
         full = share[:, None] * weights
-        full[case, self.support] = side_by_side[~is_rest]
+        full[case, self.support] = np.delete(side_by_side, rests)
         return full
+
+    @property
+    def _columns(self) -> IntArray:
+        """Where the U + 1 columns of each case begin when all are put side by side, shape (n_cases + 1,)."""
+        return self.support_offsets + np.arange(self.n_cases + 1)
 
     def summary(self, *, advance: Callable[[int], None] | None = None) -> pl.DataFrame:
         """Summarise every case: a row per mentioned condition and one (condition missing) for all others together.
@@ -740,14 +723,10 @@ class Plausibilities:
         """Name the U + 1 columns of each case: case and condition, the latter missing for the rest."""
         import polars as pl
 
-        columns = self.support_offsets + np.arange(self.n_cases + 1)
         codes = np.insert(self.support, self.support_offsets[1:], -1)
-        names = np.array([*self.conditions, None], dtype=object)
-        cases = np.array(self.case_names, dtype=object)
-        return {
-            "case": pl.Series(cases[row_of_each(columns)], dtype=pl.String),
-            "condition": pl.Series(names[codes], dtype=pl.String),
-        }
+        names, cases = np.array([*self.conditions, None], dtype=object), np.array(self.case_names, dtype=object)
+        labels = {"case": cases[row_of_each(self._columns)], "condition": names[codes]}
+        return {name: pl.Series(column, dtype=pl.String) for name, column in labels.items()}
 
     def to_frame(self) -> pl.DataFrame:
         """Write out every draw: ``case``, ``draw``, ``condition`` (missing for the rest), ``plausibility``.
@@ -761,12 +740,11 @@ class Plausibilities:
         """
         import polars as pl
 
-        columns = list(pairwise(self.support_offsets + np.arange(self.n_cases + 1)))
+        columns = list(pairwise(self._columns))
         rows = np.concatenate([np.tile(np.arange(first, last), self.n_draws) for first, last in columns])
         draw = np.concatenate([np.repeat(np.arange(self.n_draws), last - first) for first, last in columns])
         values = np.concatenate([batch.values for batch in self])
-        numbers = pl.DataFrame({"draw": draw, "plausibility": values})
-        labelled = pl.DataFrame(self._labels())[rows].hstack(numbers)
+        labelled = pl.DataFrame(self._labels())[rows].with_columns(draw=draw, plausibility=values)
         return labelled.select("case", "draw", "condition", "plausibility")
 
 

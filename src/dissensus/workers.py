@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissensus.core.errors import DissensusError, MissingExtraError
-from dissensus.core.interruption import UNDERWAY
+from dissensus.core.output import UNDERWAY
 from dissensus.core.versions import VERSIONED
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pytest
 import dissensus as ds
 from dissensus.aggregations import (
     AnnotatorBootstrap,
+    DawidSkene,
     Dirichlet,
     InverseRank,
     MajorityVote,
@@ -40,6 +41,17 @@ BAD: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         for alpha in UNBOUND[1:]
     ),
     (PlackettLuce, {"prior": "flat"}, "prior is not understood"),
+    (PlackettLuce, {"alpha": "fitted", "prior": "observed"}, "cannot be fitted under the prior 'observed'"),
+    (PlackettLuce, {"alpha": 2.0, "prior": "informed"}, "alpha cannot be given"),
+    (Dirichlet, {"alpha": "guessed"}, "alpha is not understood"),
+    (Dirichlet, {"learned": 3}, "learned is not of the right kind"),
+    (PlackettLuce, {"reliability": 101, "tempered": True}, "reliability up to 100"),
+    (PlackettLuce, {"reliability": 2, "tempered": "yes"}, "true or false"),
+    *(
+        (PlackettLuce, {"tempered": True, "prior": prior}, "only there all unmentioned conditions are one runner")
+        for prior in ("frequency", "symmetric", "informed")
+    ),
+    *((DawidSkene, {"gold": gold}, "gold") for gold in ("x", [("x",)], [("x", "a"), ("x", "b")], {"x": 1}, None, [1])),
     (InverseRank, {"ties": "split"}, "ties is not understood"),
     *((kind, {"chains": 0}, f"chains {COUNTED}, one or more") for kind in (PlackettLuce, OrderedProbit)),
     *((kind, {"warmup": -1}, f"warmup {COUNTED}, zero or more") for kind in (PlackettLuce, OrderedProbit)),
@@ -89,35 +101,25 @@ def test_reliability_must_be_positive_and_finite(kind: Any, reliability: object)
     assert repr(reliability) in caught.value.got
 
 
-def test_ratings_and_rankings_are_not_confused() -> None:
-    ratings = ds.Study.from_scores([[1.0, 2.0]])
-    with pytest.raises(ds.DissensusError, match="needs rankings") as caught:
-        PlackettLuce().sample(ratings)
-    assert "NormalInverseGamma" in caught.value.advice
-    with pytest.raises(ds.DissensusError, match="needs ratings") as caught:
-        NormalInverseGamma().sample(SAID)
-    assert "PlackettLuce" in caught.value.advice
+SILENT = ds.Study.from_rankings([[], [[]]], ["a", "b"])
+WEIGHTLESS = ds.Study.from_rankings([[[["a"]]]], ["a", "b"], weights=[[0.0]])
 
 
-def test_one_condition_is_not_enough() -> None:
-    with pytest.raises(ds.DissensusError, match="only one condition") as caught:
-        InverseRank().sample(ds.Study.from_rankings([[[["a"]]]]))
-    assert "--conditions" in caught.value.advice
-
-
-def test_a_study_without_any_opinion_is_refused() -> None:
-    silent = ds.Study.from_rankings([[], [[]]], ["a", "b"])
-    with pytest.raises(ds.DissensusError, match="no case has any opinion"):
-        PlackettLuce().sample(silent)
-    weightless = ds.Study.from_rankings([[[["a"]]]], ["a", "b"], weights=[[0.0]])
-    with pytest.raises(ds.DissensusError, match="no case has any opinion"):
-        PlackettLuce().sample(weightless)
-    with pytest.raises(ds.DissensusError, match="no case has any rating"):
-        NormalInverseGamma().sample(ds.Study.from_scores([[], []]))
-
-
-def test_a_prior_cannot_be_estimated_from_ratings_that_always_agree() -> None:
-    for scores in ([[1.0], [2.0]], [[1.0, 1.0], [2.0, 2.0, 2.0]]):
-        with pytest.raises(ds.DissensusError, match="the prior cannot be estimated") as caught:
-            NormalInverseGamma().sample(ds.Study.from_scores(scores))
-        assert "NormalInverseGammaPrior" in caught.value.advice
+@pytest.mark.parametrize(
+    ("spec", "study", "problem", "advice"),
+    [
+        (PlackettLuce(), ds.Study.from_scores([[1.0, 2.0]]), "needs rankings", "NormalInverseGamma"),
+        (NormalInverseGamma(), SAID, "needs ratings", "PlackettLuce"),
+        (InverseRank(), ds.Study.from_rankings([[[["a"]]]]), "only one condition", "--conditions"),
+        (PlackettLuce(), SILENT, "no case has any opinion", ""),
+        (PlackettLuce(), WEIGHTLESS, "no case has any opinion", ""),
+        (NormalInverseGamma(), ds.Study.from_scores([[], []]), "no case has any rating", ""),
+        (NormalInverseGamma(), ds.Study.from_scores([[1.0], [2.0]]), "cannot be estimated", "NormalInverseGammaPrior"),
+        (NormalInverseGamma(), ds.Study.from_scores([[1.0] * 2, [2.0] * 3]), "cannot be estimated", "Gamma"),
+        (NormalInverseGamma(shifts=True), ds.Study.from_scores([[1, 2], [2, 4]]), "need their names", "leave shifts"),
+    ],
+)
+def test_studies_that_do_not_fit_are_refused(spec: Aggregation, study: ds.Study, problem: str, advice: str) -> None:
+    with pytest.raises(ds.DissensusError, match=problem) as caught:
+        spec.sample(study)
+    assert advice in caught.value.advice

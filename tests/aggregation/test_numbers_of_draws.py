@@ -55,12 +55,6 @@ def test_point_estimates_are_the_mean_and_the_median_of_each_case(spec: MeanRati
     assert drawn.mean()[:, 0].tolist() == [float(one <= 3) for one in expected]
 
 
-def test_outlines_hold_no_numbers_and_selections_hold_theirs() -> None:
-    drawn = NormalInverseGamma((2.0,), PRIOR).sample(SAID, draws=9)
-    assert (numbers_of(drawn.select(["z"])) == numbers_of(drawn)[2:]).all()
-    assert next(iter(drawn)).outline().numbers is None
-
-
 def test_medians_by_weight_are_those_of_repeated_numbers() -> None:
     rng = np.random.default_rng(2)
     rows = np.sort(np.append(np.arange(6), rng.integers(6, size=40)))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import optimize
 
-from dissensus import DissensusError, Study
+from dissensus import Study
 from dissensus.aggregations import NormalInverseGamma, annotator_shifts
 from dissensus.aggregations.rating_prior import estimated_shifts
 from dissensus.core.aliases import FloatArray
@@ -57,13 +57,10 @@ def test_shifts_are_those_of_the_dense_mixed_model() -> None:
     assert found.noise == pytest.approx(noise, rel=1e-3)
 
 
-def test_shifts_are_recovered_from_many_cases() -> None:
+def test_shifts_are_recovered_from_many_cases_and_nearly_vanish_where_there_are_none() -> None:
     table = annotator_shifts(rated(2000)).sort("annotator")
     np.testing.assert_allclose(table["shift"], SHIFTS - SHIFTS.mean(), atol=0.05)
     assert table["n_ratings"].sum() == 6000
-
-
-def test_where_annotators_are_alike_shifts_nearly_vanish() -> None:
     found = estimated_shifts(rated(200, shifts=np.zeros(5), seed=3).opinions)
     assert found.variance < 0.01
     assert np.abs(found.values).max() < 0.1
@@ -78,11 +75,8 @@ def test_shifts_are_taken_away_before_the_number_of_a_case_is_drawn() -> None:
         means = np.concatenate([batch.numbers[..., 0].mean(axis=1) for batch in drawn if batch.numbers is not None])
         errors[shifts] = np.std(means - truths)
     assert errors[True] < 0.8 * errors[False]
-
-
-def test_ratings_without_names_have_no_shifts() -> None:
-    with pytest.raises(DissensusError, match="need their names"):
-        NormalInverseGamma(shifts=True).sample(Study.from_scores([[1, 2], [2, 4]]))
+    assert set(drawn.fitted) == {"median rating", "spread of shifts"}
+    assert 0.3 < drawn.fitted["spread of shifts"] < 1.5
 
 
 def test_nameless_ratings_among_named_ones_stay_as_they_are() -> None:
@@ -99,18 +93,3 @@ def test_nameless_ratings_among_named_ones_stay_as_they_are() -> None:
     np.testing.assert_allclose(
         np.sort(estimated_shifts(both.opinions).values), np.sort(estimated_shifts(named.opinions).values)
     )
-
-
-def test_draws_with_shifts_say_how_far_annotators_are_apart() -> None:
-    drawn = NormalInverseGamma(shifts=True).sample(rated(50), draws=5)
-    assert set(drawn.fitted) == {"median rating", "spread of shifts"}
-    assert 0.3 < drawn.fitted["spread of shifts"] < 1.5
-
-
-def test_what_is_learned_from_all_cases_keeps_parts_from_being_drawn_alone() -> None:
-    from dissensus.aggregations import NormalInverseGammaPrior
-
-    prior = NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0)
-    assert "shifts" in NormalInverseGamma((0.0,), prior, shifts=True).needs_whole
-    assert "median" in NormalInverseGamma(prior=prior).needs_whole
-    assert not NormalInverseGamma((0.0,), prior).needs_whole

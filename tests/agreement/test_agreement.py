@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import naive_agreement as naive
 from dissensus import DissensusError, Study
 from dissensus.aggregations import PlackettLuce
-from dissensus.agreement.peers import WITHIN, Agreement, annotator_agreement, pairwise_agreement
+from dissensus.agreement.peers import Agreement, Within, annotator_agreement, pairwise_agreement
 from shared_data import dermatology, needs_shared
 from strategies import rankings
 
@@ -41,7 +41,7 @@ def test_it_equals_dictionaries_of_fractions(said: Study, ties: Any, within: Any
     agreement = annotator_agreement(said, ties=ties, within=within)
     np.testing.assert_allclose(agreement.values, expected, atol=1e-12, rtol=0)
     np.testing.assert_array_equal(agreement.is_defined, ~np.isnan(expected))
-    anywhere, first = (annotator_agreement(said, within=one).values[agreement.is_defined] for one in WITHIN)  # type: ignore[arg-type]
+    anywhere, first = (annotator_agreement(said, within=one).values[agreement.is_defined] for one in get_args(Within))
     assert ((first >= 0) & (first <= anywhere) & (anywhere <= 1)).all()
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 import dissensus as ds
-from command_calls import Outcome, Run, called, told
+from command_calls import Outcome, Run, told
 from dissensus import compilation
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run ``dissensus`` with some words in an empty folder, on a terminal of 200 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    return lambda *words: called(monkeypatch, capsys, *map(str, words))
+    return lambda *words: told(Path.cwd(), *words)
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     place = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compilation, "needed", lambda _: [])
-        outcome = told(place, "demo", "--cases", "100", "--draws", "50")
+        outcome = told(place, "demo", "--cases", "100", "--draws", "50", columns=100)
     assert outcome.code == 0, outcome.err
     return Demo(place, outcome, ds.load(place / "demo-results"))

@@ -21,7 +21,7 @@ WORDS = (
 def files(n_cases: int) -> tuple[str, ...]:
     """Write a study and the scores of two models, and return the words that name them."""
     study = ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9)
-    ds.write(study.annotations, "opinions.csv")
+    ds.write(study.annotations, "opinions.csv", overwrite=True)
     for name, power in (("A", 2.0), ("B", 0.5)):
         scores = pl.DataFrame(study.theta**power, schema=list(study.annotations.conditions))
         scores.insert_column(0, pl.Series("case", study.annotations.case_names)).write_csv(f"{name}.csv")
@@ -41,31 +41,24 @@ def test_the_panel_is_estimated_by_itself_and_compared_first(run: Run, monkeypat
     assert titles[1].startswith("adjusted top-1 accuracy, plackett-luce 1")
 
 
-def test_the_panel_is_left_out_on_request(run: Run) -> None:
+def test_the_panel_is_left_out_on_request_and_refused_with_too_few_cases(run: Run) -> None:
     said = run("evaluate", *files(110), *WORDS, "--no-panel").out
     assert "What a large panel would say is not estimated: it was not asked for." in said
-    assert "The panel" not in said
     assert [one.label for one in ds.load("results").runs] == ["plackett-luce 1", "plackett-luce 3"]
-
-
-def test_too_few_cases_are_said_and_a_panel_that_is_asked_for_is_refused(run: Run) -> None:
-    given = files(40)
-    refused = run("evaluate", *given, *WORDS, "--panel")
-    assert refused.refused("there are 40 annotated cases, and at least 100 are needed")
-    assert not Path("results").exists()
-    assert "not estimated: there are 40 annotated cases" in run("evaluate", *given, *WORDS).out
+    given, words = files(40), (*WORDS[:-1], "others")
+    assert run("evaluate", *given, *words, "--panel").refused(
+        "there are 40 annotated cases, and at least 100 are needed"
+    )
+    assert not Path("others").exists()
+    assert "not estimated: there are 40 annotated cases" in run("evaluate", *given, *words).out
+    refused = run("certainty", given[0], "--prior", "informed", "--out", "open.csv")
+    assert refused.refused("needs to know what the models say")
 
 
 def test_an_aggregation_takes_the_informed_prior_in_its_text(run: Run) -> None:
     words = ("--aggregation", "plackett-luce:1", "--aggregation", "dirichlet:1:prior=informed", *WORDS[2:])
     assert run("evaluate", *files(110), *words).code == 0
     assert [one.estimand for one in ds.load("results").runs] == ["adjusted", "panel"]
-
-
-def test_commands_without_models_refuse_the_informed_prior_and_say_what_takes_it(run: Run) -> None:
-    opinions, *_ = files(40)
-    refused = run("certainty", opinions, "--prior", "informed", "--out", "open.csv")
-    assert refused.refused("needs to know what the models say")
 
 
 def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(run: Run) -> None:

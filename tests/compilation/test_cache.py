@@ -101,32 +101,21 @@ def add_one(x: float) -> float:
     return x + 1
 
 
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-20])
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def fill_with_garbage(path: Path) -> None:
-    path.write_bytes(b"garbage" * 100)
-
-
-def forbid_reading(path: Path) -> None:
-    path.chmod(0)
-
-
-def remove(path: Path) -> None:
-    path.unlink()
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-20]),
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(b"garbage" * 100),
+    "unreadable": lambda path: path.chmod(0),
+    "removed": Path.unlink,
+}
 
 
 @pytest.mark.parametrize(
-    "damage", [truncate, empty, fill_with_garbage, pytest.param(forbid_reading, marks=no_root), remove]
+    "damage", ["truncated", "empty", "garbage", "removed", pytest.param("unreadable", marks=no_root)]
 )
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
 def test_a_kernel_whose_files_are_damaged_is_compiled_anew_and_kept_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[Path], None], pattern: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str, pattern: str
 ) -> None:
     def hits() -> int:
         kernel = Kernel(add_one)
@@ -136,16 +125,10 @@ def test_a_kernel_whose_files_are_damaged_is_compiled_anew_and_kept_again(
     monkeypatch.setattr(jit, "folder", lambda: tmp_path / "kernels")
     assert [hits(), hits()] == [0, 1]
     (path,) = tmp_path.rglob(pattern)
-    damage(path)
+    DAMAGE[damage](path)
     assert hits() == 0
     hits()
     assert hits() == 1
-
-
-def test_a_type_that_the_kernel_cannot_take_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(jit, "folder", lambda: tmp_path)
-    with pytest.raises(numba.TypingError):
-        Kernel(add_one)("one")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -199,15 +182,18 @@ def test_a_folder_of_others_or_that_others_may_write_to_is_not_used(
     assert not jit.is_ready(folder)
 
 
-def test_kernels_work_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_work_where_nothing_can_be_kept_or_their_folder_disappears(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(jit, "folder", lambda: None)
-    kernel = Kernel(add_one)
-    assert kernel(1) == 2
-    assert kernel.dispatcher.stats.cache_path is None
-
-
-def test_kernels_work_when_their_folder_disappears(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nowhere = Kernel(add_one)
+    assert nowhere(1) == 2
+    assert nowhere.dispatcher.stats.cache_path is None
     monkeypatch.setattr(jit, "folder", lambda: tmp_path)
+    kernel = Kernel(add_one)
+    kernel(1)
+    with pytest.raises(numba.TypingError):
+        kernel("one")  # type: ignore[arg-type]
     kernel = Kernel(add_one)
     kernel(1)
     shutil.rmtree(tmp_path)

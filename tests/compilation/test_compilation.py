@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dissensus import compilation
 from dissensus.cli.app import app
-from dissensus.cli.progress import compile_on_first_use
+from dissensus.cli.terminal import compile_on_first_use
 from dissensus.compilation import EXERCISES, compile_kernels, needed
 from dissensus.core.errors import DissensusError
 from dissensus.kernels import jit

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError
-from dissensus.core.exact import Exact
+from dissensus.core.notes import Note
 
 NUMBERS = st.one_of(
     arrays(np.float64, array_shapes(min_dims=0, min_side=0)),
@@ -52,8 +52,9 @@ def test_values_come_back_and_give_the_same_bytes_again(value: Any) -> None:
 
 
 def test_objects_come_back_as_the_classes_that_are_named_and_as_no_other() -> None:
-    data = bundled([Exact.of(np.array([0.5, 1e30]))])
-    assert restored(data, [Exact])[0] == Exact.of(np.array([0.5, 1e30]))
+    note = Note("cancelled annotations", 2, "skipped", ("task 1",))
+    data = bundled([note])
+    assert restored(data, [Note]) == [note]
     with pytest.raises(FormatError, match="damaged"):
         restored(data, [])
 
@@ -62,36 +63,19 @@ def test_arrays_of_zeros_take_no_room() -> None:
     assert len(bundled(np.zeros(10_000))) < 1000
 
 
-@pytest.mark.parametrize("size", [1, 15, 16, 17, 100])
-def test_what_is_cut_off_is_refused(size: int) -> None:
-    data = bundled({"a": np.arange(1, 40), "b": np.ones(7)})
-    with pytest.raises(FormatError, match="bundle"):
-        restored(data[:-size], [])
-
-
-def test_arrays_of_objects_are_neither_written_nor_read() -> None:
-    with pytest.raises(TypeError, match="cannot be bundled"):
-        bundled(np.array([object()]))
-    forged = io.BytesIO()
-    np.savez(forged, np.array([object()]), value=np.frombuffer(b'{"array": 0}', dtype=np.uint8))
-    with pytest.raises(FormatError, match="damaged"):
-        restored(forged.getvalue(), [])
-
-
 @dataclass
 class Unknown:
     """What nobody can write."""
 
 
-def test_other_kinds_of_values_are_refused_when_they_are_written() -> None:
-    for value in (object(), {1, 2}, np.float32(1.0), len):
+def test_other_values_and_other_bytes_are_refused() -> None:
+    for value in (object(), {1, 2}, np.float32(1.0), len, np.array([object()])):
         with pytest.raises(TypeError, match="cannot be bundled"):
             bundled(value)
-    with pytest.raises(FormatError, match="damaged"):
-        restored(bundled(Unknown()), [])
-
-
-def test_other_bytes_are_refused() -> None:
-    for data in (b"", b"PK\x03\x04", b"\x80\x04.", b"{"):
-        with pytest.raises(FormatError, match="bundle"):
-            restored(data, [])
+    forged = io.BytesIO()
+    np.savez(forged, np.array([object()]), value=np.frombuffer(b'{"array": 0}', dtype=np.uint8))
+    data = bundled({"a": np.arange(1, 40), "b": np.ones(7)})
+    cut = [data[:-size] for size in (1, 15, 16, 17, 100)]
+    for wrong in (*cut, bundled(Unknown()), forged.getvalue(), b"", b"PK\x03\x04", b"\x80\x04.", b"{"):
+        with pytest.raises(FormatError, match="a bundle is damaged"):
+            restored(wrong, [])

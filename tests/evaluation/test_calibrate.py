@@ -15,8 +15,7 @@ import pytest
 import dissensus as ds
 from dissensus.aggregations import DawidSkene, Dirichlet, InverseRank, PlackettLuce, ProbabilisticInverseRank
 from dissensus.evaluation.calibration import candidates, restored_calibration
-from dissensus.evaluation.folds import clustered
-from dissensus.evaluation.held_out import HeldOut
+from dissensus.evaluation.folds import HeldOut, clustered
 from shared_data import dermatology, needs_shared
 from watched import Watch
 
@@ -55,9 +54,6 @@ def test_what_gives_something_no_chance_is_called_impossible_and_never_chosen(fo
     assert f"inverse-rank gives no chance to what annotators said in {alone:,} of {pairs.n_pairs:,} pairs" in repr(
         found
     )
-
-
-def test_where_everything_is_impossible_there_is_no_best() -> None:
     nothing = ds.calibrate(simulated(20), [InverseRank()])
     assert "gives no chance" in repr(nothing)
     assert nothing.plateau == ()
@@ -74,17 +70,11 @@ def test_differences_are_paired_and_clustered(found: ds.Calibration) -> None:
     assert row["difference_se"] < row["se"]
 
 
-def test_the_best_goes_into_evaluate(found: ds.Calibration) -> None:
-    said = simulated(30)
-    result = ds.evaluate(said, {"A": np.ones((30, 4))}, aggregations=[found.best], draws=20)
-    assert result.runs[-1].spec == found.best
-
-
 def test_held_out_annotators_choose_the_reference_run(found: ds.Calibration, tmp_path: Path) -> None:
-    said, models = simulated(30), {"A": np.eye(4)[np.arange(30) % 4]}
+    said, models, how = simulated(30), {"A": np.eye(4)[np.arange(30) % 4]}, {"draws": 20, "reference": found}
     plain = ds.evaluate(said, models, aggregations=["dirichlet:1,3:alpha=2"], draws=20)
     assert plain.calibration is None
-    result = ds.evaluate(said, models, aggregations=["dirichlet:1,3:alpha=2"], draws=20, reference=found)
+    result = ds.evaluate(said, models, aggregations=["dirichlet:1,3:alpha=2"], **how)  # type: ignore[arg-type]
     assert result.runs[result.reference].spec == found.best
     assert [run.spec for run in result.runs[1:]] == [run.spec for run in plain.runs]
     result.save(tmp_path / "results")
@@ -92,15 +82,13 @@ def test_held_out_annotators_choose_the_reference_run(found: ds.Calibration, tmp
     assert again == result
     assert again.reference == result.reference
     assert repr(again.calibration) == repr(found)
-    given = ds.evaluate(said, models, aggregations=[found.best], draws=20, reference=found)
+    given = ds.evaluate(said, models, aggregations=[found.best], **how)  # type: ignore[arg-type]
     assert len(given.runs) == 1
-    assert "confirmation" in result.plot.names()
     assert "confirmation" not in plain.plot.names()
     assert len(result.plot.chart("confirmation").panels[0].marks) == 3
+    other = ds.evaluate(simulated(5, seed=9).select([0]), {"A": np.eye(4)[:1]}, aggregations=[found.best], draws=20)
     with pytest.raises(ds.DissensusError, match="different calibration"):
-        given.merge(
-            ds.evaluate(simulated(5, seed=9).select([0]), {"A": np.eye(4)[:1]}, aggregations=[found.best], draws=20)
-        )
+        given.merge(other)
 
 
 def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,17 +150,9 @@ def test_what_cannot_be_held_out_is_refused(message: str, ask: Callable[[], obje
         ask()
 
 
-def test_threads_change_no_bit() -> None:
-    said = ds.simulate.study(n_cases=25, n_conditions=8, seed=2).annotations
-    how: dict[str, Any] = {"draws": 60, "max_pairs": 20}
-    one, other = (ds.calibrate(said, ["plackett-luce:1.5,2"], threads=threads, **how) for threads in (1, 3))
-    assert json.dumps(one.record()) == json.dumps(other.record())
-
-
 def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
-    said = simulated(300)
-    coarse = ds.calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200)
-    fine = ds.calibrate(said, [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)], draws=200, refine=True)
+    said, specs = simulated(300), [Dirichlet(4.0, alpha=2.0), Dirichlet(0.5, alpha=2.0)]
+    coarse, fine = (ds.calibrate(said, specs, draws=200, refine=refine) for refine in (False, True))
     assert fine.specs[:2] == coarse.specs
     assert len(fine.specs) > 8
     assert fine.row_of(fine.best)["score"] > coarse.row_of(coarse.best)["score"]
@@ -180,12 +160,15 @@ def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
     assert 0.25 < ratio < 1.0  # the two are confounded: the posterior depends little on more than their ratio
 
 
-def test_progress_counts_every_pair_and_panel() -> None:
-    said = ds.simulate.study(n_cases=12, n_conditions=8, seed=2).annotations
-    watch = Watch()
-    ds.calibrate(said, ["plackett-luce:1,2"], draws=20, max_pairs=20, advance=watch)
+def test_progress_counts_every_pair_and_panel_and_threads_change_no_bit() -> None:
+    said, watch = ds.simulate.study(n_cases=25, n_conditions=8, seed=2).annotations, Watch()
+    how: dict[str, Any] = {"draws": 60, "max_pairs": 20}
+    one = ds.calibrate(said, ["plackett-luce:1.5,2"], threads=1, advance=watch, **how)
     assert watch.announced == {"holding annotators out": watch.done}
     assert watch.done > 2 * 20
+    assert json.dumps(one.record()) == json.dumps(
+        ds.calibrate(said, ["plackett-luce:1.5,2"], threads=3, **how).record()
+    )
 
 
 def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:

@@ -1,6 +1,5 @@
 """Curves of a whole data set: against naive twins, against scikit-learn, with bands that hold them."""
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -116,15 +115,6 @@ def test_a_curve_is_the_mean_over_draws_of_its_naive_twin(
     np.testing.assert_allclose(found["y"].to_numpy()[places], expected, atol=1e-9)
 
 
-def test_the_area_under_the_mean_curve_is_the_mean_area() -> None:
-    result = uncertain()
-    for model in result.models:
-        rows = result.curves("roc").filter(model=model)
-        area = np.trapezoid(rows["y"].to_numpy(), rows["x"].to_numpy())
-        mean = result.to_frame().filter(model=model, metric="AUROC", estimand="adjusted")["mean"][0]
-        assert area == pytest.approx(mean, abs=0.02)  # the grid is coarser than the steps of single draws
-
-
 def test_a_reliability_diagram_counts_the_cases_of_every_bin() -> None:
     result = uncertain()
     scores = result.predictions["A"].to_scores()[:, 1]
@@ -138,24 +128,16 @@ def test_a_reliability_diagram_counts_the_cases_of_every_bin() -> None:
 
 
 def test_treating_all_gains_the_prevalence_and_loses_the_rest() -> None:
-    result = uncertain()
-    prevalence = labels_of_draws(result).mean()
-    rows = result.curves("decision").filter(model=curves.EVERYBODY)
+    prevalence = labels_of_draws(uncertain()).mean()
+    rows = uncertain().curves("decision").filter(model=curves.EVERYBODY)
     expected = prevalence - (1 - prevalence) * THRESHOLDS / (1 - THRESHOLDS)
     np.testing.assert_allclose(rows["y"].to_numpy(), expected, atol=1e-9)
 
 
-# Annotators who agree -----------------------------------------------------------------------------------------
-
-
-def settled_cases() -> tuple[IntArray, FloatArray]:
+def test_with_unanimous_annotators_the_matrix_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(8)
     codes = rng.integers(0, 2, 80)
-    return codes, np.clip(np.round(0.3 * codes + rng.random(80) * 0.7, 2), 0.0, 1.0)  # with ties
-
-
-def test_with_unanimous_annotators_the_matrix_is_that_of_scikit_learn() -> None:
-    codes, scores = settled_cases()
+    scores = np.clip(np.round(0.3 * codes + rng.random(80) * 0.7, 2), 0.0, 1.0)  # with ties
     found = sure(codes, scores).confusion()
     expected = confusion_matrix(codes, scores > 0.5) + 0.0
     tied = scores == 0.5
@@ -188,9 +170,6 @@ def test_a_band_is_about_as_wide_as_the_interval_of_the_same_rate() -> None:
     assert 0.6 < (point["high"] - point["low"]) / (row["high"] - row["low"]) < 1.8
 
 
-# Laws -----------------------------------------------------------------------------------------------------
-
-
 def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     scores = rng.random(1200)
@@ -205,49 +184,33 @@ def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch:
 # Which curves there are -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("metrics", "kinds"),
-    [
+def test_curves_are_those_of_the_metrics() -> None:
+    said, models = draws_of(20)
+    for metrics, kinds in (
         (["auroc"], {"roc", "precision-recall"}),
         (["calibration-error"], {"reliability"}),
         (["net-benefit:0.3"], {"decision"}),
         (["f-beta"], {"confusion"}),
         (["cohen-kappa", "brier-score"], {"confusion", "reliability"}),
         (["top-k-accuracy:1"], set()),
-    ],
-)
-def test_curves_are_those_of_the_metrics(metrics: Sequence[str], kinds: set[str]) -> None:
-    said, models = draws_of(20)
-    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=list(metrics), draws=10)
-    found = {one.kind for one in result.lines}
-    assert found == kinds
-
-
-def test_every_condition_is_asked_about_and_the_matrix_is_one() -> None:
-    rng = np.random.default_rng(2)
-    counts = rng.multinomial(4, [0.5, 0.3, 0.2], size=30)
-    said = ds.Study.from_counts(counts, ["a", "b", "c"])
-    result = ds.evaluate(
-        said, {"A": rng.random((30, 3))}, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30
-    )
-    assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == ["a", "b", "c"]
-    matrix = result.confusion().filter(run=result.run_label(result.headline))
-    assert len(matrix) == 9
-    assert matrix["n_cases"].sum() == pytest.approx(30)
-
-
-def test_every_finding_has_curves_of_its_own() -> None:
-    rng = np.random.default_rng(4)
-    sets = [[{name for name in ("AF", "ST") if rng.random() < 0.4} for _ in range(3)] for _ in range(30)]
-    said = ds.Study.from_sets(sets, ["AF", "ST"])
-    models = {"A": ds.Predictions.from_scores(rng.random((30, 2)), ["AF", "ST"])}
-    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30)
-    assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == ["AF", "ST"]
-    of_finding = result.confusion().filter(question="ST", run=result.run_label(result.headline))
-    assert of_finding["n_cases"].sum() == pytest.approx(30)
-    assert (result.n_cases, result.n_items, result.asked_findings) == (60, 30, ("AF", "ST"))
-
-
-def test_an_unknown_kind_is_refused() -> None:
+    ):
+        result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics, draws=10)
+        assert {one.kind for one in result.lines} == kinds
     with pytest.raises(DissensusError, match="kind"):
-        uncertain().curves("lorenz")
+        result.curves("lorenz")
+
+
+def test_every_condition_is_asked_about_with_one_matrix_and_every_finding_has_its_own() -> None:
+    rng = np.random.default_rng(2)
+    said = ds.Study.from_counts(rng.multinomial(4, [0.5, 0.3, 0.2], size=30), ["a", "b", "c"])
+    sets = [[{name for name in ("AF", "ST") if rng.random() < 0.4} for _ in range(3)] for _ in range(30)]
+    ticked = ds.Study.from_sets(sets, ["AF", "ST"])
+    studies = ((said, ["a", "b", "c"], "", 9), (ticked, ["AF", "ST"], "ST", 4))
+    for study, names, question, size in studies:
+        models = {"A": ds.Predictions.from_scores(rng.random((30, len(names))), names)}
+        result = ds.evaluate(study, models, aggregations=["dirichlet:1"], metrics=["auroc", "sensitivity"], draws=30)
+        assert result.curves("roc")["question"].unique(maintain_order=True).to_list() == names
+        matrix = result.confusion().filter(run=result.run_label(result.headline), question=question)
+        assert len(matrix) == size
+        assert matrix["n_cases"].sum() == pytest.approx(30)
+    assert (result.n_cases, result.n_items, result.asked_findings) == (60, 30, ("AF", "ST"))

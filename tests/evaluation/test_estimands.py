@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -10,9 +11,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import sentences
-from dissensus.evaluation.evaluator import with_panel
-from dissensus.evaluation.practices import side_by_side, with_truth
-from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.tables import side_by_side, with_truth
 from dissensus.figures.charts import Chart, Line, Points
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
@@ -51,34 +50,33 @@ def told(evaluation: ds.Evaluation) -> str:
 # Words ------------------------------------------------------------------------------------------------
 
 
+def titles(evaluation: ds.Evaluation, many: int) -> list[str]:
+    return [sentences.plain(one.title).split()[0] for one in sentences.statements(evaluation)[:many]]
+
+
 def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assumes(result: ds.Evaluation) -> None:
     first = told(result).splitlines()[1]
     one = sentences.leading(result, result.to_frame())[0]
     assert one.panel is not None
     assert first.startswith(f"  The panel top-1 accuracy of {one.model} is {one.panel['mean']:.3f} (90 % interval ")
-    assert "against what a large panel of annotators like these would say" in first
-    assert "as far as they foretell annotators" in first
-    assert "it assumes that they foretell a large panel as they foretell these annotators" in first
+    for part in (
+        "against what a large panel of annotators like these would say",
+        "as far as they foretell annotators",
+        "it assumes that they foretell a large panel as they foretell these annotators",
+    ):
+        assert part in first
+    assert titles(result, 3) == ["Panel", "Agreement", "Adjusted"]
 
 
-def test_all_three_estimands_come_first_and_in_this_order(result: ds.Evaluation) -> None:
-    titles = [sentences.plain(one.title) for one in sentences.statements(result)[:3]]
-    assert [title.split()[0] for title in titles] == ["Panel", "Agreement", "Adjusted"]
-
-
-def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(without: ds.Evaluation) -> None:
+def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(
+    result: ds.Evaluation, without: ds.Evaluation
+) -> None:
     text = told(without)
     assert "What a large panel would say is not estimated: it was not asked for." in text
     assert "The panel" not in text
     assert "than panel" not in text
     assert without.panel is None
-    assert [sentences.plain(one.title).split()[0] for one in sentences.statements(without)[:2]] == [
-        "Agreement",
-        "Adjusted",
-    ]
-
-
-def test_no_reason_is_given_where_there_is_a_panel_estimate_or_no_model(result: ds.Evaluation) -> None:
+    assert titles(without, 2) == ["Agreement", "Adjusted"]
     nobody = ds.evaluate(STUDY.annotations, {}, aggregations=["dirichlet:1"], draws=20)
     assert sentences.no_panel(result) == sentences.no_panel(nobody) == []
     assert "is not estimated" not in told(result) + told(nobody)
@@ -123,17 +121,16 @@ def test_practices_are_compared_with_panel_where_there_is_one(result: ds.Evaluat
     assert "these data do not tell" in told(without)
 
 
-def test_sweeps_over_reliability_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation) -> None:
+def test_sweeps_over_reliability_and_certainty_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation) -> None:
     swept = re.compile(r"Over all aggregations, reliabilities and models, .*|Depending on aggregation .*")
     assert swept.findall(told(result)) == swept.findall(told(without))
     assert len(swept.findall(told(result))) == 2
-
-
-def test_certainty_is_that_of_the_annotations_whatever_the_models_say(
-    result: ds.Evaluation, without: ds.Evaluation
-) -> None:
     assert sentences.certainty(result) == sentences.certainty(without)
     assert result.adjusted_runs == without.adjusted_runs == (0, 1, 2, 3)
+    for name in ("certainty", "share_below"):
+        found, plain = (one.plot.chart(name) for one in (result, without))
+        assert [pane.title for pane in found.panels] == [pane.title for pane in plain.panels]
+        assert found.names() == plain.names()
 
 
 def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> None:
@@ -150,7 +147,9 @@ def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> 
     assert all("the fit" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
 
 
-def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result: ds.Evaluation) -> None:
+def test_with_the_truth_it_is_said_and_drawn_whether_the_interval_of_panel_holds_it(
+    result: ds.Evaluation, without: ds.Evaluation
+) -> None:
     known = with_truth(result, STUDY.truth)
     one = sentences.leading(known, known.to_frame())[0]
     assert one.panel is not None
@@ -158,6 +157,9 @@ def test_with_the_truth_it_is_said_whether_the_interval_of_panel_holds_it(result
     where = "inside" if one.panel["low"] <= one.truth <= one.panel["high"] else "outside"
     assert f"against the truth, it is {one.truth:.3f}, {where} the interval of panel." in told(known)
     assert known.to_frame().equals(result.to_frame())
+    assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
+    assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
+    assert "agreement" not in result.plot.chart("estimands", metric="Brier score").names()
 
 
 def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text() -> None:
@@ -180,28 +182,22 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
 # Tables -----------------------------------------------------------------------------------------------
 
 
-def test_the_table_of_a_notebook_shows_all_estimands_and_escapes_names(result: ds.Evaluation) -> None:
+def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
     page = result._repr_html_()
     assert "<b>Aster" not in page
-    for estimand in ("panel", "agreement", "adjusted"):
-        assert f"<td>{estimand}</td>" in page
-
-
-def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
+    assert all(f"<td>{estimand}</td>" in page for estimand in ("panel", "agreement", "adjusted"))
     assert result.point_estimates()["estimand"].unique().to_list() == ["practice"]
     for table in (result.certainties(), result.plausibilities(), result.per_case(), result.per_draw()):
         assert set(table["estimand"].unique()) == {"adjusted", "panel"}
         assert table.filter(table["estimand"] == "panel")["run"].unique().to_list() == ["panel"]
-    assert set(result.compare().to_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
-    assert set(result.compare().rank_frame()["estimand"]) == {"adjusted", "panel", "agreement"}
+    for table in (result.compare().to_frame(), result.compare().rank_frame()):
+        assert set(table["estimand"]) == {"adjusted", "panel", "agreement"}
 
 
 def test_flips_name_panel_first(result: ds.Evaluation) -> None:
     found = result.compare()
     settled = [dataclasses.replace(one, low=0.1, high=0.2, p_adjusted=0.0) for one in found.differences]
-    turned = [
-        dataclasses.replace(one, probability_better=0.0 if one.metric.startswith("Brier") else 1.0) for one in settled
-    ]
+    turned = [dataclasses.replace(one, probability_better=float(one.metric != "Brier score")) for one in settled]
     flips = dataclasses.replace(found, differences=tuple(turned)).flips()
     assert len(flips) == 3
     assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
@@ -216,15 +212,12 @@ def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) ->
         result.merge(result)
 
 
-def test_progress_counts_the_panel_run(result: ds.Evaluation) -> None:
-    watch = Watch()
-    study = ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
-    ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1"], draws=20, advance=watch)
+def test_progress_counts_the_panel_run() -> None:
+    watch, study = Watch(), ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
+    found = ds.evaluate(study.annotations, study.predictions, aggregations=["dirichlet"], draws=20, advance=watch)
     assert watch.announced == {"evaluating": watch.done}
-    chosen, reason = with_panel(Questions.of(study.annotations, study.predictions), (result.runs[0].spec,), None)
-    assert reason == ""
-    assert len(chosen) == 2
-    assert watch.done > len(chosen) * study.annotations.n_cases
+    assert len(found.runs) == 2
+    assert watch.done > 2 * study.annotations.n_cases
 
 
 # Figures ----------------------------------------------------------------------------------------------
@@ -247,66 +240,46 @@ def test_panel_stands_beside_sweeps_and_joins_no_curve(result: ds.Evaluation, wi
     assert "panel" in [name for _, name in chart.panels[0].x.ticks]
 
 
-@pytest.mark.parametrize("name", ["certainty", "share_below"])
-def test_figures_of_certainty_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation, name: str) -> None:
-    found, plain = (one.plot.chart(name) for one in (result, without))
-    assert [pane.title for pane in found.panels] == [pane.title for pane in plain.panels]
-    assert found.names() == plain.names()
-
-
 def test_figures_of_models_begin_with_panel_and_name_what_they_show(
     result: ds.Evaluation, without: ds.Evaluation
 ) -> None:
     for name in ("draws", "comparison", "ranks"):
-        assert re.search("panel top-1", result.plot.chart(name).title, re.IGNORECASE)
+        title = result.plot.chart(name).title
+        assert re.search("panel top-1", title, re.IGNORECASE)
+        assert "under panel" not in title
         assert re.search("adjusted top-1", without.plot.chart(name).title, re.IGNORECASE)
-        assert "under panel" not in result.plot.chart(name).title
-    assert "adjusted" in result.plot.chart("ranks", run="all").title
-    assert all("panel" not in pane.title for pane in result.plot.chart("ranks", run="all").panels)
+    swept = result.plot.chart("ranks", run="all")
+    assert "adjusted" in swept.title
+    assert all("panel" not in pane.title for pane in swept.panels)
     assert result.plot.chart("by_certainty").panels[0].y.title == "adjusted top-1 accuracy"
-
-
-def test_one_figure_puts_all_estimands_side_by_side(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    known = with_truth(result, STUDY.truth)
-    assert known.plot.chart("estimands").names() == ("panel", "agreement", "adjusted", "majority vote", "truth")
-    assert without.plot.chart("estimands").names() == ("agreement", "adjusted", "majority vote")
-    brier = result.plot.chart("estimands", metric="Brier score")
-    assert "agreement" not in brier.names()
 
 
 # Report -----------------------------------------------------------------------------------------------
 
 
-def test_the_report_tells_how_much_each_model_informed_the_prior(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    page = report_html(result)
-    assert "How much each model informed the prior" in page
-    assert "dissensus calibrate" in page
-    assert "&lt;b&gt;Aster&lt;/b&gt; &amp; co" in page
+def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation, without: ds.Evaluation) -> None:
+    page, absent = report_html(result), report_html(without)
+    for part in ("How much each model informed the prior", "dissensus calibrate", "&lt;b&gt;Aster&lt;/b&gt; &amp; co"):
+        assert part in page
     assert "<b>Aster" not in page
-    absent = report_html(without)
     assert "How much each model informed the prior" not in absent
     assert "it was not asked for" in absent
-
-
-def test_the_methods_say_how_the_prior_was_fitted(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    text = methods_paragraph(result)
-    assert "by three estimands" in text
-    assert "maximise the Dirichlet-multinomial likelihood" in text
-    assert "40 resamples of the cases" in text
+    text, plain = methods_paragraph(result), methods_paragraph(without)
+    for part in ("by three estimands", "maximise the Dirichlet-multinomial likelihood", "40 resamples of the cases"):
+        assert part in text
     assert re.search(r"is worth [\d.,]+ votes? in the middle case", text)
-    assert "informed" not in methods_paragraph(without)
-    assert "by two estimands" in methods_paragraph(without)
+    assert "informed" not in plain
+    assert "by two estimands" in plain
 
 
-def test_an_evaluation_of_the_panel_alone_has_words_tables_and_a_report() -> None:
-    from dissensus.cli.evaluate import practice_table, summary_table
+def test_an_evaluation_of_the_panel_alone_has_words_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    from dissensus.cli.evaluate import show_results
 
     alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
     assert [run.label for run in alone.runs] == ["panel"]
-    text = told(alone)
-    assert "The panel top-1 accuracy of" in text
-    assert "adjusted" not in text.lower()
+    assert "The panel top-1 accuracy of" in told(alone)
+    assert "adjusted" not in told(alone).lower()
     assert "reliability" not in alone.plot.names()
-    assert [str(column.header) for column in summary_table(alone).columns][2:] == ["panel", "agreement"]
-    assert "adjusted" not in [str(column.header) for column in practice_table(alone).columns]
-    assert "Panel" in report_html(alone)
+    show_results(alone, Path("results"))
+    shown = capsys.readouterr().out
+    assert [shown.count(name) for name in ("panel ┃", "agreement ┃", "adjusted")] == [2, 2, 0], shown

@@ -19,16 +19,17 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
-from dissensus.evaluation.folds import clustered, without
-from dissensus.evaluation.held_out import (
+from dissensus.evaluation.folds import (
     MOST_PER_CASE,
     HeldOut,
     PanelSplit,
     bins_of,
     calibration_error,
+    clustered,
     first_choices,
     judged,
     leading_conditions,
+    without,
 )
 from dissensus.kernels.simulated_panels import Panels, winning_chances
 from dissensus.plugins import Aggregation, Batch
@@ -78,17 +79,13 @@ def test_conditions_that_nobody_mentioned_are_integrated_over_the_split_of_the_r
     everything = rankings_of(3)
     found, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], everything, draws=8000)
     assert np.exp(found) == pytest.approx(naive_predictive([[[0]]], everything, 0.1), rel=0.06)
-
-
-def test_one_new_condition_in_the_last_place_is_exact_in_every_draw() -> None:
+    # one new condition in the last place is exact in every draw
     one, _ = predictive(Dirichlet(1.0, alpha=0.1), [[[0]]], [[[1]], [[0], [2]]], draws=1)
     drawn = Dirichlet(1.0, alpha=0.1).sample(ds.Study.from_rankings([[[[0]]]] * 2, NAMES), draws=1)
     (_, rest), (known, _) = (batch.of_case(0)[0] for batch in drawn)
     assert np.exp(one) == pytest.approx([rest / 2, known / 2])
-
-
-def test_all_complete_orders_together_have_probability_one() -> None:
-    orders = [one for one in rankings_of(3) if len(one) == 3]
+    # all complete orders together have probability one
+    orders = [one for one in everything if len(one) == 3]
     found, _ = predictive(PlackettLuce(2.0, prior="observed"), [[[1], [0]]], orders, draws=30_000)
     assert np.exp(found).sum() == pytest.approx(1, abs=0.01)
 
@@ -111,16 +108,13 @@ def test_leaving_annotators_out_gives_the_scores_of_a_plain_loop() -> None:
 def test_votes_are_left_out_one_at_a_time_and_count_as_so_many_annotators() -> None:
     counted = ds.Study.from_counts([[3, 1, 0], [0, 2, 0]], NAMES)
     listed = ds.Study.from_rankings(counted.to_rankings(), NAMES)
-    spec = Dirichlet(1.0, alpha=0.5)
-    means = []
+    exact = (3 * np.log(2.5 / 4.5) + np.log(0.5 / 4.5) + 2 * np.log(1.5 / 2.5)) / 6
     for said in (counted, listed):
         pairs = HeldOut.of(said, max_pairs=100, seed=0)
-        found, first, _ = pairs.log_scores(spec, draws=40_000, seed=0, threads=1)
+        found = pairs.log_scores(Dirichlet(1.0, alpha=0.5), draws=40_000, seed=0, threads=1)
         assert pairs.weights.sum() == 6
-        means.append([clustered(one, pairs.weights, pairs.clusters).mean for one in (found, first)])
-    exact = (3 * np.log(2.5 / 4.5) + np.log(0.5 / 4.5) + 2 * np.log(1.5 / 2.5)) / 6
-    assert means[0] == pytest.approx([exact] * 2, abs=0.01)
-    assert means[1] == pytest.approx([exact] * 2, abs=0.01)
+        means = [clustered(one, pairs.weights, pairs.clusters).mean for one in found[:2]]
+        assert means == pytest.approx([exact] * 2, abs=0.01)
 
 
 def study_of(n_cases: int, seed: int, *, names: bool = False) -> ds.Study:
@@ -165,9 +159,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
     one = pairs.log_scores(spec, draws=50, seed=0, threads=1)
     monkeypatch.setattr(flow, "BATCH_VALUES", 400)
     other = pairs.log_scores(spec, draws=50, seed=0, threads=3)
-    assert one[0].tobytes() == other[0].tobytes()
-    assert one[1].tobytes() == other[1].tobytes()
-    assert one[2] == other[2]
+    assert [*(part.tobytes() for part in one[:2]), one[2]] == [*(part.tobytes() for part in other[:2]), other[2]]
 
 
 @pytest.mark.parametrize("spec", [InverseRank(), MajorityVote(), ProbabilisticInverseRank(5.0)])
@@ -175,8 +167,7 @@ def test_what_has_no_mass_has_no_chance(spec: Aggregation) -> None:
     cases: list[list[Ranking]] = [[[[0]], [[0]]], [[[0], [1]], [[1], [0]]], [[[0]], [[2]]]]
     pairs = HeldOut.of(ds.Study.from_rankings(cases, NAMES), max_pairs=100, seed=0)
     found, first, _ = pairs.log_scores(spec, **HOW)
-    assert np.isneginf(found[4:]).all()
-    assert np.isneginf(first[4:]).all()
+    assert np.isneginf([found[4:], first[4:]]).all()
     assert found[0] == found[1] == 0.0
     is_vote = isinstance(spec, MajorityVote)
     assert np.isneginf(found[2:4]).tolist() == [is_vote, is_vote]
@@ -202,12 +193,8 @@ def test_standard_errors_let_the_pairs_of_a_case_depend_on_each_other() -> None:
     assert found.mean == pytest.approx(mean)
     assert found.error == pytest.approx((squares * 30 / 29) ** 0.5 / sum(weights))
     assert found.error > 1.3 * clustered(values, weights, np.arange(len(values))).error
-
-
-def test_groups_of_cases_are_the_clusters_where_there_are_groups() -> None:
     said = ds.Study.from_rankings([[[[0]], [[1]]]] * 4, NAMES, groups=["x", "y", "x", "y"])
-    pairs = HeldOut.of(said, max_pairs=100, seed=0)
-    assert pairs.clusters.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert HeldOut.of(said, max_pairs=100, seed=0).clusters.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
 
 
 # Panels cut in two --------------------------------------------------------------------------------------
@@ -223,15 +210,10 @@ def naive_chances(theta: np.ndarray, n_seats: int) -> np.ndarray:
     return wins
 
 
-def chances(batch: Batch, n_seats: int) -> np.ndarray:
+def chances(batch: Batch, n_seats: int, size: int = 1) -> np.ndarray:
     n = batch.n_cases
-    panels = Panels(
-        n_seats * np.arange(n + 1),
-        np.ones(n * n_seats, dtype=np.int64),
-        3 * np.arange(n + 1),
-        np.tile(np.arange(3), n),
-        np.arange(n, dtype=np.uint64),
-    )
+    seats, wanted = np.full(n * n_seats, size), np.tile(np.arange(3), n)
+    panels = Panels(n_seats * np.arange(n + 1), seats, 3 * np.arange(n + 1), wanted, np.arange(n, dtype=np.uint64))
     return winning_chances(batch.layout(), batch.values, panels).reshape(n, 3)
 
 
@@ -247,8 +229,7 @@ def test_simulated_panels_elect_whom_enumerated_panels_elect() -> None:
 def test_what_nobody_mentioned_is_elected_as_often_as_if_the_rest_were_split(n_seats: int, prior: str) -> None:
     said = ds.Study.from_rankings([[[["a"]]], [[["b"]], [["b"]]]], NAMES)
     spec = Dirichlet(1.0, alpha=0.6, prior="frequency") if prior == "frequency" else Dirichlet(1.0, alpha=0.6)
-    drawn = spec.sample(said, draws=3000)
-    batch = next(iter(drawn))
+    batch = next(iter(spec.sample(said, draws=3000)))
     assert batch.support_of(0).tolist() == [0]
     exact = np.mean([naive_chances(theta, n_seats) for theta in batch.dense()[0]], axis=0)
     assert chances(batch, n_seats)[0] == pytest.approx(exact, abs=0.03)
@@ -256,8 +237,7 @@ def test_what_nobody_mentioned_is_elected_as_often_as_if_the_rest_were_split(n_s
 
 def test_a_tied_first_block_names_that_many_different_conditions() -> None:
     batch = Batch.from_dense(np.tile([0.6, 0.3, 0.1], (1, 20_000, 1)), ["x"])
-    panels = Panels(np.array([0, 1]), np.array([2]), np.array([0, 3]), np.arange(3), np.zeros(1, dtype=np.uint64))
-    found = winning_chances(batch.layout(), batch.values, panels)
+    [found] = chances(batch, 1, size=2)
     first_two = [0.6 * 0.3 / 0.4 + 0.3 * 0.6 / 0.7, 0.6 * 0.1 / 0.4 + 0.1 * 0.6 / 0.9]  # a and b, a and c
     assert found[0] == pytest.approx(sum(first_two) / 2, abs=0.01)
     assert found.sum() == pytest.approx(1)
@@ -279,14 +259,10 @@ def test_halves_hold_every_annotator_once_and_the_first_is_the_larger_one(named:
     assert second[sizes == 1].sum() == 0
 
 
-def test_somebody_with_two_opinions_is_on_one_side() -> None:
+def test_somebody_with_two_opinions_is_on_one_side_and_votes_are_cut_like_annotators_who_are_listed() -> None:
     said = ds.Study.from_rankings([[[["a"]], [["b"]], [["c"]]]] * 30, NAMES, annotator_names=[["A", "A", "B"]] * 30)
     split = PanelSplit.of(said, max_cases=100, seed=0)
-    halves = {tuple(row) for row in split.first.reshape(30, 3).tolist()}
-    assert halves == {(1, 1, 0), (0, 0, 1)}
-
-
-def test_votes_are_cut_like_annotators_who_are_listed() -> None:
+    assert {tuple(row) for row in split.first.reshape(30, 3).tolist()} == {(1, 1, 0), (0, 0, 1)}
     split = PanelSplit.of(ds.Study.from_counts([[7, 4, 0]] * 40, NAMES), max_cases=100, seed=0)
     firsts = split.first.reshape(40, 2)
     assert (firsts.sum(axis=1) == 6).all()
@@ -297,9 +273,8 @@ def test_votes_are_cut_like_annotators_who_are_listed() -> None:
 def test_those_who_tie_share_the_win_and_a_tied_block_shares_its_vote() -> None:
     said = ds.Study.from_rankings([[[["a", "b"]], [["c"]], [["b"]]], [[["a"]], [["b"]]]], NAMES)
     split = PanelSplit(said, np.array([0, 1]), np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64))
-    assert split.wins(np.array([1, 0])).tolist() == [1.0, 0.5]
-    assert split.wins(np.array([2, 2])).tolist() == [0.0, 0.0]
-    assert split.wins(np.array([-1, 1])).tolist() == [0.0, 0.5]
+    for targets, wins in (([1, 0], [1.0, 0.5]), ([2, 2], [0.0, 0.0]), ([-1, 1], [0.0, 0.5])):
+        assert split.wins(np.array(targets)).tolist() == wins
     assert split.shares(split.votes, np.array([1, 1])).tolist() == [0.5, 0.5]
 
 
@@ -310,11 +285,8 @@ def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:
     certainty, leader = leading_conditions(next(iter(drawn)))
     assert leader.tolist() == [1]
     assert certainty[0] > 0.9
-
-
-def test_what_a_model_lists_first_is_found_by_name() -> None:
     model = ds.Predictions.from_rankings([["c", "a"], [], ["b"]], NAMES, case_names=["x", "y", "z"])
-    assert first_choices(model, ["z", "y", "x"]).tolist() == [1, -1, 2]
+    assert first_choices(model, ["z", "y", "x"]).tolist() == [1, -1, 2]  # by name
 
 
 def simulated(n_cases: int, n_votes: int, seed: int) -> ds.Study:

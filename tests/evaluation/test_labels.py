@@ -89,16 +89,10 @@ def test_refits_weigh_the_labels_of_draws() -> None:
     np.testing.assert_allclose(labels.moved, naive, atol=1e-6)
 
 
-def test_labels_of_other_cases_come_behind_and_cases_are_taken_by_position() -> None:
+def test_cases_are_taken_by_position_and_labels_within_conditions_have_no_mass_elsewhere() -> None:
     labels = labels_of(Drawn(batch_of(Dirichlet(), SAID), 1), "top", seed=0)
-    parts = [labels.take(np.array(some)) for some in ([0, 1], [2], [3])]
-    assert Labels.joined(parts) == labels
-
-
-def test_labels_within_some_conditions_have_no_mass_elsewhere() -> None:
-    labels = labels_of(Drawn(batch_of(Dirichlet(), SAID), 1), "top", seed=0)
-    inside = labels.within(np.array([0, 2]))
-    whole = labels.block(range(40))
+    assert Labels.joined([labels.take(np.array(some)) for some in ([0, 1], [2], [3])]) == labels
+    inside, whole = labels.within(np.array([0, 2])), labels.block(range(40))
     whole[:, 1] = 0
     np.testing.assert_array_equal(inside.block(range(40)), whole)
     np.testing.assert_allclose(inside.means, labels.means * np.array([1.0, 0.0, 1.0]))
@@ -113,11 +107,8 @@ def test_votes_are_shares_of_first_choices() -> None:
     )
     votes = vote_labels(said, ["y", "x"])
     np.testing.assert_allclose(votes.means, np.array([[0, 0, 1], [2 / 4, 1.5 / 4, 0.5 / 4]]))
-
-
-def test_votes_of_ratings_are_means_of_scores_and_squares() -> None:
     votes = vote_labels(Study.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
-    np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))
+    np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))  # 1, scores and squares
     np.testing.assert_allclose(votes.block(range(1))[0].T, votes.means)
 
 

@@ -10,21 +10,19 @@ from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import plan, tally
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
 
-N, WHERE = 60, ("run 0", "all")
+N, NAME = 60, ("run 0", "all", "each case")
 RNG = np.random.default_rng(2)
 VALUES, SHARES = RNG.normal(size=(2, 3, N)), RNG.random((1, 1, N)) * (RNG.random((1, 1, N)) < 0.9)
 WEIGHTS = CaseWeights.named(
     3, RNG.choice([0.5, 1.0, 4.0], N), tuple(map(str, range(N))), tuple(str(i % 23) for i in range(N))
 )
-NAME = (*WHERE, "each case")
 
 
 def sums_of(rows: Any, values: FloatArray = VALUES) -> Sums:
     cases = np.arange(N)[rows]
     weights = WEIGHTS.take(cases)
-    how: dict[str, Any] = {"where": WHERE, "block": "each case", "pairs": True}
     bootstrap = WEIGHTS.bootstrap(cases, 50)
-    return Sums(place_sums(values[..., cases], SHARES[..., cases], weights, bootstrap, **how))
+    return Sums(place_sums(values[..., cases], SHARES[..., cases], weights, bootstrap, NAME, pairs=True))
 
 
 def test_pieces_add_up_to_all_cases_in_any_grouping() -> None:
@@ -65,24 +63,20 @@ def test_what_draws_add_falls_with_the_root_of_the_effective_number_of_cases() -
         effective = weights.sum() ** 2 / (weights**2).sum()
         np.testing.assert_allclose(own.gaps[0, 0, :2], np.array([-0.1, 0.1]) / np.sqrt(effective))
         np.testing.assert_allclose(own.units, effective**-1 * weights.sum())
-
-
-def test_a_mean_over_nothing_is_undefined() -> None:
     assert np.isnan(Tally(np.zeros((1, 1, 1)), np.zeros((1, 1, 1))).means).all()
 
 
 @pytest.mark.parametrize("size", [13, 64])
 def test_the_size_of_pieces_changes_nothing_but_the_last_digits(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     study = ds.simulate.study(n_cases=120, n_conditions=5, seed=3)
-    grouped = study.annotations.select(slice(None))
     strata = {"site": [str(case % 4) for case in range(120)]}
     how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "strata": strata, "panel": False}
-    whole = ds.evaluate(grouped, study.predictions, **how)
+    whole = ds.evaluate(study.annotations, study.predictions, **how)
     monkeypatch.setattr(plan, "PIECE", size)
     monkeypatch.setattr(tally, "PIECE", size)
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 0)
-    pieces = ds.evaluate(grouped, study.predictions, **how)
+    pieces = ds.evaluate(study.annotations, study.predictions, **how)
     assert pieces.sums.arrays.keys() == whole.sums.arrays.keys()
     for name, array in whole.sums.arrays.items():
         if array.dtype.kind == "f":

@@ -13,8 +13,8 @@ import dissensus as ds
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior, RatingPrior, rating_prior
 from dissensus.aggregations.rating_prior import fitted_line
 from dissensus.core.aliases import FloatArray
-from dissensus.evaluation.refits import RatingRefits
-from dissensus.simulate.rating_study import SimulatedRatings
+from dissensus.evaluation.refits import refit_weights
+from dissensus.simulate.answers import SimulatedRatings
 
 SKILLS = {"good": 0.5, "fair": 0.8}
 
@@ -103,11 +103,11 @@ def test_weighed_draws_are_draws_of_the_other_prior() -> None:
     weights = np.random.default_rng(2).exponential(size=(2, len(prior.case_names)))
     refits = prior.refitted(weights)
     study = STUDY.ratings.select(names)
-    rated, reweighting, apart = study.opinions, RatingRefits(prior, refits), []
+    rated, apart = study.opinions, []
     for case, batch in enumerate(NormalInverseGamma(prior=prior).sample(study, draws=draws)):
         assert batch.numbers is not None
         assert batch.n_cases == 1
-        (found,) = reweighting.weights(batch, 1)
+        [found] = refit_weights(prior, rated, refits, batch, 1)
         own, drawn = refits[:, -1], batch.numbers[0, :, 0]
         told = own * (refits[:, :-1] @ prior.features[case]) + rated.totals[case] * rated.means[case]
         expected = told / (own + rated.totals[case])
@@ -126,10 +126,7 @@ def test_the_variance_around_the_line_has_no_bias_from_noise_or_coefficients() -
         squares = 0.25 * rng.chisquare(totals - 1)
         found.append(fitted_line(features, totals, means, squares, np.ones(40)).between)
     assert np.mean(found) == pytest.approx(0.36, rel=0.06)
-
-
-def test_the_line_is_that_of_least_squares_where_all_cases_have_as_many_ratings() -> None:
-    prior = fitted()
+    prior = fitted()  # where all cases have as many ratings, the line is that of least squares
     plain = np.linalg.lstsq(prior.features, prior.ratings, rcond=None)[0]
     assert prior.coefficients == pytest.approx(plain, abs=0.01)
 
@@ -148,9 +145,12 @@ def test_a_model_that_has_seen_ratings_is_left_out() -> None:
 
 def test_thresholds_and_shifts_are_those_of_the_first_aggregation_of_ratings() -> None:
     first = NormalInverseGamma((0.0, 1.0), shifts=True, reliability=3.0)
-    found = ds.evaluate(STUDY.ratings, MODELS, aggregations=[first, NormalInverseGamma((0.0, 1.0))], draws=20)
-    spec = found.runs[-1].spec
-    assert spec == NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
+    specs = [first, NormalInverseGamma((0.0, 1.0))]
+    found = ds.evaluate(STUDY.ratings, MODELS, aggregations=specs, draws=20, annotators="sample")
+    assert found.runs[-1].spec == NormalInverseGamma((0.0, 1.0), prior="informed", shifts=True)
+    # annotators who are left out are left out of the fit
+    assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
+    assert found.estimates[len(found.runs) - 1].annotators is not None
 
 
 def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() -> None:
@@ -161,16 +161,13 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
     assert "60 annotated cases" in found.prior.reason
     with pytest.raises(ds.DissensusError, match="needs to know what the models say"):
         NormalInverseGamma(prior="informed").sample(few)
+    with pytest.raises(ds.DissensusError, match="does not know these cases"):
+        NormalInverseGamma(prior=fitted()).sample(ds.Study.from_scores([[1, 2]], case_names=["new"]))
     agreed = ds.Study.from_scores([[1.0, 1.0]] * 120)
     known = NormalInverseGamma(prior=NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0))
     told = ds.evaluate(agreed, {"A": np.arange(120.0)}, aggregations=[known], draws=20)
     assert told.prior is not None
     assert told.prior.reason == "no two ratings of a case differ"
-
-
-def test_cases_that_the_prior_does_not_know_are_refused() -> None:
-    with pytest.raises(ds.DissensusError, match="does not know these cases"):
-        NormalInverseGamma(prior=fitted()).sample(ds.Study.from_scores([[1, 2]], case_names=["new"]))
 
 
 def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: Path) -> None:
@@ -186,9 +183,3 @@ def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: P
     assert "ratings in every case; a case has 3 opinions" in page
     assert "The informed prior of a case is a normal-inverse-gamma distribution" in page
     assert "Dirichlet" not in page
-
-
-def test_annotators_who_are_left_out_are_left_out_of_the_fit() -> None:
-    found = ds.evaluate(STUDY.ratings, MODELS, draws=50, annotators="sample")
-    assert row(found, "good", "RMSE", "panel")["annotator_sd"] >= 0
-    assert found.annotators[-1] is not None

@@ -11,13 +11,7 @@ from dissensus.plugins import Metric
 
 CODES = range(4)
 CONDITIONS = ["a", "b", "c", "d"]
-METRICS: list[Metric] = [
-    TopKAccuracy(1),
-    TopKAccuracy(2),
-    SetAccuracy(2),
-    Overlap(2),
-    AverageOverlap(2),
-]
+METRICS: list[Metric] = [TopKAccuracy(1), TopKAccuracy(2), SetAccuracy(2), Overlap(2), AverageOverlap(2)]
 Blocks = list[list[int]]
 
 
@@ -86,10 +80,13 @@ def test_agreement_is_that_of_a_plain_loop_with_ties_shared(seed: int) -> None:
     assert BrierScore().name not in agreement(result)
 
 
-def test_votes_count_as_often_as_they_were_given() -> None:
-    said = ds.Study.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
-    result = ds.evaluate(said, {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}, aggregations=["majority-vote"], metrics=METRICS[:1])
-    assert agreement(result) == {"top-1 accuracy": pytest.approx((0.75 + 0.5) / 2)}
+def test_votes_count_as_often_as_they_were_given_and_abstentions_say_nothing() -> None:
+    voted = ds.Study.from_counts([[3, 1, 0, 0], [0, 0, 5, 5]], CONDITIONS)
+    abstaining = ds.Study.from_rankings([[[[0]], []], [[[1]], [[2]]]], CONDITIONS)
+    for said, expected in ((voted, (0.75 + 0.5) / 2), (abstaining, (1.0 + 0.5) / 2)):
+        models = {"M": [[1, 0, 0, 0], [0, 0, 1, 0]]}
+        result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=METRICS[:1])
+        assert agreement(result) == {"top-1 accuracy": pytest.approx(expected)}
 
 
 def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,9 +98,3 @@ def test_many_opinions_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPat
     whole = ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS)
     monkeypatch.setattr(tally, "OPINIONS_AT_ONCE", 7)
     assert ds.evaluate(said, {"M": scores}, aggregations=["majority-vote"], metrics=METRICS) == whole
-
-
-def test_abstentions_say_nothing() -> None:
-    said = ds.Study.from_rankings([[[[0]], []], [[[1]], [[0]]]], CONDITIONS)
-    result = ds.evaluate(said, {"M": [[1, 0, 0, 0]] * 2}, aggregations=["majority-vote"], metrics=METRICS[:1])
-    assert agreement(result) == {"top-1 accuracy": pytest.approx((1.0 + 0.5) / 2)}

@@ -25,24 +25,21 @@ ASKED: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": DRAWS, "seed"
 METRICS = ["top-k-accuracy:1", "expected-accuracy:1"]
 
 
-def study(rows: FloatArray | None = None, *, weights: FloatArray = WEIGHTS, groups: list[str] | None = None) -> Any:
+def study(rows: Any = None, weights: FloatArray = WEIGHTS) -> Any:
     chosen = np.arange(N_CASES) if rows is None else np.asarray(rows)
     return ds.Study.from_rankings(
         [[[[code]] for code in range(3) for _ in range(COUNTS[case, code])] for case in chosen],
         ["a", "b", "c"],
         case_names=[f"case {case}" for case in chosen],
         case_weights=weights[chosen].tolist(),
-        groups=None if groups is None else [groups[case] for case in chosen],
     )
 
 
-def evaluated(rows: Any = None, **how: Any) -> ds.Evaluation:
+def evaluated(rows: Any = None, weights: FloatArray = WEIGHTS, **how: Any) -> ds.Evaluation:
     chosen = np.arange(N_CASES) if rows is None else np.asarray(rows)
     models = {name: values[chosen] for name, values in SCORES.items()}
     strata = {"site": [SITES[case] for case in chosen]}
-    metrics = how.pop("metrics", METRICS)
-    said = how.pop("said", None)
-    return ds.evaluate(study(rows) if said is None else said, models, metrics=metrics, strata=strata, **ASKED, **how)
+    return ds.evaluate(study(rows, weights), models, metrics=METRICS, strata=strata, **ASKED, **how)
 
 
 @pytest.fixture(scope="module")
@@ -99,22 +96,15 @@ def test_parts_are_merged_in_any_order_and_grouping(whole: ds.Evaluation) -> Non
 def test_draws_are_left_by_the_root_of_the_effective_number_of_cases() -> None:
     """Of cases that are all alike on average, what draws differ by is shared by their effective number."""
     for weights in (np.ones(N_CASES), WEIGHTS):
-        row = evaluated(said=study(weights=weights)).to_frame().filter(estimand="adjusted").row(0, named=True)
+        row = evaluated(weights=weights).to_frame().filter(estimand="adjusted").row(0, named=True)
         n_effective = weights.sum() ** 2 / (weights**2).sum()
         assert row["draw_sd"] == pytest.approx(row["sd"] / n_effective**0.5, rel=0.05)
 
 
-def test_cases_of_one_group_are_resampled_together() -> None:
-    pairs = [str(case // 2) for case in range(N_CASES)]
-    alone, paired = (evaluated(said=study(weights=np.ones(N_CASES), groups=groups)) for groups in (None, pairs))
-    assert (alone.n_groups, paired.n_groups) == (0, N_CASES // 2)
-    assert not alone.per_resample().equals(paired.per_resample())
-
-
 def test_infinite_values_are_not_hidden() -> None:
     said = ds.Study.from_rankings([[[["a"]]], [[["a"]]]], ["a", "b"])
-    scores = [[0.0, 1.0], [0.5, 0.5]]
-    result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["log-score"])
+    models = {"A": [[0.0, 1.0], [0.5, 0.5]]}
+    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["log-score"])
     assert result.to_frame().row(0, named=True)["mean"] == -np.inf
 
 

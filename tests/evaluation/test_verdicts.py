@@ -26,16 +26,10 @@ def naive_holm(p_values: list[float]) -> list[float]:
     return found
 
 
-def test_holm_is_as_computed_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.2, float("nan"), 0.9]) == pytest.approx([0.4, float("nan"), 0.9], nan_ok=True)
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-
-
 @given(P_VALUES)
 def test_holm_is_what_one_by_one_gives(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(naive_holm(p_values), nan_ok=True)
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 @pytest.mark.parametrize(
@@ -67,21 +61,18 @@ def test_superiority_comes_before_margins() -> None:
     assert lower.verdict == "B is better than A"
 
 
-@pytest.mark.parametrize(
-    ("n_cases", "n_groups", "verdict"),
-    [
+def test_few_cases_or_groups_have_no_verdict() -> None:
+    clear = replace(WIDE, low=0.5, high=0.7, p_adjusted=0.001, probability_better=1.0)
+    for n_cases, n_groups, verdict in (
         (29, 0, "too few cases for a verdict (29 of at least 30)"),
         (30, 4, "too few groups for a verdict (4 of at least 5)"),
         (29, 4, "too few cases for a verdict (29 of at least 30)"),
         (30, 5, "A is better than B"),
         (30, 0, "A is better than B"),
-    ],
-)
-def test_few_cases_or_groups_have_no_verdict(n_cases: int, n_groups: int, verdict: str) -> None:
-    clear = replace(WIDE, low=0.5, high=0.7, p_adjusted=0.001, probability_better=1.0)
-    found = replace(clear, n_cases=n_cases, n_groups=n_groups)
-    assert found.verdict == verdict
-    assert found.is_distinguishable is verdict.startswith("A")
+    ):
+        found = replace(clear, n_cases=n_cases, n_groups=n_groups)
+        assert found.verdict == verdict
+        assert found.is_distinguishable is verdict.startswith("A")
 
 
 def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> Comparison:
@@ -96,40 +87,32 @@ def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> C
 
 
 def test_verdicts_of_an_evaluation_know_its_cases_and_groups() -> None:
-    def said(comparison: Comparison) -> set[str]:
-        return {one.verdict for one in comparison.differences if {one.first, one.second} == {"right", "wrong"}}
+    for n_cases, n_groups, verdict in (
+        (29, 0, "too few cases for a verdict (29 of at least 30)"),
+        (40, 4, "too few groups for a verdict (4 of at least 5)"),
+        (40, 10, "right is better than wrong"),
+    ):
+        found = judged(n_cases, n_groups=n_groups).differences
+        assert {one.verdict for one in found if {one.first, one.second} == {"right", "wrong"}} == {verdict}
 
-    assert said(judged(29)) == {"too few cases for a verdict (29 of at least 30)"}
-    assert said(judged(30)) == {"right is better than wrong"}
-    assert said(judged(40, n_groups=4)) == {"too few groups for a verdict (4 of at least 5)"}
-    assert said(judged(40, n_groups=10)) == {"right is better than wrong"}
 
-
-def test_the_same_predictions_are_named_and_do_not_count_for_holm() -> None:
-    comparison = judged(60)
+def test_holm_goes_over_all_pairs_and_metrics_of_a_run_but_the_same_predictions() -> None:
+    comparison = judged(60, margin=0.2)
     same = [one for one in comparison.differences if {one.first, one.second} == {"right", "same"}]
     assert {one.verdict for one in same} == {"right and same are the same predictions"}
     assert all(np.isnan(one.p_value) and one.low == one.high == 0 for one in same)
-    adjusted = [one for one in comparison.differences if one.estimand == "adjusted" and one not in same]
-    assert [one.p_value for one in adjusted] == [1 / 2000] * 4
-    assert [one.p_adjusted for one in adjusted] == pytest.approx([4 / 2000] * 4)
-
-
-def test_holm_goes_over_all_pairs_and_metrics_of_a_run() -> None:
-    comparison = judged(60, margin=0.2)
     assert {one.margin for one in comparison.differences} == {0.2}
     for estimand in ("adjusted", "agreement"):
         own = [one for one in comparison.differences if one.estimand == estimand]
         assert [one.p_adjusted for one in own] == pytest.approx(naive_holm([one.p_value for one in own]), nan_ok=True)
-    one = difference(comparison.evaluation, 0, 0, 1, 0)
+    adjusted = [one for one in comparison.differences if one.estimand == "adjusted" and one not in same]
+    assert [one.p_value for one in adjusted] == [1 / 2000] * 4
+    assert [one.p_adjusted for one in adjusted] == pytest.approx([4 / 2000] * 4)
+    one = difference(comparison.evaluation.estimates[0], 0, 1, 0)
     assert (one.first, one.second, one.verdict) == ("wrong", "right", "right is better than wrong")
-    assert one.p_adjusted == pytest.approx(4 / 2000)
-
-
-@pytest.mark.parametrize("margin", [0.0, -0.1])
-def test_a_margin_is_positive(margin: float) -> None:
-    with pytest.raises(ds.DissensusError, match="margin"):
-        judged(30, margin=margin)
+    for margin in (0.0, -0.1):
+        with pytest.raises(ds.DissensusError, match="margin"):
+            comparison.evaluation.compare(margin=margin)
 
 
 def test_flips_are_between_orders_that_can_be_told_apart() -> None:

@@ -1,7 +1,6 @@
 """Agreement of annotators who share opinions is that of the same study with every vote written out."""
 
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,25 +31,13 @@ def test_agreement_and_alpha_of_votes(seed: int) -> None:
         assert (alpha.n_cases, alpha.n_rankings) == (same.n_cases, same.n_rankings)
 
 
-def test_pairs_of_named_annotators_are_not_changed_by_votes() -> None:
+def test_pairs_and_figures_are_not_changed_by_votes() -> None:
     said = voted_study(3)
     assert pairwise_agreement(said).equals(pairwise_agreement(written_out(said)))
+    assert repr(study_statistics(said)) == repr(study_statistics(written_out(said)))
 
 
 def test_agreement_of_so_many_votes_that_pairs_cannot_be_listed() -> None:
     said = ds.Study.from_counts(np.array([[3, 1], [0, 4]]) * 10**12, ["a", "b"])
     assert annotator_agreement(said).values == pytest.approx([0.75, 1.0])
     assert krippendorff_alpha(said, draws=10).observed == pytest.approx(0.1875)
-
-
-def test_figures_of_the_study_are_the_same() -> None:
-    said = voted_study(4)
-    assert repr(study_statistics(said)) == repr(study_statistics(written_out(said)))
-
-
-def test_votes_are_stored_with_results(tmp_path: Path) -> None:
-    said = ds.Study.from_counts([[3, 1], [0, 2]], ["a", "b"])
-    result = ds.evaluate(said, {"A": [[0.7, 0.3], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
-    result.save(tmp_path / "results")
-    assert ds.load(tmp_path / "results") == result
-    assert ds.load(tmp_path / "results").study.votes.tolist() == [3, 1, 2]

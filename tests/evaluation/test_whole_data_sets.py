@@ -12,7 +12,7 @@ from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics import AUROC, BrierScore, CohenKappa, FBeta, Matthews, Sensitivity, TopKAccuracy
 from dissensus.metrics.data_set import Said
 from dissensus.plugins import Metric
-from dissensus.simulate.checklist_study import SimulatedAnswers
+from dissensus.simulate.answers import SimulatedAnswers
 
 METRICS = ["auroc", "sensitivity", "f-beta:1", "top-k-accuracy:1", "cohen-kappa"]
 
@@ -36,7 +36,7 @@ def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: Metric) -
     [whole] = data_set_metrics([metric])
     found = data.valued([whole])
     pseudo = found.pseudo_values()[0, 0]
-    weights = data.weights
+    weights = data.said[0].weights
     np.testing.assert_allclose(np.average(pseudo, weights=weights), found.centres[0, 0], atol=1e-10)
     moved, told = [], []
     for _ in range(60):
@@ -87,6 +87,7 @@ def test_findings_and_cases_of_rows_are_numbered() -> None:
     assert items.tolist() == [0, 1, 0]
     assert cases_of_rows(["x / AF", "y / AF", "x / ST"], ["AF", "ST"]) == ("x", "y")
     assert cases_of_rows(["x", "y"], []) == ("x", "y")
+    assert places_of([TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]).tolist() == [1, 3]
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +117,4 @@ def test_macro_values_are_means_over_findings(simulated: SimulatedAnswers) -> No
     of_findings = result.by_group("finding")["mean"].to_numpy()
     assert len(of_findings) == len(said.findings)
     assert result.to_frame()["mean"][0] == pytest.approx(of_findings.mean(), abs=1e-12)
-
-
-def test_findings_of_a_case_are_resampled_together(simulated: SimulatedAnswers) -> None:
-    result = ds.evaluate(simulated.checklists, {}, aggregations=["majority-vote"])
-    assert result.n_groups == simulated.checklists.n_cases
-
-
-def test_places_of_metrics_keep_their_order() -> None:
-    metrics = [TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]
-    assert places_of(metrics).tolist() == [1, 3]
+    assert result.n_groups == said.n_cases  # findings of a case are resampled together

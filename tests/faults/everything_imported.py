@@ -3,7 +3,7 @@
 import dissensus.cli.app
 import dissensus.cli.evaluate
 import dissensus.cli.options
-import dissensus.cli.progress
+import dissensus.cli.terminal
 import dissensus.compilation
 import dissensus.evaluation.store
 import dissensus.pieces.evaluation  # noqa: F401 - importing is all it is for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -45,16 +46,9 @@ def usual() -> ds.Evaluation:
         *(PlackettLuce(gamma, alpha=1.0, prior="observed") for gamma in (1, 3, 10)),
         ProbabilisticInverseRank(10),
     ]
-    metrics = [
-        TopKAccuracy(1),
-        TopKAccuracy(3),
-        AUROC(),
-        CalibrationError(),
-        NetBenefit(0.2),
-        Sensitivity(),
-    ]
+    metrics = [TopKAccuracy(1), TopKAccuracy(3), AUROC(), CalibrationError(), NetBenefit(0.2), Sensitivity()]
     trust = ds.calibrate(study(), aggregations[:1], draws=40)
-    return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, trust=trust)
+    return evaluated(study(), 3, aggregations, metrics=metrics, categories=CATEGORIES, reference=trust)
 
 
 def case_about(condition: str) -> str:
@@ -70,16 +64,12 @@ def evaluated(
     n_models: int,
     aggregations: Sequence[Aggregation],
     *,
-    metrics: Sequence[Metric] | None = None,
-    categories: ds.Categories | None = None,
+    metrics: Sequence[Metric] = (TopKAccuracy(1),),
     draws: int = 40,
-    trust: ds.Calibration | None = None,
+    **options: Any,
 ) -> ds.Evaluation:
     models = scores(said.n_cases, n_models)
-    chosen = [TopKAccuracy(1)] if metrics is None else metrics
-    return ds.evaluate(
-        said, models, aggregations=aggregations, metrics=chosen, draws=draws, categories=categories, reference=trust
-    )
+    return ds.evaluate(said, models, aggregations=aggregations, metrics=metrics, draws=draws, **options)
 
 
 @cache

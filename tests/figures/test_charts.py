@@ -53,17 +53,20 @@ def test_kept_places_are_few_and_reach_both_ends(number: int) -> None:
     assert len(kept) == min(number, 400)
 
 
-def test_samples_of_clouds_are_the_same_every_time() -> None:
+def test_clouds_counts_spans_and_shades() -> None:
     first, again = sampled_places(5000), sampled_places(5000)
     np.testing.assert_array_equal(first, again)
     assert len(np.unique(first)) == 2000
-
-
-def test_counts_without_values_are_undefined() -> None:
-    edges = even_edges(np.array([np.nan]), number=4)
-    assert np.isnan(counted(np.array([np.nan]), edges)).all()
-    one = even_edges(np.array([0.5]), number=4)
+    undefined, one = (even_edges(np.array([value]), number=4) for value in (np.nan, 0.5))
+    assert np.isnan(counted(np.array([np.nan]), undefined)).all()
     assert counted(np.array([0.5]), one).sum() == 1
+    assert joint_span(np.array([np.nan, np.inf])) is None
+    low, high = joint_span(np.array([1.0, np.nan, 3.0])) or (0, 0)
+    assert low < 1 < 3 < high
+    shades = [theme.shade(place, 5) for place in range(5)]
+    assert (len(set(shades)), theme.shade(0, 1)) == (5, shades[0])
+    light = [sum(weight * int(s[i : i + 2], 16) for weight, i in ((0.3, 1), (0.6, 3), (0.1, 5))) for s in shades]
+    assert light == sorted(light)
 
 
 def test_bands_leave_gaps_where_numbers_are_undefined() -> None:
@@ -73,20 +76,6 @@ def test_bands_leave_gaps_where_numbers_are_undefined() -> None:
     assert second.low.tolist() == [0.4, 0.4]
     assert second.x[0] < 3 < second.x[1]
     assert bands(np.arange(2.0), np.full(2, np.nan), np.ones(2), colour="#000000", opacity=0.2) == ()
-
-
-def test_spans_ignore_what_is_not_finite() -> None:
-    assert joint_span(np.array([np.nan, np.inf])) is None
-    low, high = joint_span(np.array([1.0, np.nan, 3.0])) or (0, 0)
-    assert low < 1 < 3 < high
-
-
-def test_shades_are_different_and_light_up() -> None:
-    shades = [theme.shade(place, 5) for place in range(5)]
-    assert len(set(shades)) == 5
-    assert theme.shade(0, 1) == shades[0]
-    light = [sum(weight * int(s[i : i + 2], 16) for weight, i in ((0.3, 1), (0.6, 3), (0.1, 5))) for s in shades]
-    assert light == sorted(light)
 
 
 def test_a_square_without_axes_and_with_words_is_drawn() -> None:
@@ -101,27 +90,20 @@ def test_a_square_without_axes_and_with_words_is_drawn() -> None:
 
 def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:
     numbers = dict.fromkeys(("mean", "low", "high", "annotation_low", "annotation_high"), values)
+    labels = {"aggregation": "x", "estimand": "adjusted", "model": "A", "metric": "m"}
     runs = [f"x {reliability:g}" if reliability else "x" for reliability in reliabilities]
-    labels = {
-        "run": runs,
-        "aggregation": ["x"] * len(values),
-        "estimand": ["adjusted"] * len(values),
-        "model": ["A"] * len(values),
-        "metric": ["m"] * len(values),
-    }
-    column = pl.Series(reliabilities, dtype=pl.Float64)
-    points = pl.Series([None] * len(values), dtype=pl.Float64)
-    return pl.DataFrame({**labels, **numbers, "reliability": column, "point_estimate": points})
+    column, points = (pl.Series(some, dtype=pl.Float64) for some in (reliabilities, [None] * len(values)))
+    frame = pl.DataFrame({"run": runs, **numbers, "reliability": column, "point_estimate": points})
+    return frame.with_columns(pl.lit(value).alias(name) for name, value in labels.items())
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_undefined_metrics_are_gaps(value: float) -> None:
     chart = metric_across_reliability(summary([0.5, value, 0.7], [1.0, 2.0, 3.0]), "m")
-    figure = interactive(chart)
     line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
     assert np.isnan(line.y[1])
     assert "undefined" in line.texts[1]
-    assert all(word not in figure.to_json() for word in ("NaN", "Infinity"))
+    assert all(word not in interactive(chart).to_json() for word in ("NaN", "Infinity"))
     drawn(chart).draw_without_rendering()
 
 
@@ -134,15 +116,11 @@ def test_all_undefined_still_draws() -> None:
     drawn(draws_histogram(draws, draws, frame, "m", run="x")).draw_without_rendering()
 
 
-def test_reliabilities_are_in_order_whatever_the_order_of_runs() -> None:
-    chart = metric_across_reliability(summary([0.9, 0.1, 0.5], [10.0, 1.0, 3.0]), "m")
+def test_reliabilities_are_in_order_whatever_the_order_of_runs_and_numbers_are_written_short() -> None:
+    chart = metric_across_reliability(summary([0.9, 1 / 3, 0.5], [10.0, 1.0, 3.0]), "m")
     line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
-    assert line.y.tolist() == [0.1, 0.5, 0.9]
+    assert line.y.tolist() == [1 / 3, 0.5, 0.9]
     assert [name for _, name in chart.panels[0].x.ticks] == ["1", "3", "10"]
-
-
-def test_numbers_are_written_short() -> None:
-    chart = metric_across_reliability(summary([1 / 3], [1.0]), "m")
     data = json.loads(interactive(chart).to_json())["data"]
-    line = next(trace for trace in data if "markers" in trace["mode"] and trace["name"])
-    assert line["y"] == [0.333333]
+    shown = next(trace for trace in data if "markers" in trace["mode"] and trace["name"])
+    assert shown["y"] == [0.333333, 0.5, 0.9]

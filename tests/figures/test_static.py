@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.core.errors import FormatError, MissingExtraError
-from dissensus.evaluation.plots import FIGURES, Plots
+from dissensus.evaluation.plots import Plots
 from dissensus.figures.matplotlib_renderer import write_chart, write_charts
 from figures.figure_studies import SCRIPT, case_about, edges, usual
 
@@ -23,14 +23,15 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str, star
     assert first == second
 
 
-def test_all_figures_are_written(tmp_path: Path) -> None:
-    paths = Plots(usual()).write(tmp_path / "figures")
-    assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / "figures").iterdir())
-    names = {path.stem for path in paths}
-    assert "certainty" in names
+def test_all_figures_that_apply_are_written(tmp_path: Path) -> None:
+    for place, evaluation in (("usual", usual()), ("no models", edges()["no models"]), ("one", edges()["one case"])):
+        plots = Plots(evaluation)
+        paths = plots.write(tmp_path / place)
+        assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / place).iterdir())
+        assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
+        assert all("dc:date" not in path.read_text(encoding="utf-8") for path in paths)
+    names = {path.stem for path in (tmp_path / "usual").iterdir()}
     assert {"reliability-1-top-1-accuracy", "reliability-2-top-3-accuracy"} <= names
-    assert {name.partition("-")[0] for name in names} == set(FIGURES) - {"case"}
-    assert all("dc:date" not in path.read_text(encoding="utf-8") for path in paths)
 
 
 def test_names_are_text_in_svg(tmp_path: Path) -> None:
@@ -46,13 +47,6 @@ def test_names_are_text_in_svg(tmp_path: Path) -> None:
     assert ">_C<" in text
 
 
-@pytest.mark.parametrize("edge", ["no models", "one case"])
-def test_what_applies_is_written(tmp_path: Path, edge: str) -> None:
-    plots = Plots(edges()[edge])
-    paths = plots.write(tmp_path / "figures", ending=".png")
-    assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
-
-
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chart = Plots(usual()).chart("study")
     with pytest.raises(FormatError, match=r"one of \.svg, \.pdf, \.png"):
@@ -62,15 +56,12 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         write_chart(chart, tmp_path / "study.svg")
     with pytest.raises(RuntimeError):
         write_charts({"study": chart}, tmp_path / "figures")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"dissensus\[static\]"):
+        write_chart(chart, tmp_path / "study.svg")
     assert list(tmp_path.iterdir()) == []
 
 
 def fail(*_: object) -> None:
     raise RuntimeError("the disk is on fire")
-
-
-def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"dissensus\[static\]"):
-        write_chart(Plots(usual()).chart("study"), tmp_path / "study.svg")
-    assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ SOME = [pytest.param(batch, marks=[pytest.mark.slow] if batch >= 4 else []) for 
 def test_every_format_has_a_seed() -> None:
     found = {(seed.holds, seed.format) for seed in seeds()}
     annotations = {("annotations", name) for name, kind in Format.family.known().items() if _is_own(kind)}
-    assert found == annotations | {("predictions", known.name) for known in FORMATS}
+    assert found == annotations | {("predictions", name) for name in FORMATS}
 
 
 def _is_own(kind: type[Format]) -> bool:

@@ -11,7 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,37 +19,6 @@ import numpy as np
 import polars as pl
 
 import dissensus as ds
-from dissensus.aggregations import (
-    Dirichlet,
-    MeanRating,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    PlackettLuce,
-    annotator_shifts,
-    informed_prior,
-    rating_prior,
-    sampling_diagnostics,
-)
-from dissensus.agreement import (
-    agreement_measures,
-    annotator_agreement,
-    annotator_confusion,
-    annotator_gradings,
-    cohen_kappa,
-    krippendorff_alpha,
-    mean_average_overlap,
-    pairwise_agreement,
-)
-from dissensus.certainty import (
-    annotation_certainty,
-    certainty_of,
-    certainty_profile,
-    expected_risk,
-    plausibility_regions,
-    rank_certainty,
-    rank_shares,
-)
-from dissensus.metrics import CategoryAccuracy, UserDataSetMetric, UserMetric
 
 Tables: TypeAlias = dict[str, pl.DataFrame]
 Stored: TypeAlias = dict[str, list[Any]]
@@ -284,31 +253,144 @@ def attributes(thing: object, names: str) -> pl.DataFrame:
     return pl.DataFrame([{name: getattr(thing, name) for name in names.split()}])
 
 
-# Rankings -----------------------------------------------------------------------------------------------
+# Evaluations --------------------------------------------------------------------------------------------
+
+Asked: TypeAlias = Callable[[], tuple[Any, Mapping[str, Any]]]
+"""Makes a study and its models."""
 
 
-@case
-def rankings() -> Tables:
-    study = ranked_study()
-    metrics = [*RANKED, *SCORED, CategoryAccuracy(study.categories.labels)]
-    how = {"seed": 5, "categories": study.categories, "strata": {"site": study.strata["site"]}}
-    result = evaluated(study.annotations, few(study.predictions, 3), SAMPLED, metrics, **FIXED, **how)
-    return tables_of(result, margin=0.05, draws=True)
+def enter(name: str, asked: Asked, aggregations: Any, metrics: Any, *shown: str, **how: Any) -> None:
+    """Enter a case that evaluates a study; texts of specs are split, functions among the options are called later.
+
+    ``shown`` says what is shown besides the usual tables: draws, curves or only what is "short".
+    """
+    specs, wanted = (one.split() if isinstance(one, str) else one for one in (aggregations, metrics))
+
+    def made() -> Tables:
+        given = {key: value() if callable(value) else value for key, value in how.items() if key != "margin"}
+        result = evaluated(*asked(), specs, wanted() if callable(wanted) else wanted, **given)
+        curves = curves_of(result, 300 if name == "binary" else 200) if "curves" in shown else {}
+        show: dict[str, Any] = {"cases": "short" not in shown, "draws": "draws" in shown, "margin": how.get("margin")}
+        return {**tables_of(result, **show), **curves}
+
+    CASES[name] = made
 
 
-@case
-def rankings_of_sampled_annotators() -> Tables:
-    study = ranked_study()
-    metrics, how = ["top-k-accuracy:1", "average-overlap:3", "auroc"], {"strata": study.strata, "level": 0.8}
-    models, specs = few(study.predictions), ["plackett-luce:1", "dirichlet:1"]
-    return tables_of(evaluated(study.annotations, models, specs, metrics, **SAMPLE, **how), cases=False)
+def ranked(n_models: int = 2) -> tuple[Any, Mapping[str, Any]]:
+    return ranked_study().annotations, few(ranked_study().predictions, n_models)
 
 
-@case
-def rankings_learned_from_all_cases() -> Tables:
-    study = ranked_study()
-    metrics = ["top-k-accuracy:1", "expected-accuracy:2", "balanced-accuracy"]
-    return tables_of(evaluated(study.annotations, few(study.predictions), [*LEARNED, *POINTS], metrics, **FIXED))
+def answered(n_cases: int = 60) -> tuple[Any, Mapping[str, Any]]:
+    return binary_study(n_cases).annotations, few(binary_study(n_cases).predictions)
+
+
+def checked() -> tuple[Any, Mapping[str, Any]]:
+    return checked_study().checklists, few(checked_study().predictions)
+
+
+def rated() -> tuple[Any, Mapping[str, Any]]:
+    return rated_study().ratings, few(rated_study().predictions)
+
+
+def counted(seed: int, shares: Sequence[float], n_votes: int, n_cases: int, **how: Any) -> ds.Study:
+    """Draw votes, two cases per patient."""
+    counts = np.random.default_rng(seed).multinomial(n_votes, shares, size=n_cases)
+    known = how or {"conditions": list("abcd"[: len(shares)])}
+    return ds.Study.from_counts(counts, groups=patients(n_cases), **known)
+
+
+def missing() -> tuple[Any, Mapping[str, Any]]:
+    said, models = ranked()
+    return said, {name: model.select(slice(at, None)) for at, (name, model) in enumerate(models.items())}
+
+
+def weighted_findings() -> tuple[Any, Mapping[str, Any]]:
+    rng = np.random.default_rng(16)
+    rows = [
+        {**row, "finding": name, "present": bool(rng.random() < 0.4), "weight": 1.0 + (n % 2), "case_weight": 2.0}
+        for n, row in enumerate(opinions(rng, 24, lambda _: {}))
+        for name in ("cyst", "node")
+    ]
+    models = {name: np.random.default_rng(seed).random((24, 2)).round(2) for name, seed in (("A", 1), ("B", 2))}
+    return ds.Study.from_long(pl.DataFrame(rows)), models
+
+
+def weighted_numbers() -> tuple[Any, Mapping[str, Any]]:
+    rng = np.random.default_rng(17)
+    said = enumerate(opinions(rng, 24, lambda _: {}))
+    rows = [{**row, "score": float(rng.normal()), "weight": 1.0 + n % 2} for n, row in said]
+    return ds.Study.from_long(pl.DataFrame(rows)), {"A": rng.normal(size=24), "B": rng.normal(size=24)}
+
+
+def more_findings() -> tuple[Any, Mapping[str, Any]]:
+    study = ds.simulate.checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
+    return study.checklists, few(study.predictions)
+
+
+def categorised() -> list[Any]:
+    return [*RANKED, *SCORED, ds.metrics.CategoryAccuracy(ranked_study().categories.labels)]
+
+
+WHOLE: dict[str, Any] = {"strata": lambda: ranked_study().strata}
+RISKS = ds.Categories.from_labels(["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2})
+KNOWN = {"categories": lambda: ranked_study().categories, "strata": lambda: {"site": ranked_study().strata["site"]}}
+CUT = [ds.aggregations.NormalInverseGamma(thresholds=(-0.5, 0.5)), ds.aggregations.MeanRating(thresholds=(-0.5, 0.5))]
+LINES = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
+PANEL: dict[str, Any] = {"draws": 50, "panel": True}
+
+enter("rankings", lambda: ranked(3), SAMPLED, categorised, "draws", margin=0.05, seed=5, **KNOWN, **FIXED)
+text = "top-k-accuracy:1 average-overlap:3 auroc"
+enter(
+    "rankings_of_sampled_annotators", ranked, "plackett-luce:1 dirichlet:1", text, "short", level=0.8, **WHOLE, **SAMPLE
+)
+text = "top-k-accuracy:1 expected-accuracy:2 balanced-accuracy"
+enter("rankings_learned_from_all_cases", ranked, [*LEARNED, *POINTS], text, **FIXED)
+text = "top-k-accuracy:1 average-overlap:3 auroc sensitivity"
+tied_specs = "plackett-luce:3 probabilistic-inverse-rank:30"
+enter("ties_of_sampled_annotators", lambda: (tied_study(), two_models(30, 6, 1)), tied_specs, text, "short", **SAMPLE)
+enter(
+    "votes",
+    lambda: (counted(9, [0.5, 0.3, 0.15, 0.05], 7, 40), two_models(40, 4, 3)),
+    "dirichlet:1 plackett-luce:2 majority-vote",
+    "top-k-accuracy:1 brier-score wasserstein-distance calibration-error:5",
+    "draws",
+    categories=RISKS,
+)
+enter("missing_cases", missing, "plackett-luce:1", "top-k-accuracy:1", allow_missing=True)
+decisions, text = [*DECIDED, *ORDERED], "plackett-luce:1 dirichlet:1 majority-vote"
+both = [*decisions, "top-k-accuracy:1", "brier-score"]
+enter("binary", answered, text, both, "draws", "curves", margin=0.1, strata=sites(60), **FIXED)
+text = "auroc sensitivity cohen-kappa calibration-error:5 sensitivity-at-specificity:0.8"
+enter("binary_of_sampled_annotators", answered, "dirichlet:1", text, "short", strata=sites(60), **SAMPLE)
+# metrics of a whole data set with more than two conditions, averaged over them
+enter(
+    "conditions_as_decisions",
+    lambda: (counted(6, [0.5, 0.3, 0.2], 5, 40), two_models(40, 3, 7)),
+    "dirichlet:1",
+    [*AVERAGED[:4], *decisions],
+    "curves",
+    strata=sites(40),
+)
+more = [*AVERAGED, "auroc", "average-precision", "sensitivity", "specificity", "brier-score", "matthews"]
+enter("findings", checked, "plackett-luce:1 dirichlet:1", more, "curves", strata=sites(30), **FIXED)
+text = "top-k-accuracy:1 auroc sensitivity:average=weighted subset-accuracy"
+enter("findings_of_sampled_annotators", checked, "plackett-luce:1", text, "short", draws=50, **SAMPLE)
+enter("weighted_findings", weighted_findings, "dirichlet:1", "top-k-accuracy:1 auroc")
+enter("weighted_numbers", weighted_numbers, None, "mean-absolute-error rmse")
+text = "mean-absolute-error rmse correlation"
+enter("numbers_of_sampled_annotators", rated, NUMBERS[:1], text, "short", **SAMPLE)
+text = "top-k-accuracy:1 brier-score auroc"
+enter("numbers_cut_at_thresholds", lambda: (rated_study().ratings, two_models(50, 3, 12)), CUT, text, **FIXED)
+levels = counted(2, [0.2, 0.3, 0.3, 0.2], 6, 30, levels=[1.0, 2.0, 3.0, 4.0])
+enter("numbers_as_counts", lambda: (levels, LINES), None, "mean-absolute-error rmse")
+text, hundred = "top-k-accuracy:1 auroc sensitivity", partial(answered, 100)
+enter("panel_of_sampled_annotators", hundred, "plackett-luce:1", text, "short", **PANEL, **SAMPLE)
+text = "top-k-accuracy:1 brier-score"
+enter("priors_that_models_inform", hundred, INFORMED, text, "draws", draws=50, panel=False, **FIXED)
+enter("panel_of_findings", more_findings, "plackett-luce:1", "top-k-accuracy:1 auroc", "short", **PANEL, **FIXED)
+
+
+# Several tables -----------------------------------------------------------------------------------------
 
 
 @case
@@ -324,25 +406,8 @@ def ties() -> Tables:
 
 
 @case
-def ties_of_sampled_annotators() -> Tables:
-    specs = ["plackett-luce:3", "probabilistic-inverse-rank:30"]
-    metrics = ["top-k-accuracy:1", "average-overlap:3", "auroc", "sensitivity"]
-    return tables_of(evaluated(tied_study(), two_models(30, 6, 1), specs, metrics, **SAMPLE), cases=False)
-
-
-@case
-def votes() -> Tables:
-    counts = np.random.default_rng(9).multinomial(7, [0.5, 0.3, 0.15, 0.05], size=40)
-    study = ds.Study.from_counts(counts, list("abcd"), groups=patients(40))
-    risks = ds.Categories.from_labels(["low", "low", "high", "high"], list("abcd"), levels={"low": 0, "high": 2})
-    specs = ["dirichlet:1", "plackett-luce:2", "majority-vote"]
-    metrics = ["top-k-accuracy:1", "brier-score", "wasserstein-distance", "calibration-error:5"]
-    return tables_of(evaluated(study, two_models(40, 4, 3), specs, metrics, categories=risks), draws=True)
-
-
-@case
 def sets_and_lists() -> Tables:
-    study = ranked_study().annotations
+    study, _ = ranked()
     names, cases, chosen = study.conditions, study.case_names, scores(40, 12, 5)
     order = [[names[code] for code in np.argsort(-row, kind="stable")] for row in chosen]
     sets = {"small": 0.2, "large": 0.05}
@@ -359,14 +424,6 @@ def sets_and_lists() -> Tables:
         for kind, metrics in (("sets", SETS), ("lists", RANKED[:4]))
         for name, frame in tables_of(evaluated(study, models[kind], ["plackett-luce:1"], metrics, **FIXED)).items()
     }
-
-
-@case
-def missing_cases() -> Tables:
-    study = ranked_study()
-    some = {name: model.select(slice(at, None)) for at, (name, model) in enumerate(few(study.predictions).items())}
-    how = {"allow_missing": True}
-    return tables_of(evaluated(study.annotations, some, ["plackett-luce:1"], ["top-k-accuracy:1"], **how))
 
 
 @case
@@ -396,86 +453,17 @@ def no_models() -> Tables:
 
 
 @case
-def binary() -> Tables:
-    study = binary_study()
-    specs, metrics = (
-        ["plackett-luce:1", "dirichlet:1", "majority-vote"],
-        [*DECIDED, *ORDERED, "top-k-accuracy:1", "brier-score"],
-    )
-    result = evaluated(study.annotations, few(study.predictions), specs, metrics, strata=sites(60), **FIXED)
-    return {**tables_of(result, margin=0.1, draws=True), **curves_of(result, 300)}
-
-
-@case
-def binary_of_sampled_annotators() -> Tables:
-    study = binary_study()
-    metrics = ["auroc", "sensitivity", "cohen-kappa", "calibration-error:5", "sensitivity-at-specificity:0.8"]
-    models = few(study.predictions)
-    result = evaluated(study.annotations, models, ["dirichlet:1"], metrics, strata=sites(60), **SAMPLE)
-    return tables_of(result, cases=False)
-
-
-@case
-def conditions_as_decisions() -> Tables:
-    """Metrics of a whole data set with more than two conditions, averaged over them."""
-    counts = np.random.default_rng(6).multinomial(5, [0.5, 0.3, 0.2], size=40)
-    study = ds.Study.from_counts(counts, list("abc"), groups=patients(40))
-    metrics = [*AVERAGED[:4], *DECIDED, *ORDERED]
-    result = evaluated(study, two_models(40, 3, 7), ["dirichlet:1"], metrics, strata=sites(40))
-    return {**tables_of(result), **curves_of(result)}
-
-
-@case
 def grades() -> Tables:
     study = graded_study()
     result = evaluated(study, two_models(50, 5, 9), GRADED, GRADES, **FIXED)
-    own = {"gradings": annotator_gradings(study, draws=100), "measures": agreement_measures(study)}
+    own = {
+        "gradings": ds.agreement.annotator_gradings(study, draws=100),
+        "measures": ds.agreement.agreement_measures(study),
+    }
     return {**tables_of(result), "confusion": result.confusion(), **own}
 
 
-@case
-def findings() -> Tables:
-    study = checked_study()
-    specs = ["plackett-luce:1", "dirichlet:1"]
-    metrics = [*AVERAGED, "auroc", "average-precision", "sensitivity", "specificity", "brier-score", "matthews"]
-    result = evaluated(study.checklists, few(study.predictions), specs, metrics, strata=sites(30), **FIXED)
-    return {**tables_of(result), **curves_of(result)}
-
-
-@case
-def findings_of_sampled_annotators() -> Tables:
-    study = checked_study()
-    metrics = ["top-k-accuracy:1", "auroc", "sensitivity:average=weighted", "subset-accuracy"]
-    models = few(study.predictions)
-    result = evaluated(study.checklists, models, ["plackett-luce:1"], metrics, draws=50, **SAMPLE)
-    return tables_of(result, cases=False)
-
-
-@case
-def weighted_findings() -> Tables:
-    rng = np.random.default_rng(16)
-    rows = [
-        {**row, "finding": name, "present": bool(rng.random() < 0.4), "weight": 1.0 + (n % 2), "case_weight": 2.0}
-        for n, row in enumerate(opinions(rng, 24, lambda _: {}))
-        for name in ("cyst", "node")
-    ]
-    study = ds.Study.from_long(pl.DataFrame(rows))
-    models = {name: np.random.default_rng(seed).random((24, 2)).round(2) for name, seed in (("A", 1), ("B", 2))}
-    return tables_of(evaluated(study, models, ["dirichlet:1"], ["top-k-accuracy:1", "auroc"]))
-
-
 # Ratings ------------------------------------------------------------------------------------------------
-
-
-@case
-def weighted_numbers() -> Tables:
-    rng = np.random.default_rng(17)
-    said = enumerate(opinions(rng, 24, lambda _: {}))
-    study = ds.Study.from_long(
-        pl.DataFrame([{**row, "score": float(rng.normal()), "weight": 1.0 + n % 2} for n, row in said])
-    )
-    models = {"A": rng.normal(size=24), "B": rng.normal(size=24)}
-    return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
 
 
 @case
@@ -485,29 +473,7 @@ def numbers() -> Tables:
     spread = ds.Predictions.from_numbers(study.truth + 0.2, np.full(50, 0.5), case_names=cases)
     models = {**few(study.predictions), "spread": spread}
     result = evaluated(study.ratings, models, NUMBERS, NUMBERED, strata=sites(50), **FIXED)
-    return {**tables_of(result, draws=True), "shifts": annotator_shifts(study.ratings)}
-
-
-@case
-def numbers_of_sampled_annotators() -> Tables:
-    study = rated_study()
-    metrics = ["mean-absolute-error", "rmse", "correlation"]
-    return tables_of(evaluated(study.ratings, few(study.predictions), NUMBERS[:1], metrics, **SAMPLE), cases=False)
-
-
-@case
-def numbers_cut_at_thresholds() -> Tables:
-    specs = [NormalInverseGamma(thresholds=(-0.5, 0.5)), MeanRating(thresholds=(-0.5, 0.5))]
-    metrics = ["top-k-accuracy:1", "brier-score", "auroc"]
-    return tables_of(evaluated(rated_study().ratings, two_models(50, 3, 12), specs, metrics, **FIXED))
-
-
-@case
-def numbers_as_counts() -> Tables:
-    counts = np.random.default_rng(2).multinomial(6, [0.2, 0.3, 0.3, 0.2], size=30)
-    study = ds.Study.from_counts(counts, levels=[1.0, 2.0, 3.0, 4.0], groups=patients(30))
-    models = {"A": np.linspace(1.0, 4.0, 30), "B": np.linspace(3.0, 2.0, 30)}
-    return tables_of(evaluated(study, models, None, ["mean-absolute-error", "rmse"]))
+    return {**tables_of(result, draws=True), "shifts": ds.aggregations.annotator_shifts(study.ratings)}
 
 
 # The panel ----------------------------------------------------------------------------------------------
@@ -519,25 +485,11 @@ def panel_of_rankings() -> Tables:
     said, models = study.annotations, few(study.predictions)
     specs, metrics = ["plackett-luce:1", "dirichlet:1"], ["top-k-accuracy:1", "average-overlap:3", "auroc"]
     result = evaluated(said, models, specs, metrics, draws=50, strata=study.strata, panel=True, **FIXED)
-    priors = {"prior": informed_prior(said, models), "prior of two folds": informed_prior(said, models, folds=2)}
+    priors = {
+        "prior": ds.aggregations.informed_prior(said, models),
+        "prior of two folds": ds.aggregations.informed_prior(said, models, folds=2),
+    }
     return {**tables_of(result, margin=0.02), **{name: prior.table() for name, prior in priors.items()}}
-
-
-@case
-def panel_of_sampled_annotators() -> Tables:
-    study = binary_study(100)
-    metrics, models = ["top-k-accuracy:1", "auroc", "sensitivity"], few(study.predictions)
-    result = evaluated(study.annotations, models, ["plackett-luce:1"], metrics, draws=50, panel=True, **SAMPLE)
-    return tables_of(result, cases=False)
-
-
-@case
-def priors_that_models_inform() -> Tables:
-    study = binary_study(100)
-    metrics, models = ["top-k-accuracy:1", "brier-score"], few(study.predictions)
-    return tables_of(
-        evaluated(study.annotations, models, INFORMED, metrics, draws=50, panel=False, **FIXED), draws=True
-    )
 
 
 @case
@@ -549,17 +501,9 @@ def panel_of_numbers() -> Tables:
     return {
         **tables_of(result),
         "informed": informed.to_frame(),
-        "prior": rating_prior(said, models).table(),
-        "prior with shifts": rating_prior(said, models, shifts=True).table(),
+        "prior": ds.aggregations.rating_prior(said, models).table(),
+        "prior with shifts": ds.aggregations.rating_prior(said, models, shifts=True).table(),
     }
-
-
-@case
-def panel_of_findings() -> Tables:
-    study = ds.simulate.checklists(n_cases=100, n_annotators=4, findings=2, prevalence=0.3, seed=6)
-    models, metrics = few(study.predictions), ["top-k-accuracy:1", "auroc"]
-    result = evaluated(study.checklists, models, ["plackett-luce:1"], metrics, draws=50, panel=True, **FIXED)
-    return tables_of(result, cases=False)
 
 
 # Calibration --------------------------------------------------------------------------------------------
@@ -605,20 +549,20 @@ def calibration_of_other_questions() -> Tables:
 @case
 def certainty() -> Tables:
     study = ranked_study()
-    draws = PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
+    draws = ds.aggregations.PlackettLuce(1).sample(study.annotations, draws=100, seed=3)
     found = {
         "summary": first_of(draws.summary(), 100),
         "mean": pl.DataFrame(draws.mean()[:10]),
-        "one": annotation_certainty(draws).to_frame(),
-        "three": annotation_certainty(draws, top=3).to_frame(),
-        "categories": annotation_certainty(draws, categories=study.categories).to_frame(),
-        "given": certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
-        "rank": rank_certainty(draws, rank=2).to_frame(),
-        "shares": first_of(rank_shares(draws, rank=2), 100),
-        "risk": expected_risk(draws, study.categories),
-        "diagnostics": sampling_diagnostics(draws).to_frame(),
+        "one": ds.certainty.annotation_certainty(draws).to_frame(),
+        "three": ds.certainty.annotation_certainty(draws, top=3).to_frame(),
+        "categories": ds.certainty.annotation_certainty(draws, categories=study.categories).to_frame(),
+        "given": ds.certainty.certainty_of(draws, [[study.annotations.conditions[0]]] * 40).to_frame(),
+        "rank": ds.certainty.rank_certainty(draws, rank=2).to_frame(),
+        "shares": first_of(ds.certainty.rank_shares(draws, rank=2), 100),
+        "risk": ds.certainty.expected_risk(draws, study.categories),
+        "diagnostics": ds.aggregations.sampling_diagnostics(draws).to_frame(),
     }
-    for one in certainty_profile(draws):
+    for one in ds.certainty.certainty_profile(draws):
         found[f"profile {one.top}"] = one.to_frame()
         found[f"profile {one.top} in all"] = attributes(one, "mean mean_error")
     return found
@@ -627,8 +571,11 @@ def certainty() -> Tables:
 @case
 def regions() -> Tables:
     study = binary_study()
-    draws, said = Dirichlet(1).sample(study.annotations, draws=100, seed=3), next(iter(study.predictions.values()))
-    found = plausibility_regions(draws, said, coverage=0.8)
+    draws, said = (
+        ds.aggregations.Dirichlet(1).sample(study.annotations, draws=100, seed=3),
+        next(iter(study.predictions.values())),
+    )
+    found = ds.certainty.plausibility_regions(draws, said, coverage=0.8)
     return {
         "regions": attributes(found, "threshold coverage n_cases n_draws"),
         "contains": pl.DataFrame({"share": found.contains(draws, said)}),
@@ -643,7 +590,7 @@ def given_draws() -> Tables:
     study = ds.Study.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
     metrics = ["top-k-accuracy:1", "auroc"]
     result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics)
-    return {**tables_of(result), "diagnostics": sampling_diagnostics(given).to_frame()}
+    return {**tables_of(result), "diagnostics": ds.aggregations.sampling_diagnostics(given).to_frame()}
 
 
 @case
@@ -655,7 +602,7 @@ def own_metrics() -> Tables:
         return np.average(given.argmax(axis=1) == labels, axis=1, weights=weights)
 
     study = binary_study()
-    own = [UserMetric("first", first), UserDataSetMetric("hits", hits)]
+    own = [ds.metrics.UserMetric("first", first), ds.metrics.UserDataSetMetric("hits", hits)]
     return tables_of(evaluated(study.annotations, few(study.predictions), ["dirichlet:1"], own, draws=50, **FIXED))
 
 
@@ -668,7 +615,7 @@ def agreement() -> Tables:
     ranked, binary = ranked_study().annotations, binary_study().annotations
     numbers = "value low high observed expected n_cases"
     alphas = [
-        attributes(krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
+        attributes(ds.agreement.krippendorff_alpha(study, distance=distance, draws=200), numbers).with_columns(  # type: ignore[arg-type]
             study=pl.lit(name), distance=pl.lit(distance)
         )
         for name, study, distances in (
@@ -678,17 +625,17 @@ def agreement() -> Tables:
         )
         for distance in distances
     ]
-    kappa = cohen_kappa(binary, tuple(binary.annotator_names[:2]))
+    kappa = ds.agreement.cohen_kappa(binary, tuple(binary.annotator_names[:2]))
     measured = {"ranked": ranked, "binary": binary, "ratings": rated, "tied": tied}
     return {
         "alphas": pl.concat(alphas),
         "kappa": attributes(kappa, "measure value low high n_cases n_annotators"),
-        "tied": annotator_agreement(tied).to_frame(),
-        "tied within": annotator_agreement(tied, ties="each", within="first-block").to_frame(),
-        "ranked": annotator_agreement(ranked).to_frame(),
-        "pairs": first_of(pairwise_agreement(ranked, depth=2), 100),
-        "pairs tied": first_of(pairwise_agreement(tied), 100),
-        **{f"measures {name}": agreement_measures(study) for name, study in measured.items()},
+        "tied": ds.agreement.annotator_agreement(tied).to_frame(),
+        "tied within": ds.agreement.annotator_agreement(tied, ties="each", within="first-block").to_frame(),
+        "ranked": ds.agreement.annotator_agreement(ranked).to_frame(),
+        "pairs": first_of(ds.agreement.pairwise_agreement(ranked, depth=2), 100),
+        "pairs tied": first_of(ds.agreement.pairwise_agreement(tied), 100),
+        **{f"measures {name}": ds.agreement.agreement_measures(study) for name, study in measured.items()},
         "overlap": overlaps(),
     }
 
@@ -700,7 +647,7 @@ def overlaps() -> pl.DataFrame:
     depths = (1, 3)
     return pl.DataFrame(
         {
-            f"at {depth}": [mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
+            f"at {depth}": [ds.agreement.mean_average_overlap(*pair, depth=depth, n_conditions=9) for pair in pairs]
             for depth in depths
         }
     )
@@ -711,7 +658,7 @@ def annotator_quality() -> Tables:
     said = binary_study().annotations
     return {
         "quality": ds.agreement.annotator_quality(said, draws=100),
-        "confusion": annotator_confusion(said, draws=100),
+        "confusion": ds.agreement.annotator_confusion(said, draws=100),
         "gold": ds.agreement.annotator_quality(said, draws=100, gold={said.case_names[0]: said.conditions[1]}),
     }
 
@@ -790,7 +737,9 @@ def files_of_numbers() -> Tables:
         for name, error in errors.items()
     }
     metrics = ["mean-absolute-error", "rmse", "correlation"]
-    known = NormalInverseGamma(thresholds=(2.0,), prior=NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0))
+    known = ds.aggregations.NormalInverseGamma(
+        thresholds=(2.0,), prior=ds.aggregations.NormalInverseGammaPrior(2.0, 1.0, 2.0, 1.0)
+    )
     return evaluated_files(said, models, 15, aggregations=[known], metrics=metrics, **FIXED)
 
 

@@ -49,10 +49,6 @@ def test_weights_may_differ_between_cases_and_rankings_count_as_often_as_they_ar
     np.testing.assert_allclose(got, expected)
 
 
-def test_abstentions_have_probability_one() -> None:
-    assert log_probabilities([[]], np.ones(3)).tolist() == [0.0]
-
-
 @pytest.mark.parametrize("scale", [1e-200, 1e-6, 1e6, 1e200])
 def test_the_scale_of_the_weights_does_not_matter(scale: float) -> None:
     rankings = rankings_of(4)
@@ -81,19 +77,13 @@ def test_a_block_whose_lattice_underflows_has_a_finite_log_probability() -> None
     assert log_block_probability(lam, 1.0, 9, room, room.copy()) == pytest.approx(expected, abs=1e-9)
 
 
-def test_mentioned_conditions_may_outweigh_the_others_by_any_factor() -> None:
-    weights = np.array([1e12, 1e12, 1e-12, 1e-12])
-    got = log_probabilities([[[0], [1], [2]]], weights)
-    np.testing.assert_allclose(got, 2 * np.log(0.5), atol=1e-12)
-
-
-def test_a_tie_of_two_hundred_equal_conditions_has_its_closed_form() -> None:
+def test_probabilities_of_closed_form() -> None:
+    assert log_probabilities([[]], np.ones(3)).tolist() == [0.0]  # an abstention
+    outweighing = log_probabilities([[[0], [1], [2]]], np.array([1e12, 1e12, 1e-12, 1e-12]))
+    np.testing.assert_allclose(outweighing, 2 * np.log(0.5), atol=1e-12)
     # P(all of n unit weights before mass z) = prod_j j / (j + z)
     j, z = np.arange(1, 201), 3.0
     got = log_probabilities([[list(range(200))]], np.append(np.ones(200), z))
     np.testing.assert_allclose(got, np.log(j / (j + z)).sum(), atol=1e-10)
-
-
-def test_blocks_are_those_of_inclusion_and_exclusion() -> None:
     lam = np.array([0.8, 1.0, 1.3, 0.4, 2.0, 1.1])
     assert log_quadrature(lam, 0.7) == pytest.approx(log_block_by_inclusion_exclusion(list(lam), 0.7), abs=1e-11)

@@ -51,17 +51,6 @@ def test_no_other_optimiser_finds_a_larger_likelihood(rankings: list[Ranking], b
         assert best[theta == 0].sum() < 0.01  # the optimiser is on its way to the boundary
 
 
-def test_single_labels_give_their_frequencies() -> None:
-    got = estimate([[[[0]], [[0]], [[1]], [[3]]]], 9)
-    np.testing.assert_allclose(got.values, [0.5, 0.25, 0.25, 0.0], atol=1e-9)
-
-
-def test_who_is_never_beaten_by_others_has_all_the_mass() -> None:
-    got = estimate([[[[0], [1]], [[0], [2], [1]]], [[[0], [1], [2]], [[1], [0], [2]]]], 5)
-    np.testing.assert_allclose(got.values[:4], [1, 0, 0, 0])
-    np.testing.assert_allclose(got.values[4:], [0.5, 0.5, 0, 0], atol=1e-9)
-
-
 Random = list[list[list[list[int]]]]
 
 
@@ -191,19 +180,6 @@ def most_probable(rankings: list[Ranking], n: int, *, below: bool) -> FloatArray
     return np.asarray(x)
 
 
-def test_the_order_does_not_end_with_the_first_place() -> None:
-    unanimous = [[[3], [1], [0], [2]]] * 3
-    assert estimate([unanimous], 6).order.tolist() == [2, 3, 1, 4, 0]
-    contested = [[[0], [1], [2]], [[0], [2], [1]], [[0], [2], [1]]]
-    assert estimate([contested], 4).order.tolist() == [3, 1, 2, 0]
-    assert estimate([[[[0], [1, 2]]] * 2], 4).order.tolist() == [2, 1, 1, 0]
-
-
-def test_a_longer_way_down_is_a_lower_place_even_between_conditions_that_nobody_compared() -> None:
-    rankings = [[[0], [1], [2]], [[0], [3]], [[0], [3]]]
-    assert estimate([rankings], 5, below=False).order.tolist() == [4, 2, 1, 3, 0]
-
-
 def test_who_is_mentioned_in_no_ranking_that_counts_comes_last() -> None:
     rankings = rankings_of_cases([[[[0], [1]], [[2]]]], 4)
     for below in (True, False):
@@ -226,26 +202,6 @@ def test_every_level_has_to_converge() -> None:
         assert not maximum_likelihood(rankings, below=True, most=1).is_converged.any()
 
 
-def test_a_tie_does_not_protect_from_being_beaten() -> None:
-    got = estimate([[[[0, 1], [2]], [[0], [1], [2]]]], 4)
-    np.testing.assert_allclose(got.values, [1, 0, 0, 0])
-    near = np.array([1.0, 1e-6, 1e-12, 1e-18])
-    assert log_likelihood(near, [[[0, 1], [2]], [[0], [1], [2]]], below=True) == pytest.approx(0.0, abs=1e-5)
-
-
-def test_components_that_were_never_compared_share_by_votes() -> None:
-    rankings = [[[0], [1]], [[1], [0]], [[2], [3]], [[3], [2]], [[2], [3]], [[3], [2]], [[2, 3]], [[2, 3]]]
-    got = estimate([rankings], 4, below=False)
-    np.testing.assert_allclose(got.values, [0.125, 0.125, 0.375, 0.375, 0.0], atol=1e-9)
-    np.testing.assert_allclose(estimate([[[[0, 1]]]], 3).values, [0.5, 0.5, 0.0])
-
-
-def test_cases_without_usable_rankings() -> None:
-    rankings = rankings_of_cases([[], [[[0, 1]]], [[]]], 3)
-    got = maximum_likelihood(rankings._replace(multiplicities=np.array([0.0, 1.0])), below=True)
-    np.testing.assert_allclose(got.values, [1, 0.5, 0.5, 0, 1])
-
-
 def test_large_ties_use_the_quadrature() -> None:
     tied = list(range(12))
     rankings = [[tied, [12]], [[12], [0]], [[0], [12], tied[1:]], [tied[1:], [0], [12]], *[[[k]] for k in tied]]
@@ -255,8 +211,41 @@ def test_large_ties_use_the_quadrature() -> None:
     np.testing.assert_allclose(theta[1:12], theta[1], rtol=1e-6)
 
 
-def test_weights_scale_freely() -> None:
-    rankings = rankings_of_cases([INTERIOR["ties inside"]], 3)
-    one = maximum_likelihood(rankings, below=True)
-    other = maximum_likelihood(rankings._replace(multiplicities=rankings.multiplicities * 7.3), below=True)
-    np.testing.assert_allclose(one.values, other.values, atol=1e-8)
+APART = [[[0], [1]], [[1], [0]], [[2], [3]], [[3], [2]], [[2], [3]], [[3], [2]], [[2, 3]], [[2, 3]]]
+
+
+@pytest.mark.parametrize(
+    ("rankings", "n", "below", "values"),
+    [
+        ([[[0]], [[0]], [[1]], [[3]]], 9, True, [0.5, 0.25, 0.25, 0.0]),
+        ([[[0], [1]], [[0], [2], [1]]], 5, True, [1, 0, 0, 0]),  # nobody beats the first
+        ([[[0], [1], [2]], [[1], [0], [2]]], 5, True, [0.5, 0.5, 0, 0]),
+        ([[[0, 1], [2]], [[0], [1], [2]]], 4, True, [1, 0, 0, 0]),  # a tie does not protect
+        ([[[0, 1]]], 3, True, [0.5, 0.5, 0.0]),
+        (APART, 4, False, [0.125, 0.125, 0.375, 0.375, 0.0]),  # who were never compared share by votes
+    ],
+)
+def test_values_are_limits_and_scale_freely(rankings: list[Ranking], n: int, below: bool, values: list[float]) -> None:
+    given = rankings_of_cases([rankings], n)
+    for factor in (1.0, 7.3):
+        heavier = given._replace(multiplicities=factor * given.multiplicities)
+        np.testing.assert_allclose(maximum_likelihood(heavier, below=below).values, values, atol=1e-8)
+    silent = rankings_of_cases([[], rankings, [[]]], n)
+    weights = np.append(np.ones(len(rankings)), 0.0)
+    found = maximum_likelihood(silent._replace(multiplicities=weights), below=below).values
+    np.testing.assert_allclose(found, [1, *values, 1], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("rankings", "n", "below", "order"),
+    [
+        ([[[3], [1], [0], [2]]] * 3, 6, True, [2, 3, 1, 4, 0]),
+        ([[[0], [1], [2]], [[0], [2], [1]], [[0], [2], [1]]], 4, True, [3, 1, 2, 0]),
+        ([[[0], [1, 2]]] * 2, 4, True, [2, 1, 1, 0]),
+        ([[[0], [1], [2]], [[0], [3]], [[0], [3]]], 5, False, [4, 2, 1, 3, 0]),  # a longer way down is a lower place
+    ],
+)
+def test_the_order_does_not_end_with_the_first_place(
+    rankings: list[Ranking], n: int, below: bool, order: list[int]
+) -> None:
+    assert estimate([rankings], n, below=below).order.tolist() == order

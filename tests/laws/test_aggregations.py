@@ -131,7 +131,11 @@ def test_only_an_aggregation_that_is_its_own_limit_has_no_spread(aggregation: Ag
 @EVERY
 def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregation) -> None:
     result = drawn_by(aggregation)
-    dense, case = result.dense(), 0
+    assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
+    assert result.n_cases + len(result.excluded) == study_for(aggregation).n_cases
+    dense, means, case = result.dense(), result.mean(), 0
+    np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
+    weights = np.ones(result.n_conditions) if result.rest_sums is None else np.diff(result.rest_sums)
     assert dense.shape == (result.n_cases, result.n_draws, result.n_conditions)
     assert (dense >= 0).all()
     np.testing.assert_allclose(dense.sum(axis=2), 1, atol=1e-12)
@@ -144,29 +148,12 @@ def test_draws_are_on_the_simplex_whether_dense_or_compact(aggregation: Aggregat
             np.testing.assert_array_equal(dense[case][:, codes], draws[:, :-1])
             others = np.delete(dense[case], codes, axis=1)
             np.testing.assert_allclose(others.sum(axis=1), draws[:, -1], atol=1e-12)
+            np.testing.assert_allclose(means[case, codes], dense[case].mean(axis=0)[codes], atol=1e-12)
+            shares = (1 - means[case, codes].sum()) * np.delete(weights, codes)  # of unmentioned conditions, by weight
+            np.testing.assert_allclose(
+                np.delete(means[case], codes), shares / np.delete(weights, codes).sum(), atol=1e-12
+            )
             case += 1
-
-
-@EVERY
-def test_cases_without_opinion_are_excluded_and_named(aggregation: Aggregation) -> None:
-    result = drawn_by(aggregation)
-    assert result.excluded == (("r3",) if aggregation.needs == "ratings" else ("nobody",))
-    assert set(result.case_names).isdisjoint(result.excluded)
-    assert result.n_cases + len(result.excluded) == study_for(aggregation).n_cases
-
-
-@EVERY
-def test_means_are_those_of_draws_and_unmentioned_conditions_share_theirs(aggregation: Aggregation) -> None:
-    result = drawn_by(aggregation)
-    dense, means = result.dense().mean(axis=1), result.mean()
-    np.testing.assert_allclose(means.sum(axis=1), 1, atol=1e-12)
-    for case in range(result.n_cases):
-        codes = result.support[result.support_offsets[case] : result.support_offsets[case + 1]]
-        np.testing.assert_allclose(means[case, codes], dense[case, codes], atol=1e-12)
-        others = np.delete(np.arange(result.n_conditions), codes)
-        weights = np.ones(result.n_conditions) if result.rest_sums is None else np.diff(result.rest_sums)
-        share = 1 - means[case, codes].sum()
-        np.testing.assert_allclose(means[case, others], share * weights[others] / weights[others].sum(), atol=1e-12)
 
 
 @EVERY

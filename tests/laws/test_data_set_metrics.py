@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, MajorityVote, NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation import influences, plan, tally
+from dissensus.evaluation import plan, tally
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric
 from metrics.data_set_studies import CHOSEN
@@ -23,7 +23,7 @@ from pieces.random_files import Files, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
-N_CASES, DRAWS = 104, 16
+N_CASES, DRAWS = 48, 8
 CASES = [f"case {number}" for number in range(N_CASES)]
 CONDITIONS = ("a", "b", "c")
 FINDINGS = ("cyst", "node")
@@ -33,23 +33,14 @@ KINDS = [kind for kind in Metric.family.known().values() if issubclass(kind, Dat
 def chosen(truths: tuple[str, ...], *, numbers: bool) -> list[DataSetMetric]:
     """Give every metric of conditions, or of numbers, against the top label or against plausibilities."""
     own = [kind for kind in KINDS if (kind.accepts == ("numbers",)) == numbers]
-    given = [(kind, {**CHOSEN.get(kind.id, [{}])[0], "truth": truth}) for kind in own for truth in truths]
-    known = [
-        kind.from_parameters({name: value for name, value in how.items() if name in _names(kind)})
-        for kind, how in given
-    ]
-    return list(dict.fromkeys(known))
-
-
-def _names(kind: type[Metric]) -> list[str]:
-    return [part.name for part in kind.parameter_fields()]
+    return [kind.from_parameters({**CHOSEN.get(kind.id, [{}])[0], "truth": truth}) for kind in own for truth in truths]
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
     """A study, what models say about it, and all metrics that it can be judged by.
 
-    One of the examples has it all: annotators who are a sample, a panel, both truths; the others cost less.
+    One of the examples has annotators who are a sample, and a panel; the others cost less.
     """
 
     study: ds.Study
@@ -150,13 +141,16 @@ def _ratings() -> Example:
 
 
 MADE: dict[str, Callable[[], Example]] = {
-    "binary": lambda: replace(_choices(("no", "yes"), "binary", 1), how={}),
+    "binary": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",)),
+    "sampled": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",), how={}),
     "conditions": lambda: replace(_choices(CONDITIONS, "conditions", 2), truths=("soft",)),
     "findings": _checklists,
     "numbers": _ratings,
 }
-EVERY = pytest.mark.parametrize("name", MADE)
-SPLIT = pytest.mark.parametrize("name", [name for name in MADE if name != "numbers"])
+SLOW = pytest.param("sampled", marks=pytest.mark.slow)
+"""With annotators who are a sample and a panel; one law runs on it every time."""
+EVERY = pytest.mark.parametrize("name", [SLOW if name == "sampled" else name for name in MADE])
+SPLIT = pytest.mark.parametrize("name", ["binary", "conditions", "findings", SLOW])
 """Of ratings all cases are needed at once: categories are cut at their median."""
 
 
@@ -171,19 +165,15 @@ def once(name: str) -> ds.Evaluation:
 
 
 def test_every_metric_of_a_whole_data_set_is_judged_on_some_study() -> None:
-    judged = {type(metric) for name in MADE for metric in example(name).metrics}
-    assert judged == set(KINDS)
+    """Most of them with values: were all undefined, every law would hold."""
+    assert {type(metric) for name in MADE for metric in example(name).metrics} == set(KINDS)
     for name in MADE:
-        assert set(once(name).to_frame()["metric"]) == {metric.name for metric in example(name).metrics}
+        table = once(name).to_frame()
+        assert set(table["metric"]) == {metric.name for metric in example(name).metrics}
+        assert np.isfinite(table["mean"].to_numpy()).mean() > 0.8
 
 
-def test_most_metrics_have_values() -> None:
-    """Were all undefined, every law would hold."""
-    for name in MADE:
-        assert np.isfinite(once(name).to_frame()["mean"].to_numpy()).mean() > 0.8
-
-
-@EVERY
+@pytest.mark.parametrize("name", MADE)
 def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 150)
@@ -193,8 +183,8 @@ def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkey
 
 @SPLIT
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (plan, tally, influences):
-        monkeypatch.setattr(module, "PIECE", 20)
+    for module in (plan, tally):
+        monkeypatch.setattr(module, "PIECE", 12)
     with ThreadPoolExecutor(2) as executor:
         assert not list(differences(once(name), example(name).evaluated(executor=executor)))
 
@@ -217,7 +207,7 @@ def test_halves_that_are_merged_are_the_whole(name: str) -> None:
     halves = [list(range(N_CASES // 2)), list(range(N_CASES // 2, N_CASES))]
     alike: dict[str, Any] = {"panel": False, "annotators": "fixed"}
     one, other = (example(name).evaluated(cases, **alike) for cases in halves)
-    whole = example(name).evaluated(**alike) if name == "binary" else once(name)
+    whole = example(name).evaluated(**alike) if name == "sampled" else once(name)
     found = one.merge(other)
     for table in ("to_frame", "per_draw", "point_estimates"):
         assert_frame_equal(getattr(found, table)(), getattr(whole, table)(), rel_tol=1e-9, abs_tol=1e-12)
@@ -235,16 +225,8 @@ def test_weights_that_are_all_doubled_change_nothing(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["binary", "conditions"])
-def test_studies_in_shards_say_what_they_say_in_memory(name: str, tmp_path: Path) -> None:
-    files = _files(name)
-    asked = example(name).asked
-    memory = files.at_once(tmp_path / "once", **asked)
-    for size in (25, 1000):
-        assert not list(differences(memory, files.in_pieces(tmp_path / f"by {size}", shard_size=size, **asked)))
-
-
-def _files(name: str) -> Files:
+@pytest.mark.parametrize(("name", "size"), [("conditions", 20), pytest.param("binary", 1000, marks=pytest.mark.slow)])
+def test_studies_in_shards_say_what_they_say_in_memory(name: str, size: int, tmp_path: Path) -> None:
     own = example(name)
     rng = np.random.default_rng(1 if name == "binary" else 2)
     votes, _ = _labels(rng, len(own.names))
@@ -253,8 +235,7 @@ def _files(name: str) -> Files:
         for key, one in own.scores.items()
     }
     strata = pl.DataFrame({"case": CASES, "site": SITES})
-    reading = {
-        "conditions": own.names,
-        "question": own.study.question if own.study.kind == "rankings" else "conditions",
-    }
-    return Files(_table(votes, own.names, rng), models, strata, reading)
+    reading = {"conditions": own.names, "question": own.study.question}
+    files = Files(_table(votes, own.names, rng), models, strata, reading)
+    memory = files.at_once(tmp_path / "once", **own.asked)
+    assert not list(differences(memory, files.in_pieces(tmp_path / "pieces", shard_size=size, **own.asked)))

@@ -8,15 +8,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
 from dissensus.core.aliases import FloatArray
 from dissensus.metrics import CategoryAccuracy, KendallTau, LogScore, SpearmanFootrule
 from dissensus.metrics.base import SetMetric
@@ -26,16 +17,16 @@ from dissensus.plugins import Aggregation, Batch, Drawn, Metric, Predicted
 from strategies import rankings
 
 AGGREGATIONS: tuple[Aggregation, ...] = (
-    PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
-    PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
-    Dirichlet(alpha=0.5),
-    Dirichlet(reliability=0.3, alpha=2.0),
-    ProbabilisticInverseRank(reliability=5),
-    MajorityVote(),
-    InverseRank(),
-    InverseRank(ties="each"),
-    PlackettLuceML(),
-    AnnotatorBootstrap(PlackettLuceML()),
+    ds.aggregations.PlackettLuce(reliability=2, alpha=1.0, prior="observed"),
+    ds.aggregations.PlackettLuce(reliability=0.5, prior="symmetric", alpha=0.3),
+    ds.aggregations.Dirichlet(alpha=0.5),
+    ds.aggregations.Dirichlet(reliability=0.3, alpha=2.0),
+    ds.aggregations.ProbabilisticInverseRank(reliability=5),
+    ds.aggregations.MajorityVote(),
+    ds.aggregations.InverseRank(),
+    ds.aggregations.InverseRank(ties="each"),
+    ds.aggregations.PlackettLuceML(),
+    ds.aggregations.AnnotatorBootstrap(ds.aggregations.PlackettLuceML()),
 )
 
 KINDS = tuple(

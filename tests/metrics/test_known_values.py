@@ -1,27 +1,17 @@
 """Metrics against plain NumPy, scikit-learn and SciPy where there are no ties, and at the edges."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 import dissensus as ds
+from dissensus import metrics as m
 from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, PlackettLuce
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.metrics import (
-    AverageOverlap,
-    BrierScore,
-    CategoryAccuracy,
-    Coverage,
-    ExpectedAccuracy,
-    KendallTau,
-    LogScore,
-    Overlap,
-    RankBiasedOverlap,
-    SetAccuracy,
-    SpearmanFootrule,
-    TopKAccuracy,
-)
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 from metrics.metric_studies import measured, one_batch
 
@@ -55,16 +45,16 @@ def test_without_ties_metrics_are_those_of_sorted_lists(batch: Batch) -> None:
         common = (drawn[..., :k, None] == named[..., None, :k]).sum(axis=(-2, -1))
         hit = (drawn[..., :1] == named[..., :k]).any(axis=-1)
         mass = np.take_along_axis(dense, np.broadcast_to(named[..., :k], (*dense.shape[:2], k)), axis=2).sum(axis=2)
-        np.testing.assert_array_equal(measured(TopKAccuracy(k), batch, MODEL), hit)
-        np.testing.assert_allclose(measured(Overlap(k), batch, MODEL), common / k, rtol=1e-13, atol=1e-15)
-        np.testing.assert_array_equal(measured(SetAccuracy(k), batch, MODEL), common == k)
+        np.testing.assert_array_equal(measured(m.TopKAccuracy(k), batch, MODEL), hit)
+        np.testing.assert_allclose(measured(m.Overlap(k), batch, MODEL), common / k, rtol=1e-13, atol=1e-15)
+        np.testing.assert_array_equal(measured(m.SetAccuracy(k), batch, MODEL), common == k)
         inside = (drawn[..., : (k + 1) // 2, None] == named[..., None, :k]).any(axis=-1).all(axis=-1)
-        np.testing.assert_array_equal(measured(TopKAccuracy(k, j=(k + 1) // 2), batch, MODEL), inside)
-        np.testing.assert_allclose(measured(ExpectedAccuracy(k), batch, MODEL), mass, rtol=1e-12)
+        np.testing.assert_array_equal(measured(m.TopKAccuracy(k, j=(k + 1) // 2), batch, MODEL), inside)
+        np.testing.assert_allclose(measured(m.ExpectedAccuracy(k), batch, MODEL), mass, rtol=1e-12)
 
 
 def test_without_ties_full_lists_have_the_coefficients_of_scipy(batch: Batch) -> None:
-    kendall, footrule = (measured(kind(N), batch, MODEL) for kind in (KendallTau, SpearmanFootrule))
+    kendall, footrule = (measured(kind(N), batch, MODEL) for kind in (m.KendallTau, m.SpearmanFootrule))
     farthest = N * N // 2
     for case, draws in enumerate(batch.dense()):
         for draw, plausibilities in enumerate(draws[:5]):
@@ -78,11 +68,11 @@ def test_probabilities_are_scored_as_numpy_would(batch: Batch) -> None:
     dense = batch.dense()
     log = (dense * np.log(SCORES)[:, None]).sum(axis=2)
     brier = 1 - 2 * (dense * SCORES[:, None]).sum(axis=2) + (SCORES**2).sum(axis=1)[:, None]
-    np.testing.assert_allclose(measured(LogScore(), batch, MODEL), log, rtol=1e-12)
-    np.testing.assert_allclose(measured(BrierScore(), batch, MODEL), brier, rtol=1e-12)
+    np.testing.assert_allclose(measured(m.LogScore(), batch, MODEL), log, rtol=1e-12)
+    np.testing.assert_allclose(measured(m.BrierScore(), batch, MODEL), brier, rtol=1e-12)
     tripled = ds.Predictions.from_scores(3 * SCORES, NAMES)
-    np.testing.assert_allclose(measured(LogScore(), batch, tripled), log, rtol=1e-12)
-    np.testing.assert_allclose(measured(BrierScore(), batch, tripled), brier, rtol=1e-12)
+    np.testing.assert_allclose(measured(m.LogScore(), batch, tripled), log, rtol=1e-12)
+    np.testing.assert_allclose(measured(m.BrierScore(), batch, tripled), brier, rtol=1e-12)
 
 
 def test_hard_labels_give_the_numbers_of_scikit_learn() -> None:
@@ -90,80 +80,28 @@ def test_hard_labels_give_the_numbers_of_scikit_learn() -> None:
     hard = one_batch(MajorityVote().sample(ds.Study.from_rankings([[[[int(y)]]] for y in labels], NAMES)))
     for k in (1, 3, 10):
         expected = top_k_accuracy_score(labels, SCORES, k=k, labels=range(N))
-        assert measured(TopKAccuracy(k), hard, MODEL).mean() == pytest.approx(expected, abs=1e-15)
+        assert measured(m.TopKAccuracy(k), hard, MODEL).mean() == pytest.approx(expected, abs=1e-15)
     top = SCORES.argmax(axis=1)
     accuracy = accuracy_score(labels, top)
-    for metric in (TopKAccuracy(1), SetAccuracy(1), Overlap(1), AverageOverlap(1), ExpectedAccuracy(1)):
+    for metric in (m.TopKAccuracy(1), m.SetAccuracy(1), m.Overlap(1), m.AverageOverlap(1), m.ExpectedAccuracy(1)):
         assert measured(metric, hard, MODEL).mean() == pytest.approx(accuracy, abs=1e-15)
     loss = log_loss(labels, SCORES, labels=range(N))
-    assert measured(LogScore(), hard, MODEL).mean() == pytest.approx(-loss, rel=1e-12)
+    assert measured(m.LogScore(), hard, MODEL).mean() == pytest.approx(-loss, rel=1e-12)
     risk = np.arange(N) % 3
-    found = measured(CategoryAccuracy(risk.tolist()), hard, MODEL).mean()
+    found = measured(m.CategoryAccuracy(risk.tolist()), hard, MODEL).mean()
     assert found == pytest.approx(accuracy_score(risk[labels], risk[top]), abs=1e-15)
     sets = ds.Predictions.from_sets(SCORES > 0.02, NAMES)
     inside = (SCORES > 0.02)[np.arange(N_CASES), labels]
-    assert measured(Coverage(), hard, sets).mean() == pytest.approx(inside.mean(), abs=1e-15)
+    assert measured(m.Coverage(), hard, sets).mean() == pytest.approx(inside.mean(), abs=1e-15)
 
 
 def test_a_probability_of_zero_costs_everything_where_it_matters() -> None:
     study = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     votes, draws = one_batch(MajorityVote().sample(study)), one_batch(Dirichlet().sample(study, draws=3))
     sure = ds.Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
-    assert measured(LogScore(), votes, sure)[0, 0] == pytest.approx(np.log(0.5))
-    assert (measured(LogScore(), draws, sure) == -np.inf).all()
-    assert np.isfinite(measured(LogScore(floor=1e-6), draws, sure)).all()
-
-
-# Bad input -----------------------------------------------------------------------------------------------
-
-WRONG: list[tuple[Metric, str]] = [
-    (TopKAccuracy(N), "looks at 50 conditions of 50"),
-    (SetAccuracy(N), "1 to 49"),
-    (Overlap(N + 1), "looks at 51"),
-    (AverageOverlap(N + 1), "1 to 50"),
-    (RankBiasedOverlap(depth=60), "1 to 50"),
-    (KendallTau(N + 1), "1 to 50"),
-    (CategoryAccuracy([0, 1]), "number of categories"),
-]
-
-
-@pytest.mark.parametrize(("metric", "message"), WRONG, ids=lambda value: getattr(value, "name", ""))
-def test_numbers_that_do_not_fit_the_conditions_are_refused(metric: Metric, message: str) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        metric.check(MODEL)
-
-
-WRONG_SETS: list[tuple[Metric, str]] = [
-    (SetAccuracy(2), r"needs sets of 2 conditions\n.*a set of 1\n.*'net', case 'y'\n.*: set-accuracy compares"),
-    (Overlap(2), r"top-2 overlap needs sets of 2(.|\n)*leave the number out"),
-    (TopKAccuracy(1), r"needs scores or rankings\n.*sets of cond(.|\n)*scores behind them(.|\n)*coverage, exp"),
-]
-
-
-@pytest.mark.parametrize(("metric", "message"), WRONG_SETS, ids=lambda value: getattr(value, "name", ""))
-def test_sets_of_another_size_or_without_an_order_are_refused(metric: Metric, message: str) -> None:
-    sets = ds.Predictions.from_sets([["a", "b"], ["c"]], ["a", "b", "c"], case_names=["x", "y"], name="net")
-    with pytest.raises(ds.DissensusError, match=message):
-        metric.check(sets)
-
-
-def test_scores_have_no_size_of_their_own() -> None:
-    for metric in (SetAccuracy(), Overlap()):
-        with pytest.raises(
-            ds.DissensusError, match=rf"{metric.name} needs sets(.|\n)*got: +scores(.|\n)*{metric.id}:3"
-        ):
-            metric.check(MODEL)
-    with pytest.raises(
-        ds.DissensusError, match=r"coverage needs sets(.|\n)*Predictions.from_sets(.|\n)*top-k-accuracy"
-    ):
-        Coverage().check(MODEL)
-
-
-def test_the_draw_cannot_ask_for_more_than_the_model_may_name() -> None:
-    with pytest.raises(ds.DissensusError, match=r"j must be at most k\n.*1 to 2\n.*3"):
-        TopKAccuracy(2, j=3)
-    with pytest.raises(ds.DissensusError, match="j must be a whole number"):
-        TopKAccuracy(2, j=0)
+    assert measured(m.LogScore(), votes, sure)[0, 0] == pytest.approx(np.log(0.5))
+    assert (measured(m.LogScore(), draws, sure) == -np.inf).all()
+    assert np.isfinite(measured(m.LogScore(floor=1e-6), draws, sure)).all()
 
 
 def test_pairs_and_sets_by_hand() -> None:
@@ -171,44 +109,65 @@ def test_pairs_and_sets_by_hand() -> None:
     batch = one_batch(InverseRank().sample(said))
     model = ds.Predictions.from_scores([[3, 2, 1, 1, 1]], said.conditions)
     # a and b, which the model names, or a and c, of which it names c one time in three
-    assert measured(TopKAccuracy(3, j=2), batch, model)[0, 0] == pytest.approx(1 / 2 + 1 / 2 / 3, rel=1e-14)
+    assert measured(m.TopKAccuracy(3, j=2), batch, model)[0, 0] == pytest.approx(1 / 2 + 1 / 2 / 3, rel=1e-14)
     # a, b and c; all of them in one of three breaks of the model's tie
-    assert measured(TopKAccuracy(3, j=3), batch, model)[0, 0] == pytest.approx(1 / 3, rel=1e-14)
+    assert measured(m.TopKAccuracy(3, j=3), batch, model)[0, 0] == pytest.approx(1 / 3, rel=1e-14)
     for members, same, common in (["a"], 1, 1), (["a", "b"], 0.5, 0.75), (["a", "b", "c", "d"], 0.5, 3.5 / 4):
         sets = ds.Predictions.from_sets([members], said.conditions)
-        assert measured(SetAccuracy(), batch, sets)[0, 0] == pytest.approx(same, rel=1e-14)
-        assert measured(Overlap(), batch, sets)[0, 0] == pytest.approx(common, rel=1e-14)
+        assert measured(m.SetAccuracy(), batch, sets)[0, 0] == pytest.approx(same, rel=1e-14)
+        assert measured(m.Overlap(), batch, sets)[0, 0] == pytest.approx(common, rel=1e-14)
 
 
-@pytest.mark.parametrize("kind", [TopKAccuracy, SetAccuracy, Overlap, AverageOverlap, KendallTau, ExpectedAccuracy])
-@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
-def test_places_are_counted_from_one(kind: type[Metric], k: object) -> None:
-    with pytest.raises(ds.DissensusError, match="whole number, one or more"):
-        kind(k)  # type: ignore[call-arg]
+# Bad input -----------------------------------------------------------------------------------------------
+
+TWO = ds.Predictions.from_sets([["a", "b"], ["c"]], ["a", "b", "c"], case_names=["x", "y"], name="net")
+LOGITS = ds.Predictions.from_scores([[1.0, 2.0], [0.5, -2.0]], ["a", "b"], name="net")
+RANKED = ds.Predictions.from_rankings([["a"]], ["a", "b"])
+NOTHING = ds.Predictions("net", "scores", ("a", "b"), ("0",), np.array([0, 0]), np.empty(0, np.int64), np.empty(0))
+WRONG: list[tuple[Metric, ds.Predictions, str]] = [
+    (m.TopKAccuracy(N), MODEL, "looks at 50 conditions of 50"),
+    (m.SetAccuracy(N), MODEL, "1 to 49"),
+    (m.Overlap(N + 1), MODEL, "looks at 51"),
+    (m.AverageOverlap(N + 1), MODEL, "1 to 50"),
+    (m.RankBiasedOverlap(depth=60), MODEL, "1 to 50"),
+    (m.KendallTau(N + 1), MODEL, "1 to 50"),
+    (m.CategoryAccuracy([0, 1]), MODEL, "number of categories"),
+    (m.SetAccuracy(), MODEL, r"set accuracy needs sets(.|\n)*got: +scores(.|\n)*set-accuracy:3"),
+    (m.Overlap(), MODEL, r"overlap needs sets(.|\n)*got: +scores(.|\n)*overlap:3"),
+    (m.Coverage(), MODEL, r"coverage needs sets(.|\n)*Predictions.from_sets(.|\n)*top-k-accuracy"),
+    (m.SetAccuracy(2), TWO, r"needs sets of 2 conditions\n.*a set of 1\n.*'net', case 'y'\n.*: set-accuracy compares"),
+    (m.Overlap(2), TWO, r"top-2 overlap needs sets of 2(.|\n)*leave the number out"),
+    (m.TopKAccuracy(1), TWO, r"needs scores or rankings\n.*sets of cond(.|\n)*scores behind(.|\n)*coverage, exp"),
+    (m.LogScore(), LOGITS, r"needs probabilities\n.*\n.*-2\n.*'net', case '1'\n.*softmax"),
+    (m.BrierScore(), NOTHING, "at least one score above 0"),
+    (m.BrierScore(), RANKED, r"Brier score needs scores\n.*rankings"),
+]
 
 
-def test_parameters_out_of_range_are_refused() -> None:
-    for persistence in (0, 1, 2, "much"):
-        with pytest.raises(ds.DissensusError, match="between 0 and 1"):
-            RankBiasedOverlap(persistence)  # type: ignore[arg-type]
-    with pytest.raises(ds.DissensusError, match="floor must be"):
-        LogScore(floor=-0.1)
-
-
-def test_scores_that_are_no_probabilities_are_refused() -> None:
-    logits = ds.Predictions.from_scores([[1.0, 2.0], [0.5, -2.0]], ["a", "b"], name="net")
-    with pytest.raises(ds.DissensusError, match=r"needs probabilities\n.*\n.*-2\n.*'net', case '1'\n.*softmax"):
-        LogScore().check(logits)
-    nothing = ds.Predictions("net", "scores", ("a", "b"), ("0",), np.array([0, 0]), np.empty(0, np.int64), np.empty(0))
-    with pytest.raises(ds.DissensusError, match="at least one score above 0"):
-        BrierScore().check(nothing)
-    with pytest.raises(ds.DissensusError, match=r"Brier score needs scores\n.*rankings"):
-        BrierScore().check(ds.Predictions.from_rankings([["a"]], ["a", "b"]))
-
-
-def test_conditions_and_cases_that_differ_are_refused(batch: Batch) -> None:
+def test_predictions_that_do_not_fit_are_refused(batch: Batch) -> None:
+    for metric, predictions, message in WRONG:
+        with pytest.raises(ds.DissensusError, match=message):
+            metric.check(predictions)
     with pytest.raises(ds.DissensusError, match="different conditions"):
         Predicted(ds.Predictions.from_scores([[0.1, 0.9]]), batch)
     other = ds.Predictions.from_scores(SCORES, NAMES, case_names=[f"x{i}" for i in range(N_CASES)])
     with pytest.raises(ds.DissensusError, match="unknown case '0'"):
-        TopKAccuracy(1).values(Drawn(batch, 1), Predicted(other, batch))
+        m.TopKAccuracy(1).values(Drawn(batch, 1), Predicted(other, batch))
+
+
+def test_parameters_out_of_range_are_refused() -> None:
+    places: tuple[Any, ...] = (m.TopKAccuracy, m.SetAccuracy, m.Overlap, m.AverageOverlap, m.KendallTau)
+    wrong: list[tuple[Any, Any, str]] = [
+        *(
+            (kind, k, "whole number, one or more")
+            for kind in (*places, m.ExpectedAccuracy)
+            for k in (0, -1, 1.5, True, "3")
+        ),
+        *((m.RankBiasedOverlap, persistence, "above 0 and below 1") for persistence in (0, 1, 2, "much")),
+        (m.LogScore, -0.1, "floor must be"),
+        (partial(m.TopKAccuracy, j=3), 2, r"j must be at most k\n.*1 to 2\n.*3"),
+        (partial(m.TopKAccuracy, j=0), 2, "j must be a whole number"),
+    ]
+    for make, value, message in wrong:
+        with pytest.raises(ds.DissensusError, match=message):
+            make(value)

@@ -13,26 +13,8 @@ from hypothesis import strategies as st
 
 import dissensus
 import dissensus as ds
+from dissensus import metrics as m
 from dissensus.aggregations import AnnotatorBootstrap, InverseRank, MajorityVote, PlackettLuceML
-from dissensus.metrics import (
-    AverageOverlap,
-    BrierScore,
-    CategoryAccuracy,
-    Coverage,
-    GradeError,
-    KendallTau,
-    LogScore,
-    Overlap,
-    RankBiasedOverlap,
-    RankedProbabilityScore,
-    SetAccuracy,
-    SetSize,
-    SpearmanFootrule,
-    TopKAccuracy,
-    UserDataSetMetric,
-    UserMetric,
-    WassersteinDistance,
-)
 from dissensus.metrics.base import OrderMetric
 from dissensus.metrics.grades import GradeMetric
 from dissensus.plugins import Aggregation, Drawn, Metric, Predicted
@@ -80,8 +62,8 @@ def test_a_model_that_says_what_all_annotators_say_is_perfect(aggregation: Aggre
         for model in [model for model in models if is_about_orders and fits(metric, model)]:
             np.testing.assert_allclose(measured(metric, batch, model), 1.0, rtol=1e-12, err_msg=metric.name)
             judged.add(type(metric))
-    distances = {GradeError, RankedProbabilityScore, WassersteinDistance}
-    assert judged == {*KINDS} - {BrierScore, LogScore, SetSize, *distances}
+    distances = {m.GradeError, m.RankedProbabilityScore, m.WassersteinDistance}
+    assert judged == {*KINDS} - {m.BrierScore, m.LogScore, m.SetSize, *distances}
 
 
 def said_by_model(scores: np.ndarray = SCORES, conditions: tuple[str, ...] = STUDY.conditions) -> ds.Predictions:
@@ -104,7 +86,7 @@ def made_for(metric: Metric) -> ds.Predictions:
 def test_every_metric_of_the_package_is_public_and_found_by_its_id() -> None:
     public = {getattr(ds.metrics, name) for name in ds.metrics.__all__}
     metrics = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Metric)}
-    assert metrics - {Metric, UserMetric, UserDataSetMetric} == set(EVERY_KIND)
+    assert metrics - {Metric, m.UserMetric, m.UserDataSetMetric} == set(EVERY_KIND)
 
 
 def test_every_metric_says_what_it_means() -> None:
@@ -158,12 +140,12 @@ def test_a_metric_obeys_the_laws(metric: Metric) -> None:
 @EVERY
 def test_names_of_conditions_do_not_matter(metric: Metric) -> None:
     """Grades keep their distances when they are counted from the other end."""
-    is_of_grades = isinstance(metric, GradeMetric | WassersteinDistance)
+    is_of_grades = isinstance(metric, GradeMetric | m.WassersteinDistance)
     order = np.arange(N_CONDITIONS)[::-1] if is_of_grades else np.random.default_rng(0).permutation(N_CONDITIONS)
     shuffled = tuple(STUDY.conditions[i] for i in order)
     predictions = made_for(metric)
     moved: Metric = metric
-    if isinstance(metric, CategoryAccuracy):
+    if isinstance(metric, m.CategoryAccuracy):
         moved = replace(metric, categories=[metric.categories[i] for i in order])
     study, aligned = STUDY.with_conditions(shuffled), predictions.align(conditions=shuffled)
     for aggregation in (MajorityVote(), InverseRank()):
@@ -173,9 +155,9 @@ def test_names_of_conditions_do_not_matter(metric: Metric) -> None:
 
 def test_top_k_accuracy_grows_with_k_and_falls_with_j() -> None:
     for drawn in DRAWN:
-        values = [all_values(TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
+        values = [all_values(m.TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
         assert (np.diff(values, axis=0) >= -1e-12).all()
-        values = [all_values(TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
+        values = [all_values(m.TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
         assert (np.diff(values, axis=0) <= 1e-12).all()
 
 
@@ -183,15 +165,9 @@ def test_a_constant_classifier_finds_conditions_by_chance() -> None:
     for constant, drawn in product((1e-300, 0.25, -3.0), DRAWN):
         predictions = said_by_model(np.full_like(SCORES, constant))
         for k in range(1, N_CONDITIONS):
-            np.testing.assert_allclose(all_values(TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
-        values = all_values(TopKAccuracy(5, j=2), drawn, predictions)
+            np.testing.assert_allclose(all_values(m.TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
+        values = all_values(m.TopKAccuracy(5, j=2), drawn, predictions)
         np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)
-
-
-PERFECT: tuple[Metric, ...] = (
-    *(TopKAccuracy(1), SetAccuracy(2), Overlap(3), AverageOverlap(5), RankBiasedOverlap(0.8, 12)),
-    *(KendallTau(4), SpearmanFootrule(4)),
-)
 
 
 @pytest.mark.parametrize("said", ALL_PREDICTIONS, ids=attrgetter("kind"))
@@ -216,7 +192,7 @@ def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) 
     sets = ds.Predictions.from_sets(named, study.conditions, case_names=study.case_names)
     tied = ds.Predictions.from_rankings([[block] for block in named], study.conditions, case_names=study.case_names)
     batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
-    for kind in (SetAccuracy, Overlap):
+    for kind in (m.SetAccuracy, m.Overlap):
         expected = measured(kind(size), batch, tied)
         np.testing.assert_array_equal(measured(kind(size), batch, sets), expected)
         np.testing.assert_allclose(measured(kind(), batch, sets), expected, rtol=1e-13, atol=1e-15)
@@ -225,19 +201,16 @@ def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) 
 def test_an_empty_set_counts_nothing_and_a_set_of_everything_counts_in_full() -> None:
     for inside, worth in ((False, 0.0), (True, 1.0)):
         sets = ds.Predictions.from_sets(np.full(SCORES.shape, inside), STUDY.conditions, case_names=STUDY.case_names)
-        for metric, drawn in product((SetAccuracy(), Overlap(), Coverage()), DRAWN):
+        for metric, drawn in product((m.SetAccuracy(), m.Overlap(), m.Coverage()), DRAWN):
             np.testing.assert_array_equal(all_values(metric, drawn, sets), worth)
 
 
 def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
     small = ds.Predictions.from_sets(SCORES > 0.95, STUDY.conditions, case_names=STUDY.case_names)
-    models, metrics = {"small": small, "large": SETS}, (SetAccuracy(), Overlap())
+    models, metrics = {"small": small, "large": SETS}, (m.SetAccuracy(), m.Overlap())
     assert SETS.entries_per_case.max() > 5
     found = dissensus.evaluate(STUDY, models, aggregations=[DIRICHLET], metrics=["set-accuracy", "overlap"], draws=30)
     drawn = DIRICHLET.sample(STUDY, draws=30)
     for (model, said), metric in product(models.items(), metrics):
         means = found.per_case().filter(model=model, metric=metric.name)["mean"]
         np.testing.assert_allclose(means, all_values(metric, drawn, said).mean(axis=1), rtol=1e-12, atol=1e-15)
-
-
-# The first j inside the first k --------------------------------------------------------------------------

@@ -10,26 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_metrics as naive
-from dissensus.metrics import (
-    AverageOverlap,
-    BrierScore,
-    CategoryAccuracy,
-    Coverage,
-    ExpectedAccuracy,
-    ExpectedCoverage,
-    GradeError,
-    KendallTau,
-    LogScore,
-    Overlap,
-    RankBiasedOverlap,
-    RankedProbabilityScore,
-    SetAccuracy,
-    SetSize,
-    SpearmanFootrule,
-    TopKAccuracy,
-    WassersteinDistance,
-    WithinGrades,
-)
+from dissensus import metrics as m
 from dissensus.metrics.base import OrderMetric
 from dissensus.plugins import Aggregation, Metric
 from metrics.metric_studies import (
@@ -52,24 +33,24 @@ def size(_: Sequence[float], scores: Sequence[float], __: Sequence[int]) -> floa
 
 
 TWINS: dict[type[Metric], Callable[..., float]] = {
-    TopKAccuracy: naive.top_k_accuracy,
-    SetAccuracy: naive.set_accuracy,
-    Overlap: naive.overlap,
-    AverageOverlap: naive.average_overlap,
-    RankBiasedOverlap: naive.rank_biased_overlap,
-    CategoryAccuracy: naive.category_accuracy,
-    KendallTau: partial(naive.list_similarity, distance=naive.pair_distance),
-    SpearmanFootrule: partial(naive.list_similarity, distance=naive.place_distance),
-    ExpectedAccuracy: naive.expected_accuracy,
-    LogScore: naive.log_score,
-    BrierScore: naive.brier_score,
-    Coverage: naive.coverage,
-    ExpectedCoverage: naive.expected_coverage,
-    SetSize: size,
-    GradeError: naive.grade_error,
-    WithinGrades: naive.within_grades,
-    RankedProbabilityScore: naive.ranked_probability_score,
-    WassersteinDistance: naive.wasserstein_distance,
+    m.TopKAccuracy: naive.top_k_accuracy,
+    m.SetAccuracy: naive.set_accuracy,
+    m.Overlap: naive.overlap,
+    m.AverageOverlap: naive.average_overlap,
+    m.RankBiasedOverlap: naive.rank_biased_overlap,
+    m.CategoryAccuracy: naive.category_accuracy,
+    m.KendallTau: partial(naive.list_similarity, distance=naive.pair_distance),
+    m.SpearmanFootrule: partial(naive.list_similarity, distance=naive.place_distance),
+    m.ExpectedAccuracy: naive.expected_accuracy,
+    m.LogScore: naive.log_score,
+    m.BrierScore: naive.brier_score,
+    m.Coverage: naive.coverage,
+    m.ExpectedCoverage: naive.expected_coverage,
+    m.SetSize: size,
+    m.GradeError: naive.grade_error,
+    m.WithinGrades: naive.within_grades,
+    m.RankedProbabilityScore: naive.ranked_probability_score,
+    m.WassersteinDistance: naive.wasserstein_distance,
 }
 
 

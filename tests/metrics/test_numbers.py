@@ -7,17 +7,9 @@ import pytest
 from scipy import integrate, stats
 
 import dissensus as ds
+from dissensus import metrics as m
 from dissensus.aggregations import MajorityVote, MeanRating
 from dissensus.core.aliases import FloatArray
-from dissensus.metrics import (
-    CRPS,
-    RMSE,
-    BlandAltman,
-    ConcordanceCorrelation,
-    Correlation,
-    MeanAbsoluteError,
-    WassersteinNumbers,
-)
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.numbers import Limit, number_labels
@@ -55,35 +47,36 @@ def integral(function: Any, *points: float) -> float:
 
 
 def test_the_absolute_error_is_the_distance_to_the_mean_of_a_panel() -> None:
-    np.testing.assert_allclose(values(MeanAbsoluteError(), SAID), np.abs(SAID.numbers[:, None] - NUMBERS[..., 0]))
+    np.testing.assert_allclose(values(m.MeanAbsoluteError(), SAID), np.abs(SAID.numbers[:, None] - NUMBERS[..., 0]))
 
 
 def test_the_soft_absolute_error_is_the_expected_distance_to_a_rating() -> None:
     def expected(x: float, _: float, mu: float, sigma: float) -> float:
         return integral(lambda y: abs(x - y) * stats.norm.pdf(y, mu, sigma), x, mu)
 
-    np.testing.assert_allclose(values(MeanAbsoluteError("soft"), SAID), by_quadrature(expected), rtol=1e-8)
+    np.testing.assert_allclose(values(m.MeanAbsoluteError("soft"), SAID), by_quadrature(expected), rtol=1e-8)
 
 
 def test_crps_is_the_integral_of_squared_distances_of_distribution_functions() -> None:
     def score(x: float, s: float, mu: float, _: float) -> float:
         return integral(lambda t: (stats.norm.cdf(t, x, s) - (t >= mu)) ** 2, x, mu)
 
-    np.testing.assert_allclose(values(CRPS(), SAID), by_quadrature(score), rtol=1e-7)
+    np.testing.assert_allclose(values(m.CRPS(), SAID), by_quadrature(score), rtol=1e-7)
 
 
 def test_soft_crps_is_its_expectation_over_ratings() -> None:
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     scores = [
-        values(CRPS(), SAID, np.stack([NUMBERS[..., 0] + z * NUMBERS[..., 1], NUMBERS[..., 1]], axis=-1)) for z in nodes
+        values(m.CRPS(), SAID, np.stack([NUMBERS[..., 0] + z * NUMBERS[..., 1], NUMBERS[..., 1]], axis=-1))
+        for z in nodes
     ]
     expected = np.tensordot(weights / weights.sum(), np.array(scores), 1)
-    np.testing.assert_allclose(values(CRPS("soft"), SAID), expected, rtol=1e-4)
+    np.testing.assert_allclose(values(m.CRPS("soft"), SAID), expected, rtol=1e-4)
 
 
 def test_crps_of_a_model_that_is_sure_is_the_absolute_error() -> None:
     for truth in ("top", "soft"):
-        crps, error = (kind.from_parameters({"truth": truth}) for kind in (CRPS, MeanAbsoluteError))
+        crps, error = (kind.from_parameters({"truth": truth}) for kind in (m.CRPS, m.MeanAbsoluteError))
         np.testing.assert_allclose(values(crps, SURE), values(error, SURE))
 
 
@@ -91,10 +84,10 @@ def test_the_wasserstein_distance_is_the_integral_between_distribution_functions
     def distance(x: float, s: float, mu: float, sigma: float) -> float:
         return integral(lambda t: abs(stats.norm.cdf(t, x, s) - stats.norm.cdf(t, mu, sigma)), x, mu)
 
-    np.testing.assert_allclose(values(WassersteinNumbers(), SAID), by_quadrature(distance), rtol=1e-6)
+    np.testing.assert_allclose(values(m.WassersteinNumbers(), SAID), by_quadrature(distance), rtol=1e-6)
 
 
-@pytest.mark.parametrize("metric", [MeanAbsoluteError(), CRPS(), WassersteinNumbers(), RMSE(), Correlation()])
+@pytest.mark.parametrize("metric", [m.MeanAbsoluteError(), m.CRPS(), m.WassersteinNumbers(), m.RMSE(), m.Correlation()])
 def test_metrics_of_numbers_refuse_everything_else(metric: Metric) -> None:
     metric.check(SAID)
     with pytest.raises(ds.DissensusError, match="needs numbers") as caught:
@@ -105,12 +98,12 @@ def test_metrics_of_numbers_refuse_everything_else(metric: Metric) -> None:
 def test_draws_of_conditions_have_no_numbers_to_compare_with() -> None:
     [batch] = MajorityVote().sample(ds.Study.from_counts([[3, 1]], ["a", "b"], case_names=["x"]))
     with pytest.raises(ds.DissensusError, match="needs draws of numbers"):
-        MeanAbsoluteError().values(Drawn(batch, 1), Predicted(SURE, batch))
+        m.MeanAbsoluteError().values(Drawn(batch, 1), Predicted(SURE, batch))
 
 
 def test_a_mean_rating_is_compared_as_it_is() -> None:
     [batch] = MeanRating().sample(ds.Study.from_scores([[1, 2, 6]], case_names=["x"]))
-    assert MeanAbsoluteError("soft").values(Drawn(batch, 1), Predicted(SURE, batch)).tolist() == [[1.5]]
+    assert m.MeanAbsoluteError("soft").values(Drawn(batch, 1), Predicted(SURE, batch)).tolist() == [[1.5]]
 
 
 # All cases at once --------------------------------------------------------------------------------------
@@ -124,8 +117,8 @@ DRAWS = np.stack([np.stack([Y, Y + RNG.normal(0, 1, N)], axis=1), RNG.gamma(2, 0
 TRUTHS: tuple[Truth, ...] = ("top", "soft")
 LIMITS: tuple[Limit, ...] = ("mean", "lower", "upper")
 METRICS: tuple[DataSetMetric, ...] = (
-    *(kind(truth) for kind in (RMSE, Correlation, ConcordanceCorrelation) for truth in TRUTHS),
-    *(BlandAltman(limit, truth) for limit in LIMITS for truth in TRUTHS),
+    *(kind(truth) for kind in (m.RMSE, m.Correlation, m.ConcordanceCorrelation) for truth in TRUTHS),
+    *(m.BlandAltman(limit, truth) for limit in LIMITS for truth in TRUTHS),
 )
 EVERY = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 
@@ -140,13 +133,13 @@ def naive(metric: DataSetMetric, x: FloatArray, y: FloatArray, weights: FloatArr
     mean = float(shares @ gaps)
     deviation = float(np.sqrt(shares @ (gaps - mean) ** 2))
     cov = np.cov(x, y, aweights=weights, ddof=0)
-    if isinstance(metric, RMSE):
+    if isinstance(metric, m.RMSE):
         return float(np.sqrt(shares @ gaps**2))
-    if isinstance(metric, Correlation):
+    if isinstance(metric, m.Correlation):
         return float(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
-    if isinstance(metric, ConcordanceCorrelation):
+    if isinstance(metric, m.ConcordanceCorrelation):
         return float(2 * cov[0, 1] / (cov[0, 0] + cov[1, 1] + (shares @ x - shares @ y) ** 2))
-    assert isinstance(metric, BlandAltman)
+    assert isinstance(metric, m.BlandAltman)
     return mean + {"mean": 0.0, "lower": -1.96, "upper": 1.96}[metric.limit] * deviation
 
 
@@ -182,19 +175,19 @@ def test_slopes_are_derivatives_by_masses(metric: DataSetMetric) -> None:
 def test_the_correlation_of_numbers_that_are_all_the_same_is_undefined() -> None:
     labels = number_labels(DRAWS, "top")
     said = said_of(np.full(N, 0.1))
-    assert np.isnan(Correlation().of_draws(said, labels)).all()
-    assert np.isnan(Correlation().slopes(said, labels[0])).all()
+    assert np.isnan(m.Correlation().of_draws(said, labels)).all()
+    assert np.isnan(m.Correlation().slopes(said, labels[0])).all()
 
 
 def test_a_perfect_model_has_no_error_and_nothing_moves_it() -> None:
     labels = number_labels(DRAWS[:, :1], "top")
     said = said_of(DRAWS[:, 0, 0])
-    assert RMSE().of_draws(said, labels) == pytest.approx(0.0, abs=1e-7)
-    assert np.isfinite(RMSE().slopes(said, labels[0])).all()
-    assert Correlation().of_draws(said, labels) == pytest.approx(1.0)
+    assert m.RMSE().of_draws(said, labels) == pytest.approx(0.0, abs=1e-7)
+    assert np.isfinite(m.RMSE().slopes(said, labels[0])).all()
+    assert m.Correlation().of_draws(said, labels) == pytest.approx(1.0)
 
 
 def test_metrics_of_all_cases_rest_on_as_many_cases_as_weights_leave() -> None:
     labels = number_labels(DRAWS[:, :1], "top")[0]
-    assert RMSE().counted(said_of(), labels) == pytest.approx(N)
-    assert RMSE().counted(said_of(weights=np.array([1.0, 1.0] + [0.0] * (N - 2))), labels) == pytest.approx(2)
+    assert m.RMSE().counted(said_of(), labels) == pytest.approx(N)
+    assert m.RMSE().counted(said_of(weights=np.array([1.0, 1.0] + [0.0] * (N - 2))), labels) == pytest.approx(2)

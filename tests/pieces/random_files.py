@@ -1,9 +1,10 @@
 """Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class Files:
 
     Attributes
     ----------
-    study, models, strata
+    study, models, strata, truth
         The rows.
     reading
         Options of the readers.
@@ -34,6 +35,7 @@ class Files:
     models: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     strata: pl.DataFrame | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    truth: pl.DataFrame | None = None
 
     def at_once(self, folder: Path, **asked: Any) -> ds.Evaluation:
         """Evaluate in memory what single files hold."""
@@ -55,6 +57,7 @@ class Files:
                 positive=positive,
                 allow_missing=missing,
             )
+        asked["truth"] = None if self.truth is None else dict(self.truth.iter_rows())
         return ds.evaluate(study, models, strata=self.labels(study.case_names), allow_missing=missing, **asked)
 
     def labels(self, names: tuple[str, ...]) -> dict[str, list[str]] | None:
@@ -69,9 +72,8 @@ class Files:
     def written(self, folder: Path, n_files: int = 2) -> dict[str, Any]:
         """Write every table into some files of a directory of its own; arguments of :func:`evaluate_files`."""
         tables = {"study": self.study, **{f"{name} said": frame for name, frame in self.models.items()}}
-        if self.strata is not None:
-            tables["strata"] = self.strata
-        for name, frame in tables.items():
+        beside = {name: one for name, one in (("strata", self.strata), ("truth", self.truth)) if one is not None}
+        for name, frame in (tables | beside).items():
             (folder / name).mkdir(parents=True, exist_ok=True)
             for number in range(n_files):
                 first, end = number * len(frame) // n_files, (number + 1) * len(frame) // n_files
@@ -79,7 +81,7 @@ class Files:
         return {
             "study": folder / "study",
             "predictions": {name: folder / f"{name} said" for name in self.models},
-            "strata": None if self.strata is None else folder / "strata",
+            **{name: folder / name for name in beside},
             "reading": dict(self.reading),
         }
 
@@ -100,7 +102,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
         "cases": (result.n_cases, result.n_excluded, result.n_groups, result.conditions),
         "point_estimates": result.point_estimates(),
         "per_draw": result.per_draw(),
-        "certainty_counts": [asdict(counts) for counts in result.certainty_counts],
+        "certainty_counts": [counts._asdict() for counts in result.certainty_counts],
         "by_certainty": result.by_certainty(),
         "warnings": without_examples(result.warnings),
         "headline": repr(result),
@@ -130,6 +132,8 @@ def differences(one: ds.Evaluation, other: ds.Evaluation) -> Iterator[str]:
     first, second = tables_of(one), tables_of(other)
     assert first.keys() == second.keys()
     for name, table in first.items():
+        if isinstance(table, pl.DataFrame) and table.equals(second[name]):
+            continue
         where = apart(plain(table), plain(second[name]))
         if where is not None:
             yield f"{name}: {where:.1500}"
@@ -145,7 +149,8 @@ def plain(value: Any) -> Any:
 def apart(one: Any, other: Any) -> str | None:
     """Say where two values differ; nothing if they do not."""
     if isinstance(one, float) and isinstance(other, float):
-        return None if np.isclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True) else f"{one!r} != {other!r}"
+        same = math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+        return None if same else f"{one!r} != {other!r}"
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         found = ((key, apart(one[key], other[key])) for key in one)
         return next((f"{key}: {told} in {one}" for key, told in found if told is not None), None)
@@ -295,8 +300,3 @@ def risks_of(conditions: tuple[str, ...]) -> ds.Categories:
     return ds.Categories.from_mapping(
         {name: levels[place % len(levels)] for place, name in enumerate(conditions)}, conditions
     )
-
-
-def without(files: Files, model: str) -> Files:
-    """Leave a model out."""
-    return replace(files, models={name: frame for name, frame in files.models.items() if name != model})

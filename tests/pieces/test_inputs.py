@@ -1,16 +1,20 @@
-"""Parquet files that hold one table together."""
+"""Parquet files that hold one table together, and how they are split by case into pieces."""
 
 import importlib
 import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dissensus.core.errors import FormatError, MissingExtraError
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
-from dissensus.pieces.inputs import Input, is_large, is_split
+from dissensus.pieces.inputs import Input, Partition, buckets_of, frames_from, is_large, is_split, partitioned
+from dissensus.predictions.alignment import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
 
@@ -23,33 +27,38 @@ def written(folder: Path, *names: str, **columns: list[object]) -> list[str]:
     return [str(place) for place in places]
 
 
-@pytest.mark.parametrize("given", ["directory", "pattern", "list", "file"])
-def test_files_are_found_however_they_are_given(tmp_path: Path, given: str) -> None:
-    places = written(tmp_path, "p2", "p1", "sub/p3")
+def test_files_are_found_however_they_are_given(tmp_path: Path) -> None:
+    places = written(tmp_path, "p2", "p1", "sub/p3", "_delta_log/0", ".hidden")[:3]
     (tmp_path / "_SUCCESS").touch()
-    (tmp_path / ".hidden.parquet").write_bytes(b"x")
-    (tmp_path / "_delta_log").mkdir()
-    (tmp_path / "_delta_log" / "0.parquet").write_bytes(b"x")
-    found: tuple[Any, list[str]] = {
-        "directory": (tmp_path, [places[1], places[0], places[2]]),
-        "pattern": (f"{tmp_path}/p*.parquet", [places[1], places[0]]),
-        "list": (places, places),
-        "file": (places[0], places[:1]),
-    }[given]
-    assert list(Input.of(found[0]).places) == found[1]
+    found: list[tuple[Any, list[str]]] = [
+        (tmp_path, [places[1], places[0], places[2]]),
+        (f"{tmp_path}/p*.parquet", [places[1], places[0]]),
+        (places, places),
+        (places[0], places[:1]),
+    ]
+    for given_, expected in found:
+        assert list(Input.of(given_).places) == expected
+    (odd,) = written(tmp_path, "votes[1]*")  # it looks like a pattern
+    assert Input.of(odd).n_rows() == 3
+    assert not is_split(odd)
+    written(tmp_path / "parts", "site=a/1", "site=b/2")
+    assert tuple(Input.of(tmp_path / "parts").schema) == tuple(ROWS)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 100])
-def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path, rows: int) -> None:
+def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path) -> None:
     frames = [pl.DataFrame({"case": range(start, start + 5), "x": [0.5] * 5}) for start in (0, 5, 10)]
     for number, frame in enumerate(frames):
         frame.write_parquet(tmp_path / f"{number}.parquet", row_group_size=2)
     tables = Input.of(tmp_path)
-    chunks = list(tables.chunks(rows))
-    assert max(map(len, chunks)) <= rows
-    assert pl.concat(chunks).equals(pl.concat(frames))
+    for rows in (1, 2, 3, 100):
+        chunks = list(tables.chunks(rows))
+        assert max(map(len, chunks)) <= rows
+        assert pl.concat(chunks).equals(pl.concat(frames))
     assert tables.n_rows() == 15
-    assert next(tables.chunks(rows, ["x"])).columns == ["x"]
+    assert next(tables.chunks(2, ["x"])).columns == ["x"]
+    pl.DataFrame(schema={"case": pl.String}).write_parquet(tmp_path / "empty.parquet")
+    empty = Input.of(tmp_path / "empty.parquet")
+    assert (tuple(empty.schema), empty.n_rows(), list(empty.chunks(5)), len(empty.head(3))) == (("case",), 0, [], 0)
 
 
 @pytest.mark.parametrize(("different", "error"), [(3, 0.0), (5000, 0.0), (100_000, 0.04)])
@@ -63,61 +72,33 @@ def test_different_values_are_counted_over_all_files(
     assert Input.of(tmp_path).n_distinct("case") == pytest.approx(different, rel=error)
 
 
-def test_an_empty_table_has_columns_and_no_chunks(tmp_path: Path) -> None:
-    pl.DataFrame(schema={"case": pl.String}).write_parquet(tmp_path / "a.parquet")
-    tables = Input.of(tmp_path)
-    assert (tuple(tables.schema), tables.n_rows(), list(tables.chunks(5)), len(tables.head(3))) == (("case",), 0, [], 0)
-
-
-def test_columns_may_be_in_another_order_and_without_any_value(tmp_path: Path) -> None:
-    pl.DataFrame({"case": ["a"], "rank": [None]}).write_parquet(tmp_path / "1.parquet")
+def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_path: Path) -> None:
+    pl.DataFrame({"case": pl.Series(["a"], dtype=pl.Categorical), "rank": [None]}).write_parquet(tmp_path / "1.parquet")
     pl.DataFrame({"rank": [2], "case": ["b"]}).write_parquet(tmp_path / "2.parquet")
     tables = Input.of(tmp_path)
     assert tuple(tables.schema) == ("case", "rank")
     assert pl.concat(tables.chunks(10)).rows() == [("a", None), ("b", 2)]
 
 
-def test_categories_are_text(tmp_path: Path) -> None:
-    pl.DataFrame({"case": pl.Series(["a"], dtype=pl.Categorical)}).write_parquet(tmp_path / "1.parquet")
-    pl.DataFrame({"case": ["b"]}).write_parquet(tmp_path / "2.parquet")
-    assert pl.concat(Input.of(tmp_path).chunks(10))["case"].to_list() == ["a", "b"]
-
-
-def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path: Path) -> None:
-    (place,) = written(tmp_path, "votes[1]*")
-    assert Input.of(place).n_rows() == 3
-    assert not is_split(place)
-
-
-def test_partition_folders_add_no_columns(tmp_path: Path) -> None:
-    written(tmp_path, "site=a/1", "site=b/2")
-    assert tuple(Input.of(tmp_path).schema) == tuple(ROWS)
-
-
 # What is refused ----------------------------------------------------------------------------------------
 
 
-def refused(given: object) -> FormatError:
+def refused(given_: object) -> FormatError:
     with pytest.raises(FormatError) as caught:
-        list(Input.of(given).chunks(10))  # type: ignore[arg-type]  # that is what is tried
+        list(Input.of(given_).chunks(10))  # type: ignore[arg-type]  # that is what is tried
     return caught.value
 
 
-def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
-    one, other = written(tmp_path, "1", "2")
-    pl.DataFrame({**ROWS, "rank": [1, 1, 1]}).write_parquet(other)
+@pytest.mark.parametrize(
+    ("columns", "words"), [({"rank": [1, 1, 1]}, ["'rank'"]), ({"case": [1, 1, 2]}, ["'case'", "Int64"])]
+)
+def test_files_with_other_columns_or_types_are_named(
+    tmp_path: Path, columns: dict[str, list[object]], words: list[str]
+) -> None:
+    places = [*written(tmp_path, "1"), *written(tmp_path, "2", **columns)]
     error = refused(tmp_path)
-    assert error.where == f"{one} and {other}"
-    assert "'rank'" in error.got
-
-
-def test_files_with_other_types_are_named(tmp_path: Path) -> None:
-    one, other = written(tmp_path, "1", "2")
-    pl.DataFrame({**ROWS, "case": [1, 1, 2]}).write_parquet(other)
-    error = refused(tmp_path)
-    assert error.where == f"{one} and {other}"
-    assert "'case'" in error.got
-    assert "Int64" in error.got
+    assert error.where == " and ".join(places)
+    assert all(word in error.got for word in words)
 
 
 @pytest.mark.parametrize("spoil", ["cut", "empty", "text", "middle", "footer"])
@@ -139,21 +120,23 @@ def test_a_spoiled_file_is_named_once_and_nothing_is_printed(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("given", ["nothing", "*.parquet", "folder", []])
-def test_nothing_found_is_an_error(tmp_path: Path, given: object) -> None:
+def test_nothing_found_or_found_twice_is_an_error(tmp_path: Path) -> None:
+    (place,) = written(tmp_path, "sub/1")
     (tmp_path / "folder").mkdir()
-    place = [] if given == [] else str(tmp_path / str(given))
-    assert refused(place).problem in (
-        "there is no such file",
-        "no file fits the pattern",
-        "the directory holds no Parquet files",
-        "the list of files is empty",
-    )
-
-
-def test_a_file_given_twice_is_refused(tmp_path: Path) -> None:
-    (place,) = written(tmp_path, "1")
-    assert refused([place, str(tmp_path)]).problem == "a file is given twice"
+    (tmp_path / "a.csv").write_text("case\nx\n")
+    told: list[tuple[Any, str]] = [
+        (tmp_path / "nothing", "there is no such file"),
+        (f"{tmp_path}/*.parquet", "no file fits the pattern"),
+        (tmp_path / "folder", "the directory holds no Parquet files"),
+        ([], "the list of files is empty"),
+        ([place, str(tmp_path)], "a file is given twice"),
+        (tmp_path / "a.csv", "studies that are split or large need Parquet files throughout"),
+    ]
+    for given_, problem in told:
+        assert refused(given_).problem == problem
+    assert Input.of(tmp_path / "a.csv", is_small=True).n_rows() == 1
+    nowhere = f"file://{tmp_path}/none.parquet"
+    assert nowhere in str(refused(nowhere))
 
 
 # What is split ------------------------------------------------------------------------------------------
@@ -170,26 +153,18 @@ def test_files_of_one_annotator_each_keep_their_meaning(tmp_path: Path) -> None:
     assert is_split(tmp_path, columns={"annotator": "rank"})
 
 
-@pytest.mark.parametrize(
-    "columns", [{"annotator": ["A"]}, {"votes": [2]}, {"n_votes": [2]}, {"annotation": [1]}, {"score": [0.5]}]
-)
-def test_files_that_say_who_or_how_many_are_one_table(tmp_path: Path, columns: dict[str, list[object]]) -> None:
+def test_files_that_say_who_or_how_many_are_one_table_and_other_inputs_are_not_split(tmp_path: Path) -> None:
     place = tmp_path / "1.parquet"
-    pl.DataFrame({"case": ["a"], "label": ["x"], **columns}).write_parquet(place)
-    assert is_split(tmp_path)
-    assert is_split([str(place)])
-    assert not is_split(place)
-
-
-def test_other_inputs_are_not_split(tmp_path: Path) -> None:
-    written(tmp_path, "1")
-    (tmp_path / "2.csv").write_text("case,label\n", encoding="utf-8")
-    assert not is_split(tmp_path)
-    assert not is_split(tmp_path / "2.csv")
-    assert not is_split(tmp_path / "missing.parquet")
-    assert not is_split([])
-    assert not is_split(3)
+    said: list[dict[str, list[Any]]] = [{"annotator": ["A"]}, {"votes": [2]}, {"n_votes": [2]}, {"annotation": [1]}]
+    for columns in (*said, {"score": [0.5]}):
+        pl.DataFrame({"case": ["a"], "label": ["x"], **columns}).write_parquet(place)
+        assert is_split(tmp_path)
+        assert is_split([str(place)])
+        assert not is_split(place)
     assert is_split(["s3://store/a.parquet"])
+    (tmp_path / "2.csv").write_text("case,label\n", encoding="utf-8")
+    others: list[Any] = [tmp_path, tmp_path / "2.csv", tmp_path / "missing.parquet", [], 3]
+    assert not any(map(is_split, others))
 
 
 def test_a_large_file_says_so_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,30 +188,177 @@ def test_fingerprints_change_with_the_content_only(tmp_path: Path) -> None:
     assert all(found.startswith("sha256:") and len(found) == 71 for found in before.values())
     os.utime(places[0], (1, 1))
     assert Input.of(tmp_path).fingerprints() == before
-    pl.DataFrame({**ROWS, "case": ["a", "a", "c"]}).write_parquet(places[1])
+    written(tmp_path, "2", case=["a", "a", "c"])
     after = Input.of(tmp_path).fingerprints()
     assert [place for place in places if after[place] != before[place]] == places[1:]
 
 
-def test_an_address_is_asked_by_fsspec(tmp_path: Path) -> None:
-    pytest.importorskip("fsspec")
-    (place,) = written(tmp_path, "1")
-    tables = Input.of(f"file://{place}")
-    assert tables.n_rows() == 3
-    assert tuple(tables.schema) == tuple(ROWS)
-    (told,) = tables.fingerprints().values()
-    assert told.startswith(f"size:{Path(place).stat().st_size} tag:")
-
-
-def test_without_fsspec_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_asked_by_fsspec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}")
 
+    pytest.importorskip("fsspec")
     (place,) = written(tmp_path, "1")
+    tables = Input.of(f"file://{place}")
+    assert (tables.n_rows(), tuple(tables.schema)) == (3, tuple(ROWS))
+    (told,) = tables.fingerprints().values()
+    assert told.startswith(f"size:{Path(place).stat().st_size} tag:")
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtraError, match="pip install fsspec"):
-        Input.of(f"file://{place}").fingerprints()
+        tables.fingerprints()
 
 
-def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:
-    assert f"file://{tmp_path}/none.parquet" in str(refused(f"file://{tmp_path}/none.parquet"))
+# Pieces -------------------------------------------------------------------------------------------------
+
+
+def opinions(n_cases: int, seed: int, *, first: int = 0, text: bool = True) -> pl.DataFrame:
+    """Make rows of cases that stand in any order."""
+    rng = np.random.default_rng(seed)
+    case = rng.permutation(np.repeat(np.arange(first, first + n_cases), rng.integers(1, 6, n_cases)))
+    names = pl.Series("case", [f"case {one}" for one in case]) if text else pl.Series("case", case)
+    row = pl.Series("row", np.arange(len(case)) + 1000 * first)
+    return pl.DataFrame([names, row, pl.Series("label", [f"x{one}" for one in rng.integers(0, 4, len(case))])])
+
+
+def split(
+    place: Path, n_buckets: int = 3, *, n_files: int = 3, advance: Any = lambda _: None, **frames: Any
+) -> Partition:
+    """Write tables, or those of several generations, into some files each, and split them."""
+    generations: dict[str, list[Input]] = {}
+    for name, given_ in frames.items():
+        for number, frame in enumerate(given_ if isinstance(given_, list) else [given_]):
+            folder = place / f"given {name} {number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            size = -(-len(frame) // n_files) or 1
+            for part in range(n_files):
+                frame[part * size : (part + 1) * size].write_parquet(folder / f"{part}.parquet")
+            generations.setdefault(name.replace("_", " "), []).append(Input.of(folder))
+    columns = dict.fromkeys(generations, "case")
+    return partitioned(generations, columns, place / "split", n_buckets=n_buckets, advance=advance)
+
+
+def frames_of(found: Partition) -> dict[str, dict[str, pl.DataFrame]]:
+    return {piece: frames_from(found.payload(piece)) for piece in found.digests}
+
+
+def names_in(frame: pl.DataFrame) -> list[str]:
+    return frame["case"].cast(pl.String).unique(maintain_order=True).to_list()
+
+
+@settings(max_examples=15, deadline=None)
+@given(n_cases=st.integers(1, 40), n_buckets=st.integers(1, 9), seed=st.integers(0, 99), text=st.booleans())
+def test_every_row_is_in_the_piece_of_its_case_and_in_order(
+    tmp_path_factory: pytest.TempPathFactory, n_cases: int, n_buckets: int, seed: int, text: bool
+) -> None:
+    frame, told = opinions(n_cases, seed, text=text), list[int]()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "MOST_ROWS", 7)
+        found = split(tmp_path_factory.mktemp("split"), n_buckets, advance=told.append, study=frame)
+    pieces = {piece: frames["study"] for piece, frames in frames_of(found).items()}
+    assert pl.concat(pieces.values()).sort("row").equals(frame)
+    assert sum(told) == len(frame)
+    for piece, rows in pieces.items():
+        assert rows["row"].is_sorted()
+        assert set(buckets_of(rows["case"].cast(pl.String), n_buckets).tolist()) == {int(piece.partition("-")[2])}
+
+
+def test_models_and_strata_hold_the_cases_of_the_study_only(tmp_path: Path) -> None:
+    study, model = opinions(20, 1), opinions(30, 2, first=5)
+    strata = pl.DataFrame({"case": [f"case {one}" for one in range(40)], "site": ["s"] * 40})
+    found = split(tmp_path, 50, study=study, model_0=model, strata=strata)
+    for frames in frames_of(found).values():
+        own = set(names_in(frames["study"]))
+        assert set(names_in(frames["model 0"])) == own & set(names_in(model))
+        assert set(names_in(frames["strata"])) == own
+        assert frames["model 0"].schema == model.schema  # even without rows
+    match = found.matches["model 0"]
+    assert (match.n_study, match.n_model, match.n_common) == (20, 30, 15)
+
+
+@pytest.mark.parametrize(
+    ("cases", "names"), [([1.0, 2.0, 10.0**6], ["1", "1000000", "2"]), ([1.0, 2.5, 3.0], ["1.0", "2.5", "3.0"])]
+)
+def test_numbers_are_names_as_readers_make_them(cases: list[float], names: list[str], tmp_path: Path) -> None:
+    found = split(tmp_path, 3, study=pl.DataFrame({"case": names}), model_0=pl.DataFrame({"case": cases}))
+    assert found.matches["model 0"] == Match(3, 3, 3)
+    assert sorted(name for frames in frames_of(found).values() for name in names_in(frames["model 0"])) == names
+
+
+def test_rows_without_a_case_come_first_in_every_piece(tmp_path: Path) -> None:
+    study = pl.DataFrame({"case": ["a", None, "b", "c", ""], "label": ["x", "y", "x", "x", "z"]})
+    pieces = frames_of(split(tmp_path, 5, study=study)).values()
+    assert len(pieces) > 1
+    assert all(frames["study"]["label"].to_list()[:2] == ["y", "z"] for frames in pieces)
+    nothing = pl.DataFrame({"case": pl.Series([None, None], dtype=pl.String), "label": ["x", "y"]})
+    (frames,) = frames_of(split(tmp_path / "nothing", 5, study=nothing)).values()
+    assert len(frames["study"]) == 2
+
+
+def test_digests_depend_on_the_rows_only(tmp_path: Path) -> None:
+    one = split(tmp_path / "one", 2, study=opinions(20, 1), model_0=opinions(20, 2))
+    assert split(tmp_path / "two", 2, n_files=1, study=opinions(20, 1), model_0=opinions(20, 2)).digests == one.digests
+    other = split(tmp_path / "other", 2, study=opinions(20, 1), model_0=opinions(20, 3)).digests
+    assert not set(one.digests.values()) & set(other.values())
+    with pytest.raises(FormatError, match="damaged or cut off"):
+        frames_from(one.payload("0-00000")[:-3])
+
+
+def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_case(tmp_path: Path) -> None:
+    first, new, known = opinions(20, 1), opinions(20, 2, first=100), opinions(3, 2)
+    before = split(tmp_path / "1", 3, study=first).digests
+    after = split(tmp_path / "2", 3, study=[first, new]).digests
+    assert {piece: after[piece] for piece in before} == before
+    assert {piece[0] for piece in after.keys() - before.keys()} == {"1"}
+    found = split(tmp_path / "3", 3, study=[first, known])
+    assert list(found.digests) == list(before)
+    changed = {int(piece[2:]) for piece, digest in found.digests.items() if digest != before[piece]}
+    assert changed == set(buckets_of(known["case"], 3).tolist())
+    third = split(tmp_path / "4", 1, study=[pl.DataFrame({"case": [one]}) for one in ("a", "b", "a")])
+    assert [len(frames["study"]) for frames in frames_of(third).values()] == [2, 1]
+    assert third.rows_about(["b", "a"])["study"]["case"].to_list() == ["b", "a", "a"]
+
+
+class Killed(BaseException):
+    """Stands for a process that ends at once."""
+
+
+@pytest.mark.parametrize("step", ["rename", "write_bytes"])
+def test_a_killed_split_is_begun_again_and_ends_with_the_same(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dying(*_: object, **__: object) -> None:
+        raise Killed
+
+    expected = split(tmp_path / "whole", 4, study=opinions(30, 1)).digests
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, step, dying)
+        with pytest.raises(Killed):
+            split(tmp_path / "killed", 4, study=opinions(30, 1))
+    assert not (tmp_path / "killed" / "split").exists()
+    assert split(tmp_path / "killed", 4, study=opinions(30, 1)).digests == expected
+    told = list[int]()
+    assert split(tmp_path / "killed", 4, advance=told.append, study=opinions(30, 1)).digests == expected
+    assert not told  # it is not split again
+
+
+def test_what_cannot_be_split_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {
+        "no rows": opinions(3, 1)[:0],
+        "not a name": pl.DataFrame({"case": [1.0, float("nan")]}),
+        "no column 'case'": pl.DataFrame({"cas": ["a"]}),
+    }
+    for problem, study in wrong.items():
+        with pytest.raises(DissensusError, match=problem):
+            split(tmp_path / problem, study=study)
+    found = split(tmp_path / "index", study=opinions(3, 1))
+    (found.place / module.INDEX).write_text("{")
+    with pytest.raises(FormatError, match="the split input is damaged") as caught:
+        split(tmp_path / "index", study=opinions(3, 1))
+    assert "--resume" in caught.value.advice
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_ipc_stream", full)
+    with pytest.raises(FormatError, match="no space left on device"):
+        split(tmp_path / "full", study=opinions(10, 1))

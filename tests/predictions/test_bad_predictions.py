@@ -55,6 +55,12 @@ LINES: dict[str, Any] = {"name": "m.jsonl"}
 TINIA = ("unknown condition 'Tinia'", "did you mean 'Tinea'?", "case 'c1'")
 TWICE = {"probs": [[1.0], [1.0]], "case_ids": ["c1", "c1"], "classes": ["a"]}
 
+TWO = ["Nevus", "Melanoma"]
+PROB = "case,prob\nc1,{}\n"
+BOTH = ("--positive 'Nevus' (0.9 means 0.9 for 'Nevus', 0.1 for 'Melanoma')", "--positive 'Melanoma'")
+LABELS = "case,label\nc1,Tinea\nc1,Eczema\nc2,Eczema\n"
+ALPHAS = np.zeros((2, 3, 2), dtype=np.bool_)
+
 
 def bad(content: Any, *saying: str, name: str = "m.csv", **options: Any) -> tuple[Any, ...]:
     """A file and its name, options to read it with, and what the error says."""
@@ -172,7 +178,7 @@ REFUSED = [
     bad(pl.DataFrame({"case": ["c1"], "a": [0.5]}), "damaged or cut off", name="m.parquet", cut=20),
     bad({"probs": np.ones((2, 3))}, "cannot be read", name="m.npz", cut=60),
     bad(np.ones((2, 3)), "cut off", "expected: 48 bytes", name="m.npy", cut=8),
-    bad(jsonl({"case": "c1", "ranked": ["a"]}), "a cell holds several values", format="wide", **LINES),
+    bad(jsonl({"case": "c1", "ranked": ["a"]}), "a score is not a number", format="wide", **LINES),
     # arrays
     bad(np.array([{"a": 1}], dtype=object), "without pickled objects", name="m.npy"),
     bad({"probs": np.array([[None]], dtype=object)}, "without pickled objects", name="m.npz"),
@@ -182,6 +188,29 @@ REFUSED = [
     bad({"case_ids": ["c1"]}, "no matrix", name="m.npz"),
     bad({"probs": [[1.0]], "scores": [[1.0]]}, "several matrices", name="m.npz"),
     bad({"probs": [[1.0]], "classes": [[1.5]]}, "does not hold names", name="m.npz"),
+    bad(ALPHAS, "alpha_index=0 to 1", name="m.npy", **STUDY),
+    bad(ALPHAS, "out of range", name="m.npy", alpha_index=2, **STUDY),
+    # several labels need a word, and a column of numbers beside them may be the score
+    *(
+        bad(LABELS, "a case has several labels, and no score or rank", "2 such rows", "(--kind set)", **options)
+        for options in ({}, {"kind": "scores"})
+    ),
+    bad("case,label,sureness\nc1,Tinea,0.5\n", "no score column and no rank column", conditions=NAMES),
+    # one probability
+    bad("case,Melanoma\nc1,0.7\n", "is said to hold the probability of 'Nevus'", conditions=TWO, positive="Nevus"),
+    bad(PROB.format(0.7), "'prob' does not say whose probability it is", *BOTH, conditions=TWO),
+    *(
+        bad(PROB.format(value), "is not a probability", conditions=TWO, positive="Nevus")
+        for value in ("1.5", "-2", "\nc2,1", "high")
+    ),
+    bad(PROB.format(0.5), "there is no condition 'Nevos'", conditions=TWO, positive="Nevos"),
+    bad(PROB.format(0.5), "enough for two conditions only", conditions=NAMES, positive="Tinea"),
+    bad(PROB.format(0.5), "enough for two conditions only", positive="Tinea"),
+    # one number per case
+    bad("case,prediction\nx,one\n", "a score is not a number"),
+    bad("case,prediction\nx,\n", "a score is missing"),
+    bad("case,prediction\nx,1\nx,2\n", "stands in several rows"),
+    bad("case,prediction\n,1\n", "a row has no case"),
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import DissensusError, Predictions, Study, evaluate, read_predictions
+from dissensus import DissensusError, Predictions, Study, read_predictions
 from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.reader import examine_predictions
 
@@ -70,7 +70,7 @@ def test_cases_without_any_finding_are_read_and_sums_are_not_looked_at(tmp_path:
         examine_predictions(file, conditions=FINDINGS, cases=CASES)
 
 
-def test_one_column_is_the_score_of_its_finding_only(tmp_path: Path) -> None:
+def test_findings_without_a_score_and_scores_that_are_no_probabilities_are_noted(tmp_path: Path) -> None:
     file = tmp_path / "model.csv"
     file.write_text("case,AF\nx,0.9\ny,0.2\nz,0\n", encoding="utf-8")
     reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
@@ -78,14 +78,9 @@ def test_one_column_is_the_score_of_its_finding_only(tmp_path: Path) -> None:
     assert [str(note) for note in reading.receipt.notes] == [
         "findings without a score above 0: 1, taken as absent on every case (for example 'ST')"
     ]
-
-
-def test_scores_that_are_no_probabilities_are_noted(tmp_path: Path) -> None:
-    file = tmp_path / "model.csv"
     file.write_text("case,AF,ST\nx,2.5,-1\ny,0.2,0.1\nz,0.5,0.5\n", encoding="utf-8")
-    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
-    assert [note.count for note in reading.receipt.notes] == [1]
-    assert "not as probabilities" in reading.receipt.notes[0].action
+    (note,) = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True).receipt.notes
+    assert (note.count, "not as probabilities" in note.action) == (1, True)
 
 
 def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(tmp_path: Path) -> None:
@@ -96,11 +91,3 @@ def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(tmp_path: 
     assert said[0] == said[1]
     assert said[0].kind == "set"
     assert said[0].to_lists() == [[["AF", "ST"]], [], [["ST"]]]
-
-
-def test_bare_scores_of_findings_are_evaluated(recwarn: pytest.WarningsRecorder) -> None:
-    sets: list[list[Any]] = [[["AF"], []], [["ST"], ["ST"]], [[], []]]
-    study = Study.from_sets(sets, FINDINGS, case_names=CASES, annotator_names=["Ann", "Bo"])
-    found = evaluate(study, {"m": SCORES}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=16)
-    assert found.n_cases in (3, 6)
-    assert not [one for one in recwarn if "sum" in str(one.message)]

@@ -27,23 +27,22 @@ def test_a_number_per_case_is_kept_in_the_order_of_cases_whatever_its_sign() -> 
     assert said.select(["z", "x"]).numbers.tolist() == [0.0, 2.5]
     assert said.rename("B").numbers.tolist() == [2.5, -1.0, 0.0]
     assert pickle.loads(pickle.dumps(said)) == said
-
-
-def test_standard_deviations_stay_with_their_numbers_even_where_they_are_larger() -> None:
-    said = numbers(deviations=[1.0, 3.0, 0.5])
-    assert said.numbers.tolist() == [2.5, -1.0, 0.0]
-    assert (said.deviations is not None and said.deviations.tolist()) == [1.0, 3.0, 0.5]
-    assert said.words(1) == "-1 (sd 3)"
-    assert "standard deviation    0.5 to 3" in repr(said)
-
-
-def test_numbers_are_told_of_in_numbers() -> None:
-    assert repr(numbers(name="A")).splitlines() == [
+    assert repr(said).splitlines() == [
         "Predictions of 'A': numbers on 3 cases",
         "  lowest to highest     -1 to 2.5; mean 0.5",
     ]
-    assert numbers().examples() == ("on case x: 2.5", "on case y: -1", "on case z: 0")
-    assert numbers().notes() == ()
+    assert said.examples() == ("on case x: 2.5", "on case y: -1", "on case z: 0")
+    assert said.notes() == ()
+    surer = numbers(deviations=[1.0, 3.0, 0.5])
+    assert surer.numbers.tolist() == [2.5, -1.0, 0.0]
+    assert (surer.deviations is not None and surer.deviations.tolist()) == [1.0, 3.0, 0.5]
+    assert surer.words(1) == "-1 (sd 3)"
+    assert "standard deviation    0.5 to 3" in repr(surer)
+    with pytest.raises(DissensusError, match="gives set, not numbers"):
+        _ = Predictions.from_sets([["a"]]).numbers
+    with pytest.raises(DissensusError, match="needs scores or rankings") as caught:
+        TopKAccuracy(1).check(numbers())
+    assert "mean-absolute-error" in caught.value.advice
 
 
 @pytest.mark.parametrize(
@@ -95,20 +94,6 @@ def test_a_kind_that_is_said_allows_other_columns(tmp_path: Path) -> None:
     assert said == numbers(name="a")
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("case,prediction\nx,one\n", "a score is not a number"),
-        ("case,prediction\nx,\n", "a score is missing"),
-        ("case,prediction\nx,1\nx,2\n", "stands in several rows"),
-        ("case,prediction\n,1\n", "a row has no case"),
-    ],
-)
-def test_tables_that_lack_a_number_or_a_case_are_refused(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        read_predictions(written(tmp_path, "a.csv", text))
-
-
 def test_numbers_need_the_cases_of_the_study() -> None:
     with pytest.raises(DissensusError, match="the cases of the study and of the predictions differ"):
         numbers().align(["x", "y"])
@@ -120,15 +105,3 @@ def test_numbers_about_a_study_of_conditions_are_refused_with_advice() -> None:
     with pytest.raises(DissensusError, match="the study asks for conditions") as caught:
         evaluate(said, {"A": Predictions.from_numbers([1.0])})
     assert "ratings" in caught.value.advice
-
-
-def test_metrics_of_conditions_refuse_numbers() -> None:
-    with pytest.raises(DissensusError, match="needs scores or rankings") as caught:
-        TopKAccuracy(1).check(numbers())
-    assert "mean-absolute-error" in caught.value.advice
-
-
-def test_only_numbers_have_numbers() -> None:
-    with pytest.raises(DissensusError, match="gives set, not numbers"):
-        _ = Predictions.from_sets([["a"]]).numbers
-    assert Study.from_scores([[1.0]]).conditions == ()

@@ -59,9 +59,6 @@ def test_sets_come_as_lists_or_matrix(sets: Any) -> None:
     said = Predictions.from_sets(sets, NAMES)
     assert said.to_lists() == [[["Eczema", "Tinea"]], []]
     assert said.entries_per_case.tolist() == [2, 0]
-
-
-def test_lists_of_zeros_and_ones_are_codes_not_members() -> None:
     assert Predictions.from_sets([[0, 1]], NAMES).to_lists() == [[["Eczema", "Psoriasis"]]]
 
 
@@ -94,10 +91,15 @@ def test_rows_are_ranks_with_gaps_scattered_scores_sets_or_all_logits(
     assert said.case_names == tuple(dict.fromkeys(columns["case"]))
 
 
-def test_kind_chooses_between_scores_and_ranks() -> None:
+def test_kind_chooses_between_scores_and_ranks_and_sets() -> None:
     frame = long({"score": [0.1, 0.9, 1.0], "rank": [1, 2, 1]})
     assert Predictions.from_long(frame, kind="ranking").to_lists()[0] == [["Tinea"], ["Eczema"]]
     assert Predictions.from_long(frame, kind="scores").to_lists()[0] == [["Eczema"], ["Tinea"]]
+    frame = pl.DataFrame({"case": ["c1"], "a": [1], "b": [0]})
+    assert Predictions.from_wide(frame).kind == "set"
+    assert Predictions.from_wide(frame, kind="scores").kind == "scores"
+    assert Predictions.from_wide(frame.with_columns(pl.col("a", "b").cast(pl.Boolean))).to_lists() == [[["a"]]]
+    assert Predictions.from_wide(frame.with_columns(pl.col("a").cast(pl.Float64))).kind == "scores"
 
 
 @pytest.mark.parametrize("library", [pl.DataFrame, pd.DataFrame, lambda data: pl.DataFrame(data).to_arrow()])
@@ -108,14 +110,6 @@ def test_frames_of_any_library_are_read(library: Callable[[dict[str, Any]], Any]
     assert said.to_scores().tolist() == [[0.3, 0.7], [1.0, 0.0]]
     stacked = library({"item": ["c1"], "class": ["Eczema"], "probability": [0.5]})
     assert Predictions.from_long(stacked).to_scores().tolist() == [[0.5]]
-
-
-def test_wide_integers_zero_and_one_are_sets_unless_told() -> None:
-    frame = pl.DataFrame({"case": ["c1"], "a": [1], "b": [0]})
-    assert Predictions.from_wide(frame).kind == "set"
-    assert Predictions.from_wide(frame, kind="scores").kind == "scores"
-    assert Predictions.from_wide(frame.with_columns(pl.col("a", "b").cast(pl.Boolean))).to_lists() == [[["a"]]]
-    assert Predictions.from_wide(frame.with_columns(pl.col("a").cast(pl.Float64))).kind == "scores"
 
 
 def test_arrays_are_read_only_copies() -> None:
@@ -132,9 +126,6 @@ def test_select_takes_names_positions_slices_and_masks(cases: Any) -> None:
     said = scores().select(cases)
     assert said.case_names == ("c2",)
     assert said.to_scores().tolist() == [SCORES[1]]
-
-
-def test_selecting_nothing_gives_no_cases() -> None:
     nothing = scores().select([])
     assert len(nothing) == 0
     assert nothing.notes() == ()
@@ -147,8 +138,6 @@ def test_align_reorders_by_name() -> None:
     assert said.to_scores().tolist() == [[0.4, 0.4, 0.2], [0.1, 0.2, 0.7]]
     assert said.codes.tolist()[:3] == [0, 1, 2]
 
-
-def test_align_adds_and_drops_conditions_that_are_never_listed_and_keeps_common_cases() -> None:
     said = Predictions.from_rankings([["b", "a"]]).align(conditions=["c", "a", "b"])
     assert said.to_lists() == [[["b"], ["a"]]]
     assert said.n_conditions == 3
@@ -239,7 +228,5 @@ def test_the_constructor_refuses_what_cannot_be(change: dict[str, Any], problem:
     with pytest.raises(DissensusError, match=problem):
         Predictions(**{**parts, **change})
 
-
-def test_complete_predictions_list_every_condition() -> None:
     with pytest.raises(DissensusError, match="must list every condition"):
         Predictions("A", "scores", ("a", "b"), ("c",), np.array([0, 1]), np.array([0]), np.array([1.0]), True)

@@ -28,6 +28,9 @@ PANDAS = pd.DataFrame(SCORES, index=CASES, columns=NAMES)
 SETS = np.array([[1, 0, 1], [0, 0, 0]])
 OF_SETS: list[Any] = [[["Eczema", "Tinea"]], []]
 ALPHAS = np.stack([np.zeros((2, 3)), [[0, 1, 0]] * 2], axis=2).astype(np.bool_)
+TWO = ["Nevus", "Melanoma"]
+LABELS = "case,label\nc1,Tinea\nc2,Eczema\n"
+SEVERAL = "case,label\nc1,Tinea\nc2,Eczema\nc1,Eczema\nc2,Psoriasis\n"
 CODES = {"columns": {"case": "scan", "condition": "finding", "score": "strength"}}
 
 
@@ -114,6 +117,19 @@ READ = [
     reads("m.json", {"case_id": "c1", "set": ["Tinea"]}, [[["Tinea"]]], **ALONE),
     reads("m.jsonl", [{"case": "c1", "condition": "a", "score": 0.5}], [[0.5]], **ALONE),
     reads("m.jsonl", [{"id": 1, "label": n, "rank": r} for r, n in enumerate("ab", 1)], [[["a"], ["b"]]], **ALONE),
+    # one label per case, which is certain if scores are asked for, or several as said, by the order of rows
+    *(reads("m.csv", text, [[["Tinea"]], [["Eczema"]]]) for text in (LABELS, "case,label\nc1,2\nc2,0\n")),
+    reads("m.jsonl", [{"id": "c1", "label": "Tinea"}, {"id": "c2", "label": "Eczema"}], [[["Tinea"]], [["Eczema"]]]),
+    reads("m.csv", LABELS, [[0, 0, 1], [1, 0, 0]], kind="scores"),
+    reads("m.csv", SEVERAL, [[["Tinea"], ["Eczema"]], [["Eczema"], ["Psoriasis"]]], kind="ranking"),
+    reads("m.csv", SEVERAL, [[["Eczema", "Tinea"]], [["Eczema", "Psoriasis"]]], kind="set"),
+    # one probability for two conditions
+    *(
+        reads("m.csv", f"case,{column}\nc2,0\nc1,0.75\n", [[0.25, 0.75], [1, 0]], conditions=TWO, positive="Melanoma")
+        for column in ("prob", "probability", "score", "p", "Prob")
+    ),
+    reads("m.csv", "case,p\nc1,0.75\nc2,0\n", [[0.75, 0.25], [0, 1]], conditions=TWO, positive="Nevus"),
+    reads("m.csv", "case,Melanoma\nc1,0.75\nc2,1\n", [[0.25, 0.75], [0, 1]], conditions=TWO),
 ]
 
 
@@ -126,14 +142,6 @@ def test_predictions_are_matched_by_name_or_by_their_place(
     assert (said.to_scores().tolist() if said.kind == "scores" else said.to_lists()) == expected
     if options.get("cases", CASES) is CASES:
         assert said.case_names == tuple(CASES)
-
-
-def test_sets_of_several_alphas_need_a_choice(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.npy", ALPHAS)
-    with pytest.raises(DissensusError, match="alpha_index=0 to 1"):
-        read(path)
-    with pytest.raises(DissensusError, match="out of range"):
-        read(path, alpha_index=2)
 
 
 def test_names_are_taken_from_the_file_when_none_are_given(tmp_path: Path) -> None:
@@ -219,3 +227,34 @@ def test_names_hold_equals_signs_and_slashes_after_a_backslash(text: str, name: 
 def test_a_name_without_a_file_or_a_file_without_a_name_is_refused(text: str) -> None:
     with pytest.raises(DissensusError, match="a model needs a name and a file"):
         named_path(text)
+
+
+# Some of the conditions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.csv", "case,Tinea,Eczema\nc1,0.3,0.1\nc2,0.2,0.6\n"),
+        ("m.csv", "case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,0.2\nc2,Eczema,0.6\n"),
+        (
+            "m.jsonl",
+            [{"id": c, "scores": {"Tinea": t, "Eczema": e}} for c, t, e in (("c1", 0.3, 0.1), ("c2", 0.2, 0.6))],
+        ),
+    ],
+)
+def test_conditions_without_a_score_are_last_and_noted(name: str, content: Any, tmp_path: Path) -> None:
+    said = read(written(tmp_path / name, content))
+    assert said.to_lists() == [[["Tinea"], ["Eczema"]], [["Eczema"], ["Tinea"]]]
+    assert not said.complete
+    (note,) = (note for note in said.notes() if note.found == "conditions without a score")
+    assert (note.count, note.examples, note.lost) == (1, ("Psoriasis",), False)
+    assert str(note).startswith("conditions without a score: 1, of 3, taken as not predicted")
+    fewer = read(written(tmp_path / "n.csv", "case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,1\n")).notes()
+    assert [(note.count, note.examples) for note in fewer if "have no score" in note.found] == [(1, ("c2",))]
+
+
+def test_aligning_warns_of_conditions_without_a_score() -> None:
+    model = Predictions.from_scores([[0.2, 0.8]], ["a", "b"], case_names=["x"], name="A")
+    with pytest.warns(DissensusWarning, match=r"model 'A': conditions without a score: 1, of 3"):
+        assert model.align(["x"], ["a", "b", "c"]).to_lists() == [[["b"], ["a"]]]

@@ -61,22 +61,24 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
+def opened(context: BrowserContext, address: str, *, drawn: bool) -> Opened:
+    """Open a page as soon as the explorer works, or, if wanted, when all figures are drawn."""
+    found = Opened(context.new_page())
+    found.page.set_default_timeout(PATIENCE)
+    found.page.goto(address)
+    if drawn:
+        found.page.wait_for_selector("html[data-ready]", state="attached")
+    return found
+
+
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Opened]]:
-    """Open files in pages of their own, where nothing but files may be fetched and everything wrong is noted.
-
-    A page is given as soon as the explorer works, or, if wanted, when all figures are drawn.
-    """
+    """Open files in pages of their own, where nothing but files may be fetched and everything wrong is noted."""
     contexts: list[BrowserContext] = []
 
     def open_page(path: Path, *, fragment: str = "", drawn: bool = False, **settings: object) -> Opened:
         contexts.append(browser.new_context(**{"reduced_motion": "reduce", **settings}))  # type: ignore[arg-type]
-        opened = Opened(contexts[-1].new_page())
-        opened.page.set_default_timeout(PATIENCE)
-        opened.page.goto(path.as_uri() + fragment)
-        if drawn:
-            opened.page.wait_for_selector("html[data-ready]", state="attached")
-        return opened
+        return opened(contexts[-1], path.as_uri() + fragment, drawn=drawn)
 
     yield open_page
     for context in contexts:
@@ -102,11 +104,7 @@ def nasty_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def drawn_once(browser: Browser, path: Path) -> Iterator[Opened]:
     context = browser.new_context(reduced_motion="reduce")
-    opened = Opened(context.new_page())
-    opened.page.set_default_timeout(PATIENCE)
-    opened.page.goto(path.as_uri())
-    opened.page.wait_for_selector("html[data-ready]", state="attached")
-    yield opened
+    yield opened(context, path.as_uri(), drawn=True)
     context.close()
 
 

@@ -20,7 +20,11 @@ IMAGE = '"><img src=x onerror=alert(1)>'
 BOLD = "<b>x</b>"
 FORMULA = "=HYPERLINK(1)"
 AWKWARD = "#&?/ é </script>"
-LOUD = ("error", "warning")
+
+
+def observed(*reliabilities: float) -> list[PlackettLuce]:
+    """Return the plainest runs of Plackett-Luce: without anything that is learned from the study."""
+    return [PlackettLuce(one, alpha=1.0, prior="observed") for one in reliabilities]
 
 
 @dataclass
@@ -71,10 +75,7 @@ def demo_study(directory: Path, *, n_cases: int = 60) -> ds.Evaluation:
         categories=ds.Categories.from_labels(["low", "medium", "high"] * 4, said.conditions),
         strata={"site": [["Basel", "Bonn", "Turin"][i % 3] for i in range(n_cases)]},
         images=[
-            "picture one.png",
-            "missing.png",
-            "https://example.org/3.png",
-            "//example.org/4",
+            *("picture one.png", "missing.png", "https://example.org/3.png", "//example.org/4"),
             *[""] * (n_cases - 4),
         ],
     )
@@ -91,7 +92,7 @@ def nasty_study() -> ds.Evaluation:
     return ds.evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=observed(3),
         metrics=[TopKAccuracy(1)],
         draws=40,
         categories=ds.Categories.from_labels([BOLD, SCRIPT, "low"], conditions),

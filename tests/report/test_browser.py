@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -25,6 +24,10 @@ def column(page: Page, name: str) -> list[str]:
     return page.locator(f"{ROWS} > :nth-child({heads.index(name) + 1})").all_inner_texts()
 
 
+def shown_cases(page: Page) -> int:
+    return int(page.locator("#count").inner_text().split(" ")[0])
+
+
 def opened_case(page: Page) -> Locator:
     return page.locator("#case h3")
 
@@ -32,13 +35,9 @@ def opened_case(page: Page) -> Locator:
 # Opening ------------------------------------------------------------------------------------------------
 
 
-def test_the_page_opens_without_a_network_and_without_an_error(shared: Opened) -> None:
-    assert shared.asked == []
-    assert shared.wrong == []
+def test_the_page_opens_without_a_network_or_an_error_and_may_run_nothing_of_others(shared: Opened) -> None:
+    assert shared.asked == shared.wrong == []
     expect(shared.page.locator("h1")).to_have_text("4 models evaluated against uncertain annotations")
-
-
-def test_the_page_may_fetch_and_run_nothing_of_others(shared: Opened) -> None:
     policy = shared.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
     assert "default-src 'none'" in policy
     assert "script-src 'sha256-" in policy
@@ -77,16 +76,15 @@ def test_choosing_a_metric_and_a_run_draws_another_figure(page: Page) -> None:
 
 
 def test_terms_are_explained_by_keyboard_and_pointer(page: Page) -> None:
-    term = page.locator("#summary .term[data-term=certainty]").first
+    term, tip = page.locator("#summary .term[data-term=certainty]").first, page.locator("#tip")
     term.focus()
-    expect(page.locator("#tip")).to_contain_text("share of draws")
+    expect(tip).to_contain_text("share of draws")
     page.keyboard.press("Escape")
-    expect(page.locator("#tip")).to_be_hidden()
+    expect(tip).to_be_hidden()
     term.hover()
-    expect(page.locator("#tip")).to_be_visible()
-    known = page.locator("#glossary dt").all_inner_texts()
+    expect(tip).to_be_visible()
     used = page.locator(".term").evaluate_all("terms => terms.map((term) => term.dataset.term)")
-    assert set(used) <= set(known)
+    assert set(used) <= set(page.locator("#glossary dt").all_inner_texts())
 
 
 def test_headings_and_landmarks_lead_through_the_page(page: Page) -> None:
@@ -102,39 +100,32 @@ def test_headings_and_landmarks_lead_through_the_page(page: Page) -> None:
 # The case explorer --------------------------------------------------------------------------------------
 
 
-def test_the_most_uncertain_cases_come_first(page: Page) -> None:
+def test_cases_are_sorted_found_by_name_and_by_condition(page: Page) -> None:
     certainties = [float(text) for text in column(page, "certainty")]
     assert len(certainties) == 12
     assert certainties == sorted(certainties)
     expect(page.locator("#count")).to_have_text("60 cases")
-
-
-def test_search_finds_cases_by_name_and_by_condition(page: Page) -> None:
     page.locator("#search").fill("CASE 17")
     assert column(page, "case") == ["case 17"]
     page.locator("#search").fill("")
     page.locator(ROWS).first.click()
     condition = page.locator("#case .bars .label").first.inner_text().split("\n")[0]
     page.locator("#search").fill(re.split(r"\s+[●◆▲]", condition)[0])
-    assert 0 < int(page.locator("#count").inner_text().split(" ")[0]) <= 60
+    assert 0 < shown_cases(page) <= 60
     page.locator("#search").fill("no such thing")
     expect(page.locator("#count")).to_have_text("0 of 60 cases")
 
 
-@pytest.mark.parametrize("name", ["expected risk", "disagreement", "Aster"])
-def test_columns_sort_both_ways(page: Page, name: str) -> None:
-    head = page.locator("#case-table thead th").filter(has_text=name)
-    seen = []
-    for _ in range(2):
-        head.locator("button").click()
-        shown = [float(text) for text in column(page, name) if text != "\N{EN DASH}"]
-        direction = head.get_attribute("aria-sort")
-        seen.append(direction)
-        assert shown == sorted(shown, reverse=direction == "descending")
-    assert set(seen) == {"ascending", "descending"}
-
-
-def test_names_sort_by_their_numbers(page: Page) -> None:
+def test_columns_sort_both_ways_and_names_by_their_numbers(page: Page) -> None:
+    for name in ("expected risk", "disagreement", "Aster"):
+        head, seen = page.locator("#case-table thead th").filter(has_text=name), set()
+        for _ in range(2):
+            head.locator("button").click()
+            shown = [float(text) for text in column(page, name) if text != "\N{EN DASH}"]
+            direction = head.get_attribute("aria-sort")
+            seen.add(direction)
+            assert shown == sorted(shown, reverse=direction == "descending")
+        assert seen == {"ascending", "descending"}
     page.locator("#case-table thead th").filter(has_text="case").first.locator("button").click()
     assert column(page, "case")[:3] == ["case 1", "case 2", "case 3"]
 
@@ -153,29 +144,22 @@ def test_a_click_shows_a_case(page: Page) -> None:
     assert page.evaluate("location.hash") == "#case=" + name.replace(" ", "%20")
 
 
-def test_arrow_keys_go_through_the_cases_and_enter_goes_to_the_details(page: Page) -> None:
+def test_arrow_keys_go_through_the_cases_and_pages_and_enter_to_the_details(page: Page) -> None:
     names = column(page, "case")
     page.locator(ROWS).first.focus()
-    page.keyboard.press("ArrowDown")
-    expect(opened_case(page)).to_have_text(names[0])
-    page.keyboard.press("ArrowDown")
-    expect(opened_case(page)).to_have_text(names[1])
-    expect(page.locator(f"{ROWS}[aria-selected=true]")).to_contain_text(names[1])
-    page.keyboard.press("ArrowUp")
-    expect(opened_case(page)).to_have_text(names[0])
+    for key, name in (("ArrowDown", names[0]), ("ArrowDown", names[1]), ("ArrowUp", names[0])):
+        page.keyboard.press(key)
+        expect(opened_case(page)).to_have_text(name)
+        expect(page.locator(f"{ROWS}[aria-selected=true]")).to_contain_text(name)
     page.keyboard.press("Enter")
     expect(opened_case(page)).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(f"{ROWS}[aria-selected=true]")).to_be_focused()
-
-
-def test_arrow_keys_turn_pages(page: Page) -> None:
     page.locator(ROWS).last.click()
     page.locator(ROWS).last.focus()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator("#page-of")).to_have_text("Page 2 of 5")
-    page.keyboard.press("End")
-    expect(page.locator("#page-of")).to_have_text("Page 5 of 5")
+    for key, number in (("ArrowDown", 2), ("End", 5)):
+        page.keyboard.press(key)
+        expect(page.locator("#page-of")).to_have_text(f"Page {number} of 5")
     page.locator("#previous").click()
     expect(page.locator("#page-of")).to_have_text("Page 4 of 5")
 
@@ -202,9 +186,9 @@ def test_a_link_to_an_unknown_case_says_so(page: Page, shared: Opened) -> None:
 
 def test_filters_keep_what_they_say(page: Page) -> None:
     page.locator("#category").select_option(label="high")
-    by_category = int(page.locator("#count").inner_text().split(" ")[0])
+    by_category = shown_cases(page)
     page.locator("[data-stratum]").select_option(label="Bonn")
-    both = int(page.locator("#count").inner_text().split(" ")[0])
+    both = shown_cases(page)
     assert 0 < both < by_category < 60
     for row in page.locator(ROWS).all():
         row.click()
@@ -213,11 +197,11 @@ def test_filters_keep_what_they_say(page: Page) -> None:
     page.get_by_role("button", name="Reset", exact=True).click()
     page.locator("#threshold").fill("0.7")
     assert max(float(text) for text in column(page, "certainty")) <= 0.7
-    kept = int(page.locator("#count").inner_text().split(" ")[0])
+    kept = shown_cases(page)
     assert 0 < kept < 60
 
 
-def test_another_aggregation_changes_the_table_and_the_open_case(page: Page) -> None:
+def test_another_aggregation_changes_the_open_case(page: Page) -> None:
     page.locator("#search").fill("case 7")
     page.locator(ROWS).first.click()
     before = page.locator("#case .bars .value").all_inner_texts()
@@ -236,7 +220,7 @@ def downloaded(page: Page) -> list[dict[str, str]]:
 def test_the_filtered_list_downloads_as_csv(page: Page) -> None:
     page.locator("#threshold").fill("0.8")
     rows = downloaded(page)
-    assert len(rows) == int(page.locator("#count").inner_text().split(" ")[0])
+    assert len(rows) == shown_cases(page)
     assert [row["case"] for row in rows[:12]] == column(page, "case")
     assert [f"{float(row['certainty']):.2f}" for row in rows[:12]] == column(page, "certainty")
     assert {"expected risk", "disagreement", "category", "site", "Aster: top-1 accuracy"} <= set(rows[0])
@@ -251,13 +235,11 @@ def test_an_image_is_shown_and_a_missing_one_leaves_no_trace(page: Page, shared:
     assert "ERR_FILE_NOT_FOUND" in shared.wrong.pop()
 
 
-@pytest.mark.parametrize(("case", "address"), [(3, "https://example.org/3.png"), (4, "https://example.org/4")])
-def test_an_image_elsewhere_is_not_loaded_and_the_page_says_so(
-    page: Page, shared: Opened, case: int, address: str
-) -> None:
-    page.evaluate(f"location.hash = '#case=case%20{case}'")
-    expect(page.locator("#case .withheld")).to_contain_text(f"not loaded from the network: {address}")
-    expect(page.locator("#case img")).to_have_count(0)
+def test_an_image_elsewhere_is_not_loaded_and_the_page_says_so(page: Page, shared: Opened) -> None:
+    for case, address in ((3, "https://example.org/3.png"), (4, "https://example.org/4")):
+        page.evaluate(f"location.hash = '#case=case%20{case}'")
+        expect(page.locator("#case .withheld")).to_contain_text(f"not loaded from the network: {address}")
+        expect(page.locator("#case img")).to_have_count(0)
     assert shared.asked == []
 
 
@@ -281,25 +263,17 @@ def test_names_are_text_wherever_they_are_shown(nasty: Opened) -> None:
 
 
 @pytest.mark.slow
-def test_a_case_with_an_awkward_name_can_be_linked_to(nasty: Opened) -> None:
-    link = nasty.page.locator(ROWS).locator("th a").filter(has_text="</script>")
-    target = link.get_attribute("href")
-    nasty.page.evaluate("location.hash = '#cases'")
-    expect(nasty.page.locator("#case")).to_be_hidden()
-    nasty.page.evaluate("target => { location.hash = target; }", target)
-    expect(opened_case(nasty.page)).to_have_text(AWKWARD)
-
-
-@pytest.mark.slow
-def test_figures_show_names_as_text(nasty: Opened) -> None:
-    legend = nasty.page.locator("[data-figure=reliability-0] .legendtext")
+def test_awkward_names_can_be_linked_to_drawn_and_opened_in_spreadsheets(nasty: Opened) -> None:
+    page = nasty.page
+    target = page.locator(ROWS).locator("th a").filter(has_text="</script>").get_attribute("href")
+    page.evaluate("location.hash = '#cases'")
+    expect(page.locator("#case")).to_be_hidden()
+    page.evaluate("target => { location.hash = target; }", target)
+    expect(opened_case(page)).to_have_text(AWKWARD)
+    legend = page.locator("[data-figure=reliability-0] .legendtext")
     assert legend.evaluate_all("all => all.map((one) => one.textContent)") == [BOLD, SCRIPT]
-    assert nasty.page.locator("[data-figure] .drawing :is(script, img, b, a[href], [onerror])").count() == 0
-
-
-@pytest.mark.slow
-def test_spreadsheets_take_no_name_for_a_formula(nasty: Opened) -> None:
-    rows = downloaded(nasty.page)
+    assert page.locator("[data-figure] .drawing :is(script, img, b, a[href], [onerror])").count() == 0
+    rows = downloaded(page)
     assert {row["case"] for row in rows} == {IMAGE, "'" + FORMULA, AWKWARD}
     assert {row[IMAGE] for row in rows} == {SCRIPT, "'@x", "'+1"}
 
@@ -327,23 +301,22 @@ def test_paper_shows_the_content_and_no_controls(page: Page) -> None:
         expect(page.locator(selector)).to_be_visible()
 
 
-def colours(page: Page) -> dict[str, Any]:
-    script = """() => ({
-        page: getComputedStyle(document.body).backgroundColor,
-        ink: document.querySelector('[data-figure=certainty] .xtitle').style.fill,
-    })"""
-    found: dict[str, Any] = page.evaluate(script)
-    return found
+def colours(page: Page) -> tuple[int, int]:
+    """Return how light the page and the words of a figure are."""
+    script = """() => [
+        getComputedStyle(document.body).backgroundColor,
+        document.querySelector('[data-figure=certainty] .xtitle').style.fill,
+    ]"""
+    light, ink = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in page.evaluate(script))
+    return light, ink
 
 
 @pytest.mark.slow
 def test_the_dark_page_has_light_figures_and_follows_a_change(report: Path, open_page: Opener) -> None:
     page = open_page(report, drawn=True, color_scheme="dark").page
-    dark = colours(page)
-    assert sum(map(int, re.findall(r"\d+", dark["page"]))) < 150
-    assert sum(map(int, re.findall(r"\d+", dark["ink"])[:3])) > 450
+    light, ink = colours(page)
+    assert light < 150 < 450 < ink
     page.emulate_media(color_scheme="light")
     page.wait_for_timeout(500)
-    light = colours(page)
-    assert sum(map(int, re.findall(r"\d+", light["page"]))) > 600
-    assert sum(map(int, re.findall(r"\d+", light["ink"])[:3])) < 300
+    light, ink = colours(page)
+    assert ink < 300 < 600 < light

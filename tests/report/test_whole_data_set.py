@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.cli.evaluate import MOST_ROWS, left_out, shown_metrics
+from dissensus.cli.evaluate import MOST_ROWS, show_results
 from dissensus.evaluation.sentences import headline, reads
 from dissensus.metrics import AUROC, FBeta, Matthews, Sensitivity, SensitivityAtSpecificity
-from dissensus.plugins import Metric
 from dissensus.report.page import report_html
 from dissensus.report.section import ReportSubject
 from dissensus.report.sections.methods import methods_paragraph
@@ -41,37 +41,26 @@ def test_findings_are_counted_as_findings_of_cases() -> None:
     assert "75 rows" in page
     assert "75 cases" not in page
     assert "3 findings of 25 cases" in headline(checklists())
+    assert "nan" not in page.split()
+    text = methods_paragraph(checklists())
+    assert all(part in text for part in ("pseudo-value", "3 findings", "100 resamples"))
 
 
 def test_every_finding_has_a_row_with_its_expected_positives() -> None:
-    table = finding_tables(checklists())[0]
+    table, undefined = finding_tables(checklists())[:2]
     assert [row[0] for row in table["rows"]] == ["AF", "ST", "rare"]
     expected = expected_positives(checklists())
     assert expected["rare"] == 0
     assert 0 < expected["AF"] < 25
     known = checklists().by_group("finding").filter(stratum="AF", model="One", metric="AUROC")["mean"][0]
     assert f"{known:.3f}" in table["rows"][0][2][0]
-
-
-def test_what_has_no_value_is_called_undefined() -> None:
-    table = finding_tables(checklists())[1]
-    assert table["metric"] == "sensitivity"
-    assert str(table["rows"][2][2][0]) == "undefined"
-    assert "nan" not in words_of(report_html(checklists())).split()
+    assert (undefined["metric"], str(undefined["rows"][2][2][0])) == ("sensitivity", "undefined")
 
 
 def test_remarks_are_said_once_for_all_models() -> None:
-    words = WholeDataSet().words(ReportSubject(checklists()))
-    assert words["remarks"]
-    assert len(words["remarks"]) == len(set(words["remarks"]))
-    assert any("questions fewer than 5 cases are positive" in remark for remark in words["remarks"])
-
-
-def test_methods_say_how_such_metrics_were_found() -> None:
-    text = methods_paragraph(checklists())
-    assert "pseudo-value" in text
-    assert "3 findings" in text
-    assert "100 resamples" in text
+    remarks = WholeDataSet().words(ReportSubject(checklists()))["remarks"]
+    assert len(remarks) == len(set(remarks)) > 0
+    assert any("questions fewer than 5 cases are positive" in remark for remark in remarks)
 
 
 def test_the_section_is_left_out_without_such_metrics() -> None:
@@ -81,25 +70,21 @@ def test_the_section_is_left_out_without_such_metrics() -> None:
     assert WholeDataSet().has(checklists())
 
 
-@pytest.mark.parametrize(
-    ("metric", "told"),
-    [
-        (AUROC(), "reads 0.031 higher"),
-        (Matthews(), "reads 0.031 higher"),
-        (FBeta(), "reads 0.031 higher"),
-        (Sensitivity(), "reads 3.1\xa0points higher"),
-        (SensitivityAtSpecificity(0.9), "reads 3.1\xa0points higher"),
-    ],
-)
-def test_points_are_for_shares_of_cases_only(metric: Metric, told: str) -> None:
-    assert reads(0.031, metric) == told
+def test_points_are_for_shares_of_cases_only() -> None:
+    assert {reads(0.031, metric) for metric in (AUROC(), Matthews(), FBeta())} == {"reads 0.031 higher"}
+    shares = (Sensitivity(), SensitivityAtSpecificity(0.9))
+    assert {reads(0.031, metric) for metric in shares} == {"reads 3.1\xa0points higher"}
 
 
-def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is() -> None:
-    assert len(shown_metrics(checklists())) == len(METRICS)
-    assert left_out(checklists()) == ["the 3 findings one by one: report.html, by_group('finding')"]
+def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:
+    show_results(checklists(), Path("results"))
+    shown = capsys.readouterr().out
+    assert "not in this table: the 3 findings one by one: report.html, by_group('finding')" in shown
+    assert "more metric" not in shown
     many = [f"net-benefit:0.{i:02}" for i in range(1, 31)]
     said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
     result = ds.evaluate(said, {"A": [[0.8, 0.2], [0.3, 0.7]]}, aggregations=["majority-vote"], metrics=many)
-    assert len(shown_metrics(result)) == MOST_ROWS
-    assert left_out(result) == ["6 more metrics: summary.json"]
+    show_results(result, Path("results"))
+    shown = capsys.readouterr().out
+    assert shown.count("│ net benefit") == MOST_ROWS
+    assert "not in this table: 6 more metrics: summary.json" in shown

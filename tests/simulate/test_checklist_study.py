@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dissensus import DissensusError, simulate
-from dissensus.simulate.checklist_study import SKILLS, Skill
+from dissensus.simulate.answers import SKILLS, Skill
 
 
 def test_the_prevalence_is_that_of_what_a_large_panel_says() -> None:

@@ -54,11 +54,9 @@ def _tried(population: Population, given: argparse.Namespace, estimand: str) -> 
 
 def row(name: str, found: list[Found], population: Population) -> str:
     """Write a row of the table, in per cent, the estimands side by side."""
-    shares = [
-        [one.coverage, one.coverage_of_difference, one.false_before, one.false_after, one.false_anywhere]
-        for one in found
+    words = [
+        " / ".join(f"{100 * share:.1f}" for share in column) for column in zip(*(one[:5] for one in found), strict=True)
     ]
-    words = [" / ".join(f"{100 * share:.1f}" for share in column) for column in zip(*shares, strict=True)]
     told = words if has_verdict(population) else [*words[:3], "no verdict", "no verdict"]
     return "| " + " | ".join([name, *told]) + " |"
 

@@ -6,16 +6,17 @@ a batch in one call; a test holds these numbers against those of ``evaluate``, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
 from dissensus import Study, evaluate
 from dissensus.aggregations import Dirichlet
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.annotators import Design
 from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
@@ -28,58 +29,37 @@ WITH_C = tuple(place for place, pair in enumerate(PAIRS) if 2 in pair)
 NULL = tuple(PAIRS.index(pair) for pair in EQUAL)
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """Outcomes of many studies.
 
     Attributes
     ----------
-    mean : (studies, models)
-        Whether the interval of the mean holds the truth; half on its very edge.
-    difference : (studies, pairs)
-        The same for differences.
-    outside : (studies, pairs)
-        Whether the interval of a difference leaves zero out.
+    coverage, coverage_of_difference
+        Share of the intervals of means that hold, over all models, and of those of differences of unequal models.
+    false_before, false_after
+        Share of the pairs of equal models of which the interval leaves zero out, and of which one is called better.
+    false_anywhere
+        Share of the studies that call any of the equal models better.
     told : (studies, pairs)
         Whether the verdict, after Holm's adjustment, is that one model is better.
     """
 
-    mean: FloatArray
-    difference: FloatArray
-    outside: BoolArray
+    coverage: float
+    coverage_of_difference: float
+    false_before: float
+    false_after: float
+    false_anywhere: float
     told: BoolArray
-
-    @property
-    def coverage(self) -> float:
-        """Share of the intervals of means that hold, over all models."""
-        return float(self.mean.mean())
-
-    @property
-    def coverage_of_difference(self) -> float:
-        """Share of the intervals of differences between unequal models that hold."""
-        return float(self.difference[:, WITH_C].mean())
-
-    @property
-    def false_before(self) -> float:
-        """Share of the pairs of equal models of which the interval leaves zero out."""
-        return float(self.outside[:, NULL].mean())
-
-    @property
-    def false_after(self) -> float:
-        """Share of the pairs of equal models of which one is called better."""
-        return float(self.told[:, NULL].mean())
-
-    @property
-    def false_anywhere(self) -> float:
-        """Share of the studies that call any of the equal models better."""
-        return float(self.told[:, NULL].any(axis=1).mean())
 
 
 def simulated(population: Population, number: int, *, seed: int, adjusted: bool = False, fixed: bool = False) -> Found:
     """Draw studies and see whether their intervals hold, for agreement or the adjusted value."""
     truth = adjusted_truth(population) if adjusted else population.agreement()
     parts = [_outcome(found, key, truth, adjusted, fixed) for key, found in batches(population, number, seed)]
-    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    mean, difference, outside, told = (np.concatenate(part) for part in zip(*parts, strict=True))
+    shares = (mean, difference[:, WITH_C], outside[:, NULL], told[:, NULL], told[:, NULL].any(axis=1))
+    a, b, c, d, e = (float(share.mean()) for share in shares)
+    return Found(a, b, c, d, e, told)
 
 
 def _outcome(
@@ -96,8 +76,7 @@ def _outcome(
     )
 
 
-@dataclass(frozen=True)
-class Intervals:
+class Intervals(NamedTuple):
     """Limits of intervals, and twice the smaller probability of either sign; each (studies, quantities)."""
 
     low: FloatArray
@@ -109,25 +88,22 @@ def intervals(
     studies: Studies, seed: int, *, adjusted: bool = False, fixed: bool = False
 ) -> tuple[Intervals, Intervals]:
     """Return the intervals of the means of all models, and of the differences of all pairs."""
-    value = AdjustedValues(studies) if adjusted else SharedValues(studies)
-    means = value.means()
+    means = values_of(studies, adjusted=adjusted)
     gaps = np.stack([means[:, a] - means[:, b] for a, b in PAIRS], axis=1)
-    moved = None if fixed or not studies.population.pool else annotator_parts(studies, value)
-    return (
-        limits(means, studies.population, seed, low=0.0, part=None if moved is None else moved[0]),
-        limits(gaps, studies.population, seed, low=-1.0, part=None if moved is None else moved[1]),
-    )
+    has_parts = not fixed and studies.population.pool
+    moved = annotator_parts(studies, adjusted=adjusted) if has_parts else (None, None)
+    kinds = zip((means, gaps), (0.0, -1.0), moved, strict=True)
+    one, other = (limits(each, studies.population, seed, low=low, part=part) for each, low, part in kinds)
+    return one, other
 
 
 def limits(values: FloatArray, population: Population, seed: int, *, low: float, part: Part | None) -> Intervals:
     """Return the intervals of means over cases (studies, quantities, n_cases), as evaluations find them."""
     groups, shape = population.groups(), values.shape[:2]
     names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
-    weights = CaseWeights(seed, np.ones(len(groups)), names)
-    ones = np.ones((1, 1, len(groups)))
-    bootstrap = weights.bootstrap(np.arange(len(groups)), RESAMPLES)
-    grouped = CaseWeights(seed, np.ones(len(groups)), names, is_grouped=True)
-    sums = Sums(place_sums(values, ones, grouped, bootstrap, where=("all",), block="each case"))
+    weights = CaseWeights(seed, np.ones(len(groups)), names, is_grouped=True)
+    bootstrap = weights.bootstrap(slice(None), RESAMPLES)
+    sums = Sums(place_sums(values, np.ones((1, 1, len(groups))), weights, bootstrap, ("all", "each case")))
     designs = design_effects(sums, ("all", "each case"), len(groups))[0]
     tally = Tally(values.sum(axis=-1, keepdims=True), np.full((*shape, 1), float(len(groups))))
     both, squares = (sums[what, "all", "each case"] for what in ("resampled", "squares"))
@@ -163,7 +139,7 @@ def inside(low: FloatArray, value: FloatArray, high: FloatArray) -> FloatArray:
 # Annotators ----------------------------------------------------------------------------------------------
 
 
-def annotator_parts(studies: Studies, value: SharedValues | AdjustedValues) -> tuple[Part, Part]:
+def annotator_parts(studies: Studies, *, adjusted: bool) -> tuple[Part, Part]:
     """Leave annotators out in turn: what they move, for the means of models and for their differences."""
     study = annotations_of(studies.population, studies.readers, studies.labels[0])
     design = Design.of(study)
@@ -172,58 +148,41 @@ def annotator_parts(studies: Studies, value: SharedValues | AdjustedValues) -> t
     group_of = np.zeros(codes.max() + 1, dtype=np.int64)
     group_of[codes] = design.group_of
     kept = group_of[studies.readers[cases]] != design.group[:, None]
-    moved = [design.spread(one[:, None]) for one in value.without(cases, kept)]
-    return _stacked([one.of_models() for one in moved]), _stacked([_of_pairs(one) for one in moved])
+    moved = [design.spread(one[:, None]) for one in values_of(studies, cases, kept, adjusted=adjusted)]
+    pairs = [[one.of_difference(a, b) for a, b in PAIRS] for one in moved]
+    return _stacked([[one.of_models()] for one in moved]), _stacked(pairs)
 
 
-def _of_pairs(moved: AnnotatorSpread) -> Part:
-    found = [moved.of_difference(a, b) for a, b in PAIRS]
-    return Part(np.array([one.variance for one in found]), np.array([one.before for one in found]), found[0].freedom)
-
-
-def _stacked(parts: list[Part]) -> Part:
+def _stacked(parts: list[list[Part]]) -> Part:
     """Put the parts of all studies on top of each other; there is one metric."""
-    variances, before = np.array([part.variance for part in parts]), np.array([part.before for part in parts])
-    return Part(variances[..., 0], before[..., 0], parts[0].freedom)
+    both = (np.array([[getattr(one, name) for one in row] for row in parts]) for name in ("variance", "before"))
+    variance, before = (each.reshape(len(parts), -1) for each in both)
+    return Part(variance, before, parts[0][0].freedom)
 
 
 # What cases are worth ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class SharedValues:
-    """The share of annotators who say what a model says."""
+def values_of(
+    studies: Studies, case: IntArray | None = None, kept: BoolArray | None = None, *, adjusted: bool
+) -> FloatArray:
+    """Return the value of cases by the annotators who are kept (n_cases, n_annotators), (studies, models, n_cases).
 
-    studies: Studies
-
-    def means(self) -> FloatArray:
-        """Return the value of every case, shape (studies, models, n_cases)."""
-        return np.asarray(self.studies.agreeing().mean(axis=-1))
-
-    def without(self, case: IntArray, kept: BoolArray) -> FloatArray:
-        """Return the value of cases by the annotators that are kept, shape (studies, models, n_pairs)."""
-        return np.asarray((self.studies.agreeing()[:, :, case] * kept).sum(axis=-1) / kept.sum(axis=-1))
-
-
-@dataclass(frozen=True, eq=False)
-class AdjustedValues:
-    """The share of draws of a Dirichlet distribution in which a model names the most plausible condition."""
-
-    studies: Studies
-
-    def means(self) -> FloatArray:
-        """Return the value of every case, shape (studies, models, n_cases)."""
-        return adjusted_values(_counts(self.studies.labels), self.studies.models)
-
-    def without(self, case: IntArray, kept: BoolArray) -> FloatArray:
-        """Return the value of cases by the annotators that are kept, who weigh as much as all did."""
-        counts = _counts(np.where(kept, self.studies.labels[:, case], -1))
-        sizes = kept.sum(axis=-1)
-        found = np.empty((len(counts), len(MODELS), len(case)))
-        for size in np.unique(sizes).tolist():
-            own, weight = sizes == size, kept.shape[-1] / size
-            found[..., own] = adjusted_values(counts[:, own], self.studies.models[:, :, case[own]], weight)
-        return found
+    It is the share of annotators who say what a model says; adjusted, that of draws of a Dirichlet distribution in
+    which the model names the most plausible condition, where those who are kept weigh as much as all did.
+    """
+    case = np.arange(studies.population.n_cases) if case is None else case
+    kept = np.ones((len(case), studies.labels.shape[-1]), dtype=np.bool_) if kept is None else kept
+    sizes = kept.sum(axis=-1)
+    if not adjusted:
+        return np.asarray((studies.agreeing()[:, :, case] * kept).sum(axis=-1) / sizes)
+    said = np.where(kept, studies.labels[:, case], -1)
+    counts = np.stack([(said == code).sum(axis=-1) for code in range(len(CONDITIONS))], axis=-1)
+    found = np.empty((len(counts), len(MODELS), len(case)))
+    for size in np.unique(sizes).tolist():
+        own, weight = sizes == size, kept.shape[-1] / size
+        found[..., own] = adjusted_values(counts[:, own], studies.models[:, :, case[own]], weight)
+    return found
 
 
 def adjusted_values(counts: IntArray, models: IntArray, weight: float = 1.0) -> FloatArray:
@@ -252,8 +211,4 @@ def adjusted_truth(population: Population, n_cases: int = 400_000) -> FloatArray
     """Return the adjusted accuracy of every model over many cases, each with annotators of its own."""
     large = replace(population, n_cases=n_cases, n_groups=0, correlation=0.0, pool=0)
     rng = np.random.default_rng(0)
-    return np.asarray(AdjustedValues(large.studies(1, large.readers(rng), rng)).means()[0].mean(axis=-1))
-
-
-def _counts(labels: IntArray) -> IntArray:
-    return np.stack([(labels == code).sum(axis=-1) for code in range(len(CONDITIONS))], axis=-1)
+    return np.asarray(values_of(large.studies(1, large.readers(rng), rng), adjusted=True)[0].mean(axis=-1))

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import DissensusError, examine, read, simulate
+from dissensus import DissensusError, examine, read
 from dissensus.core.files import Source
 from dissensus.study.reading.format import Options
 from dissensus.study.reading.guesses import columns_by_shared_labels
 from dissensus.study.reading.wide import Wide
 from format_examples import write_json
-from shared_data import SHARED, needs_shared
 
 
 def refused(path: Path, **options: Any) -> DissensusError:
@@ -59,12 +58,6 @@ def test_numbers_in_parquet_and_json_are_refused_as_well(tmp_path: Path) -> None
     for path in (tmp_path / "a.parquet", write_json(tmp_path / "a.json", records)):
         assert "'Rang'" in refused(path).problem
         assert read(path, ignore=["Rang"]).n_rankings == 1
-
-
-def test_rows_of_nobody_in_particular_are_refused_with_numbers(put: Any) -> None:
-    path = put("case,label,stimmen\nc1,x,7\nc1,y,2\n")
-    assert "'stimmen'" in refused(path).problem
-    assert read(path, ignore=["stimmen"]).n_rankings == 2
 
 
 @pytest.mark.parametrize(
@@ -188,19 +181,6 @@ def test_lists_in_cells_are_refused_even_if_the_format_is_said(put: Any, cell: s
     assert read(put("case,Ann,Bo\nc1,[sic] x,[sic] x\n")).n_conditions == 1
 
 
-def test_a_raw_label_file_of_a_skin_study_is_refused(put: Any) -> None:
-    """As published: lists of names and confidences, weights in objects, and gradings, one row per case."""
-    header = "case_id,gradable_1,gradable_2,names,sure,weighted,skin_type"
-    lines = [f"c{i},YES,NO,\"['a{i}', 'b']\",\"[4, {i}]\",\"{{'a{i}': 0.5, 'b': 0.5}}\",FST{i % 6}" for i in range(30)]
-    path = put("\n".join([header, *lines, ""]))
-    for options in ({}, {"format": "wide"}):
-        assert "'names', 'sure', 'weighted'" in refused(path, **options).got
-    labels = put("\n".join([header.replace("names", "label_name"), *lines, ""]), "labels.csv")
-    assert "'label_name'" in refused(labels).got
-    error = refused(path, ignore=["names", "sure", "weighted"])
-    assert "'skin_type' shares no labels" in error.got
-
-
 def test_labels_of_the_given_conditions_need_no_other_witness(put: Any) -> None:
     path = put("case,Ann,Bo\nc1,x,y\nc2,z,w\n")
     assert read(path, conditions=["w", "x", "y", "z"]).n_rankings == 4
@@ -264,30 +244,10 @@ def test_wide_tables_of_real_studies_are_taken(n_cases: int, most_refused: float
     assert 1 - np.mean(taken) <= most_refused
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_wide_tables_of_rankings_are_taken(seed: int) -> None:
-    said = simulate.study(n_cases=40, n_conditions=30, seed=seed).annotations
-    cells = {
-        name: [
-            next(
-                (
-                    ">".join("=".join(block) for block in ranking)
-                    for who, ranking in zip(people, case, strict=True)
-                    if who == name
-                ),
-                None,
-            )
-            for people, case in zip(_people(said), said.to_rankings(), strict=True)
-        ]
-        for name in said.annotator_names
-    }
-    cells = {name: column for name, column in cells.items() if any(column)}
-    assert is_taken(pl.DataFrame({"case": list(said.case_names), **cells}))
-
-
-def _people(said: Any) -> list[list[str]]:
-    names = [said.annotator_names[code] for code in said.annotators]
-    return [names[start:stop] for start, stop in zip(said.ranking_offsets, said.ranking_offsets[1:], strict=False)]
+def test_a_single_label_in_common_does_not_make_an_annotator() -> None:
+    remarks = pl.Series([*(f"remark {number}" for number in range(30)), "a"])
+    heard = {"Ann": pl.Series([*"abab"]), "Bo": pl.Series([*"baab"]), "comment": remarks}
+    assert columns_by_shared_labels(heard, set()) == [["Ann", "Bo"], ["comment"]]
 
 
 @pytest.mark.parametrize("added", ["age", "sex", "comment"])
@@ -303,23 +263,6 @@ def test_a_column_of_something_else_is_always_found(added: str) -> None:
         column = pl.Series(added, [others[added](case) for case in range(40)])
         assert is_taken(table)
         assert not is_taken(table.with_columns(column))
-
-
-def test_a_single_label_in_common_does_not_make_an_annotator() -> None:
-    heard = {
-        "Ann": pl.Series(["a", "b", "a", "b"]),
-        "Bo": pl.Series(["b", "a", "a", "b"]),
-        "comment": pl.Series([*(f"remark {number}" for number in range(30)), "a"]),
-    }
-    assert columns_by_shared_labels(heard, set()) == [["Ann", "Bo"], ["comment"]]
-
-
-@needs_shared
-def test_a_published_study_in_the_wide_form_is_taken() -> None:
-    rows = pl.read_csv(SHARED / "dermxdb" / "dermxdb_diagnoses.csv").filter(pl.col("round") == 1)
-    wide = rows.pivot("labeller", index="image", values="diagnoses", aggregate_function="first")
-    assert is_taken(wide)
-    assert is_taken(wide.head(20))
 
 
 # Codes --------------------------------------------------------------------------------------------------

@@ -57,55 +57,40 @@ def test_annotations_are_read_in_one_opening(example: Example, tmp_path: Path, m
     assert openings(path, lambda: examine(path, **example.options), monkeypatch) == 1
 
 
-def test_a_directory_is_read_in_one_opening_per_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    example = next(one for one in EXAMPLES if one.format == "doccano")
-    folder = example.file(tmp_path)
+MATRIX = "0.2,0.8\n0.6,0.4\n"
+WIDE = "case,a,b\nc1,0.2,0.8\nc2,0.6,0.4\n"
+LINES = '{"case": "c1", "ranked": ["b", "a"]}\n{"case": "c2", "ranked": ["a"]}\n'
+VALIDATED = {"rankings.csv": "case,annotator,label\nc1,A,x\n", "ratings.csv": "case,annotator,score\nc1,A,3\n"}
+PREDICTED = {"wide.csv": WIDE, "wide.txt": WIDE, "matrix.csv": MATRIX, "lines.jsonl": LINES}
+PREDICTED["matrix.txt"] = MATRIX.replace(",", " ")
+
+
+def test_directories_parquet_predictions_and_what_is_refused_or_validated_are_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = next(one for one in EXAMPLES if one.format == "doccano").file(tmp_path)
     assert openings(folder / "ines.jsonl", lambda: examine(folder), monkeypatch) == 1
-
-
-def test_parquet_and_ratings_are_read_in_one_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pl.DataFrame({"case": ["c1"], "score": [4.0]}).write_parquet(tmp_path / "a.parquet")
-    assert openings(tmp_path / "a.parquet", lambda: read(tmp_path / "a.parquet", "ratings"), monkeypatch) == 1
-
-
-def test_a_broken_table_is_explained_without_another_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('case,label\nc1,"a\nc2,b,c\n', encoding="utf-8")
+    place = tmp_path / "a.parquet"
+    pl.DataFrame({"case": ["c1"], "score": [4.0]}).write_parquet(place)
+    assert openings(place, lambda: read(place, "ratings"), monkeypatch) == 1
 
     def refused() -> None:
         with pytest.raises(ValueError, match="quotation mark"):
-            read(path)
+            read(place)
 
-    assert openings(path, refused, monkeypatch) == 1
+    def validated() -> None:
+        assert CliRunner().invoke(app, ["validate", str(place)]).exit_code == 0
 
-
-@pytest.mark.parametrize("text", ["case,annotator,label\nc1,A,x\n", "case,annotator,score\nc1,A,3\n"])
-def test_validate_opens_rankings_and_ratings_once(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(text, encoding="utf-8")
-    outcome: list[int] = []
-    act = lambda: outcome.append(CliRunner().invoke(app, ["validate", str(path)]).exit_code)  # noqa: E731
-    assert openings(path, act, monkeypatch) == 1
-    assert outcome == [0]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("wide.csv", "case,a,b\nc1,0.2,0.8\nc2,0.6,0.4\n"),
-        ("wide.txt", "case,a,b\nc1,0.2,0.8\nc2,0.6,0.4\n"),
-        ("matrix.csv", "0.2,0.8\n0.6,0.4\n"),
-        ("matrix.txt", "0.2 0.8\n0.6 0.4\n"),
-        ("lines.jsonl", '{"case": "c1", "ranked": ["b", "a"]}\n{"case": "c2", "ranked": ["a"]}\n'),
-    ],
-)
-def test_predictions_are_read_in_one_opening(
-    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    act = lambda: read_predictions(path, conditions=["a", "b"], cases=["c1", "c2"])  # noqa: E731
-    assert openings(path, act, monkeypatch) == 1
+    acts: dict[Callable[[], object], dict[str, str]] = {
+        refused: {"broken.csv": 'case,label\nc1,"a\nc2,b,c\n'},
+        validated: VALIDATED,
+        lambda: read_predictions(place, conditions=["a", "b"], cases=["c1", "c2"]): PREDICTED,
+    }
+    for act, files in acts.items():
+        for name, content in files.items():
+            place = tmp_path / name
+            place.write_text(content, encoding="utf-8")
+            assert openings(place, act, monkeypatch) == 1, name
 
 
 def test_the_hash_is_that_of_what_was_read(tmp_path: Path) -> None:

@@ -35,9 +35,6 @@ def test_tables_and_json_stand_side_by_side(tmp_path: Path) -> None:
         ("c1", "bo"): [["elm"]],
         ("c2", "bo"): [["oak"], ["ash", "elm"]],
     }
-
-
-def test_a_list_of_files_is_read_in_its_order(tmp_path: Path) -> None:
     write_folder(tmp_path, {**ANNOTATOR_FILES, "extra.csv": RANKED})
     said = read([str(tmp_path / "bo.json"), tmp_path / "ann.csv"])
     assert said.annotator_names == ("bo", "ann")
@@ -49,11 +46,10 @@ def test_files_of_every_kind_of_table_agree(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "c.parquet")
     (tmp_path / "d.json").write_text(frame.write_json(), encoding="utf-8")
     assert set(map(str, by_annotator(read(tmp_path)).values())) == {"[['oak'], ['elm']]"}
-
-
-def test_json_lines_need_the_format_to_be_named(tmp_path: Path) -> None:
-    write_directory(tmp_path, {"ann": [{"case": "c1", "label": "oak"}], "bo": [{"case": "c1", "label": "elm"}]})
-    said = read(tmp_path, "annotator-files")
+    folder = write_directory(
+        tmp_path / "lines", {"ann": [{"case": "c1", "label": "oak"}], "bo": [{"case": "c1", "label": "elm"}]}
+    )
+    said = read(folder, "annotator-files")
     assert by_annotator(said) == {("c1", "ann"): [["oak"]], ("c1", "bo"): [["elm"]]}
 
 
@@ -82,12 +78,8 @@ def test_columns_integers_and_separators_are_as_said(tmp_path: Path) -> None:
         tmp_path, columns={"case": "picture", "condition": "mine"}, conditions=["oak", "elm"], tie_separator="|"
     )
     assert by_annotator(said) == {("7", "ann"): [["oak", "elm"]], ("7", "bo"): [["elm"]]}
-
-
-def test_null_is_no_opinion_and_an_empty_list_an_abstention(tmp_path: Path) -> None:
-    write_folder(tmp_path, {"ann.json": '{"c1": null, "c2": [], "c3": "oak"}'})
-    said = read(tmp_path)
-    assert said.to_rankings() == [[], [[]], [[["oak"]]]]
+    folder = write_folder(tmp_path / "one", {"ann.json": '{"c1": null, "c2": [], "c3": "oak"}'})
+    assert read(folder).to_rankings() == [[], [[]], [[["oak"]]]]
 
 
 def test_what_is_skipped_is_noted(tmp_path: Path) -> None:
@@ -138,10 +130,8 @@ def test_ranks_and_confidences_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match="some files have ranks and others confidences") as caught:
         read(tmp_path)
     assert caught.value.got == "ann.csv (rank) and bo.csv (confidence)"
-
-
-def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    write_folder(tmp_path, {"ann.csv": RANKED, "ann.json": json.dumps({"c1": "oak"})})
+    (tmp_path / "bo.csv").unlink()
+    write_folder(tmp_path, {"ann.json": json.dumps({"c1": "oak"})})
     with pytest.raises(DissensusError, match="two files would be annotator 'ann'"):
         read(tmp_path)
 

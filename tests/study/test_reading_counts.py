@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from dissensus.core.errors import DissensusError, FormatError
@@ -17,7 +16,7 @@ from dissensus.study.reading import examine, read
 from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
 from dissensus.study.study import Study
-from format_examples import COUNTS, write_array
+from format_examples import COUNTS, write_array, write_text
 from shared_data import SHARED, needs_shared
 
 
@@ -28,11 +27,6 @@ def test_every_number_above_zero_is_a_ranking_with_votes(tmp_path: Path) -> None
     assert reading.rankings.unannotated == ("1",)
     assert [str(note) for note in reading.receipt.notes] == ["votes of annotators without a name: 3, counted"]
     assert reading.rankings == Study.from_counts(COUNTS, ["cat", "dog", "frog"])
-
-
-def test_conditions_are_numbered_by_default(tmp_path: Path) -> None:
-    said = read(write_array(tmp_path / "votes.npy", COUNTS))
-    assert said.conditions == ("0", "1", "2")
 
 
 def test_whole_numbers_stored_as_floats_need_the_format(tmp_path: Path) -> None:
@@ -77,15 +71,12 @@ def test_names_beside_a_matrix_are_used(tmp_path: Path) -> None:
         "rows are cases, named by 'votes.cases.txt'",
         "columns are conditions, named by 'votes.conditions.txt', and cells are votes",
     )
-
-
-def test_a_matrix_without_names_says_that_it_is_numbered(tmp_path: Path) -> None:
-    told = Counts().parse(open_source(write_array(tmp_path / "votes.npy", COUNTS)), Options()).assumed
-    assert told == ("rows are cases, numbered from 0", "columns are conditions, numbered from 0, and cells are votes")
-
-
-def test_names_beside_a_matrix_must_fit(tmp_path: Path) -> None:
-    path = write_array(tmp_path / "votes.npy", COUNTS)
+    bare = examine(write_array(tmp_path / "bare.npy", COUNTS))
+    assert bare.rankings.conditions == ("0", "1", "2")
+    assert {
+        "rows are cases, numbered from 0",
+        "columns are conditions, numbered from 0, and cells are votes",
+    } <= set(bare.receipt.assumed)
     (tmp_path / "votes.cases.txt").write_text("x\n", encoding="utf-8")
     with pytest.raises(DissensusError, match="the number of cases does not fit") as caught:
         read(path)
@@ -97,30 +88,23 @@ def test_names_beside_a_matrix_must_fit(tmp_path: Path) -> None:
 TABLE = "case,cat,dog,frog,patient\nx,2,0,1,p\ny,0,,0,q\n"
 
 
-def written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_a_table_of_votes_with_a_column_per_condition(tmp_path: Path) -> None:
-    reading = examine(written(tmp_path / "votes.csv", TABLE), "counts")
+    reading = examine(write_text(tmp_path / "votes.csv", TABLE), "counts")
     expected = Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"], groups=["p", "q"])
     assert reading.rankings == expected
     assert [str(note) for note in reading.receipt.notes] == [
         "votes of annotators without a name: 3, counted",
         "empty cells: 1, taken as 0 votes",
     ]
-
-
-def test_a_parquet_table_of_votes(tmp_path: Path) -> None:
-    table = pl.DataFrame({"image": ["x", "y"], "cat": [2, 0], "frog": [1, 0]})
-    table.write_parquet(tmp_path / "votes.parquet")
-    expected = Study.from_counts([[2, 1], [0, 0]], ["cat", "frog"], case_names=["x", "y"])
-    assert read(tmp_path / "votes.parquet", "counts") == expected
+    roles = {"case": "case", **dict.fromkeys(("cat", "dog", "frog"), "votes for the condition of this name")}
+    assert {one.name: one.role for one in reading.receipt.columns} == {**roles, "patient": "group"}
+    assert "a cell is the number of annotators who gave the condition of its column" in reading.receipt.assumed
+    with pytest.raises(DissensusError, match=r"--format cleanlab.*--format counts"):
+        read(write_text(tmp_path / "ones.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
 
 
 def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.csv", "case,cat,dog\nx,2,1\ny,0,0\n")
+    path = write_text(tmp_path / "votes.csv", "case,cat,dog\nx,2,1\ny,0,0\n")
     reading = examine(path, conditions=["dog", "cat"])
     assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("dog", "cat")
@@ -128,22 +112,6 @@ def test_a_table_whose_columns_are_the_conditions_holds_votes(tmp_path: Path) ->
     with pytest.raises(DissensusError, match="may be findings") as caught:
         examine(path, conditions=["bird", "cat", "dog"])
     assert "--format counts" in caught.value.advice
-
-
-def test_a_table_that_may_hold_codes_or_votes_is_refused_with_both_choices(tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match=r"--format cleanlab.*--format counts"):
-        read(written(tmp_path / "votes.csv", "case,cat,dog\nx,1,1\ny,0,0\n"))
-
-
-def test_the_columns_of_a_table_of_votes_have_roles(tmp_path: Path) -> None:
-    source = open_source(written(tmp_path / "votes.csv", TABLE))
-    parsed = Counts().parse(source, Options())
-    assert [(one.name, one.role) for one in parsed.columns] == [
-        ("case", "case"),
-        *((name, "votes for the condition of this name") for name in ("cat", "dog", "frog")),
-        ("patient", "group"),
-    ]
-    assert parsed.assumed == ("a cell is the number of annotators who gave the condition of its column",)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +126,7 @@ def test_the_columns_of_a_table_of_votes_have_roles(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_table_of_votes_is_an_error(text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(DissensusError, match=problem):
-        read(written(tmp_path / "votes.csv", text), "counts", conditions=["cat", "dog"])
+        read(write_text(tmp_path / "votes.csv", text), "counts", conditions=["cat", "dog"])
 
 
 # Records ------------------------------------------------------------------------------------------------
@@ -175,7 +143,7 @@ CHAOS = {
 
 def test_records_with_counts_by_name(tmp_path: Path) -> None:
     text = '{"case": "c1", "label_count": {"b": 1, "a": 3}}\n{"case": "c2", "label_count": {"c": 0}}\n'
-    reading = examine(written(tmp_path / "votes.jsonl", text))
+    reading = examine(write_text(tmp_path / "votes.jsonl", text))
     assert reading.receipt.format == "counts"
     assert reading.rankings.conditions == ("a", "b", "c")
     assert reading.rankings.votes.tolist() == [1, 3]
@@ -183,7 +151,7 @@ def test_records_with_counts_by_name(tmp_path: Path) -> None:
 
 
 def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.jsonl", json.dumps(CHAOS))
+    path = write_text(tmp_path / "votes.jsonl", json.dumps(CHAOS))
     said = read(path, conditions=["e", "n", "c"])
     assert said == Study.from_counts([[76, 20, 0]], ["e", "n", "c"], case_names=["144n"])
     parsed = Counts().parse(open_source(path), Options())
@@ -191,7 +159,7 @@ def test_records_as_chaosnli_has_them(tmp_path: Path) -> None:
 
 
 def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.json", '[{"id": 7, "label_count": [1, 0, 4]}]')
+    path = write_text(tmp_path / "votes.json", '[{"id": 7, "label_count": [1, 0, 4]}]')
     assert read(path, conditions=["e", "n", "c"]).votes.tolist() == [1, 4]
     with pytest.raises(DissensusError, match="a list of votes needs a list of conditions"):
         read(path)
@@ -212,7 +180,7 @@ def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) ->
     ],
 )
 def test_records_that_do_not_hold_votes_are_an_error(records: list[Any], problem: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.json", json.dumps(records))
+    path = write_text(tmp_path / "votes.json", json.dumps(records))
     with pytest.raises(DissensusError, match=problem):
         read(path, "counts", conditions=["e", "n"])
 

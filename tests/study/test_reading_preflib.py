@@ -63,8 +63,8 @@ def test_files_of_a_directory_share_their_alternatives(tmp_path: Path) -> None:
         ("1: 3", "1: Leek", "an alternative is not known", "line 11"),
         ("1: 3", "1: 3,", "an alternative is not known", "line 11"),
         ("1: 3", "1; 3", "a line is not an order", "line 11"),
-        ("{2, 3}", "{2, 3", "a brace is not closed", "line 10"),
-        ("{2, 3}", "2, 3}", "a brace is not closed", "line 10"),
+        ("{2, 3}", "{2, 3", "the braces of an order do not fit", "line 10"),
+        ("{2, 3}", "2, 3}", "the braces of an order do not fit", "line 10"),
     ],
 )
 def test_a_deviation_says_where(old: str, new: str, problem: str, place: str, tmp_path: Path) -> None:

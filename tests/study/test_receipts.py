@@ -101,15 +101,6 @@ def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) ->
     assert told not in examine(named, conditions=["0", "1"]).receipt.assumed
 
 
-def test_answers_to_other_questions_are_told_as_not_used(tmp_path: Path) -> None:
-    result = [
-        {"from_name": "dx", "type": "choices", "value": {"choices": ["x"]}},
-        {"from_name": "sure", "type": "rating", "value": {"rating": 4}},
-    ]
-    path = write_json(tmp_path / "a.json", [{"id": 1, "annotations": [{"completed_by": 3, "result": result}]}])
-    assert examine(path).receipt.unused == ("annotations.result.sure",)
-
-
 # Examples -----------------------------------------------------------------------------------------------
 
 
@@ -117,20 +108,10 @@ def test_examples_are_the_first_middle_and_last_case_with_an_order(put: Any) -> 
     lines = "".join(f"c{case},Ann,x,1\nc{case},Bo,x,1\nc{case},Bo,y,2\nc{case},Bo,z,2\n" for case in range(9))
     receipt = examine(put(f"case,annotator,label,rank\n{lines}")).receipt
     assert receipt.examples == tuple(f"annotator Bo on case c{case} said: x, then y and z tied" for case in (0, 4, 8))
-
-
-def test_examples_leave_out_who_said_nothing() -> None:
     said = Study.from_rankings([[[]], [], [[["a"]]]], ["a", "b"])
     assert said.examples() == ("an annotator on case 2 said: a",)
     assert Study.from_rankings([[]], ["a"]).examples() == ()
     assert Study.from_scores([[]]).examples() == ()
-
-
-def test_a_long_example_is_cut_off() -> None:
-    names = [f"a condition with number {number}" for number in range(40)]
-    (sentence,) = Study.from_rankings([[[[name] for name in names]]]).examples()
-    assert len(sentence) == 160
-    assert sentence.endswith("...")
 
 
 # What keeps a receipt -----------------------------------------------------------------------------------

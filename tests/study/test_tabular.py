@@ -9,22 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dissensus import DissensusError, DissensusWarning, Study, examine, read
+from dissensus import DissensusError, Study, examine, read
 from dissensus.core.files import Source
 from dissensus.study.reading.format import Format
 from dissensus.study.reading.wide import Wide
 
 HEADER = "case,annotator,condition,rank\n"
-
-
-@pytest.fixture
-def put(tmp_path: Path) -> Any:
-    def write(text: str | bytes, name: str = "opinions.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
 
 
 def refused(path: Path, **options: Any) -> DissensusError:
@@ -39,19 +29,10 @@ def refused(path: Path, **options: Any) -> DissensusError:
 
 def test_a_long_table_with_byte_order_mark_windows_lines_and_quoted_newlines(put: Any) -> None:
     text = HEADER + 'c1,Ann,"two\nlines",1\nc1,Ann,"a ""quote"", 🦠 <b>",2\nc2,,,\n'
-    said = read(put(b"\xef\xbb\xbf" + text.encode()))
+    said = read(put("\ufeff" + text))
     assert said.to_rankings() == [[[["two\nlines"], ['a "quote", 🦠 <b>']]], []]
     windows = HEADER.replace("\n", "\r\n") + "c1,Ann,x,1\r\nc1,Ann,y,2\r\n"
     assert read(put(windows)).to_rankings() == [[[["x"], ["y"]]]]
-
-
-def test_formats_of_tables_are_recognised(put: Any) -> None:
-    assert examine(put(HEADER + "c1,Ann,x,1\n")).receipt.format == "long"
-    assert examine(put("task,worker,label\nt,w,x\n")).receipt.format == "crowd-kit"
-    assert examine(put("case,Ann,Bo\nc1,x>y=z,\n")).receipt.format == "wide"
-    assert examine(put("case,Ann,Bo\nc1,0,1\n"), conditions=["x", "y"]).receipt.format == "cleanlab"
-    rows = '{"case": "c1", "condition": "x"}\n{"case": "c1", "condition": "y"}\n'
-    assert examine(put(rows, "a.jsonl")).receipt.format == "long"
 
 
 def test_the_same_opinions_in_three_forms(put: Any) -> None:
@@ -67,18 +48,22 @@ def test_confidences_ties_and_gaps(put: Any) -> None:
     assert [note.count for note in reading.receipt.notes] == [2]
     assert read(put(HEADER + "c,A,x,3\nc,A,y,1\nc,A,z,7\n")).to_rankings() == [[[["y"], ["x"], ["z"]]]]
 
-
-def test_cells_with_ties(put: Any) -> None:
     path = put("task,worker,label\nt,w,Rosacea| Lupus\n")
     assert read(path, tie_separator="|").to_rankings() == [[[["Lupus", "Rosacea"]]]]
 
 
-def test_integer_codes_with_a_list(put: Any) -> None:
+def test_integer_codes_need_a_list(put: Any) -> None:
     path = put("id,Ann,Bo\n1,0,1.0\n2,,\n3,1,\n")
     said = read(path, conditions=["cat", "dog"])
     assert said.to_rankings() == [[[["cat"]], [["dog"]]], [], [[["dog"]]]]
     assert said.annotator_names == ("Ann", "Bo")
     assert said.unannotated == ("2",)
+    error = refused(put("case,Ann,Bo\nc1,0,1\n"))
+    assert error.problem == "integer labels need a list of conditions"
+    assert "--conditions FILE" in error.advice
+    error = refused(put("case,Ann,Bo\nc1,0,1\nc2,7,\n"), conditions=["x", "y"])
+    assert error.problem == "unknown condition '7'"
+    assert "data row 2, case 'c2', annotator 'Ann'" in error.where
 
 
 def test_unusual_columns_are_found_by_what_the_user_says(put: Any) -> None:
@@ -86,8 +71,6 @@ def test_unusual_columns_are_found_by_what_the_user_says(put: Any) -> None:
     roles = {"case": "photo", "annotator": "who", "condition": "dx", "rank": "order"}
     assert read(path, columns=roles).to_rankings() == [[[["y"], ["x"]]]]
 
-
-def test_an_annotator_may_be_called_row(put: Any) -> None:
     assert read(put("case,row,Ann\nc1,x,x\n")).annotator_names == ("row", "Ann")
 
 
@@ -105,11 +88,6 @@ def test_groups_in_wide_tables(put: Any) -> None:
     said = read(put("case,patient,Ann,Bo\nc1,p,x,x\nc2,p,y,x\n"))
     assert said.groups == ("p", "p")
     assert said.annotator_names == ("Ann", "Bo")
-
-
-def test_nothing_skipped_means_no_warning(put: Any, recwarn: pytest.WarningsRecorder) -> None:
-    read(put(HEADER + "c,A,x,1\n"))
-    assert not [warning for warning in recwarn if issubclass(warning.category, DissensusWarning)]
 
 
 @pytest.mark.parametrize("name", ['a "b"', "a, b", "🦠", "<i>x</i>", " x", "x ", "null", "nan", "a\tb", "-"])
@@ -188,15 +166,6 @@ def test_unknown_conditions_get_a_suggestion(put: Any) -> None:
     assert error.advice == "did you mean 'Eczema'?"
 
 
-def test_integer_codes_without_a_list(put: Any) -> None:
-    error = refused(put("case,Ann,Bo\nc1,0,1\n"))
-    assert error.problem == "integer labels need a list of conditions"
-    assert "--conditions FILE" in error.advice
-    error = refused(put("case,Ann,Bo\nc1,0,1\nc2,7,\n"), conditions=["x", "y"])
-    assert error.problem == "unknown condition '7'"
-    assert "data row 2, case 'c2', annotator 'Ann'" in error.where
-
-
 @pytest.mark.parametrize("cells", ["x,y", "0,1"])
 def test_a_case_in_two_rows_of_a_wide_table(put: Any, cells: str) -> None:
     error = refused(put(f"case,Ann,Bo\nc1,{cells}\nc2,{cells}\nc1,{cells}\n"), conditions=["x", "y"])
@@ -211,8 +180,6 @@ def test_a_wrong_cell_of_a_wide_table_names_case_and_annotator(put: Any, cell: s
     assert "case 'c2'" in error.where
     assert "annotator 'Ann'" in error.where
 
-
-def test_a_row_of_a_wide_table_without_a_case(put: Any) -> None:
     assert "data row 2" in refused(put("case,Ann\nc1,x\n,y\n")).where
 
 
@@ -226,12 +193,6 @@ def test_formats_and_columns_that_do_not_exist_get_a_suggestion(put: Any) -> Non
     error = refused(path, columns={"conditon": "condition"})
     assert "no role 'conditon'" in error.problem
     assert error.advice == "did you mean 'condition'?"
-
-
-def test_ratings_are_not_taken_for_rankings(put: Any) -> None:
-    for score in ("score", "rating", "toxicity_score"):
-        path = put(f"case,annotator,{score}\nc1,A,3\n")
-        assert read(path).kind == "ratings"
 
 
 def test_a_format_that_fits_nothing_says_what_was_found(put: Any) -> None:

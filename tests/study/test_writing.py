@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 
@@ -45,14 +45,20 @@ def test_nested_lists_and_arrays_restore_anonymous_rankings_or_refuse(
             write(said, path, overwrite=True)
 
 
-def test_names_that_arrays_would_cut_short_are_refused(tmp_path: Path) -> None:
-    said = Study.from_rankings([[[["a\0"]]]], ["a\0", "b"])
-    with pytest.raises(DissensusError, match="names that end in zero bytes"):
-        write(said, tmp_path / "a.npz")
-    assert not (tmp_path / "a.npz").exists()
-
-
-def test_nested_lists_keep_what_it_means_not_to_be_mentioned(tmp_path: Path) -> None:
+def test_what_a_form_cannot_hold_is_refused_and_what_it_means_not_to_be_mentioned_is_kept(tmp_path: Path) -> None:
+    cut, named = (
+        Study.from_rankings([[[["a\0"]]]], ["a\0", "b"]),
+        Study.from_rankings([[[["a"]]]], annotator_names=["A"]),
+    )
+    for said, name, problem in (
+        (cut, "a.npz", "names that end in zero bytes"),
+        (named, "a.json", r"nested lists cannot hold[^$]*\.parquet"),
+        (named, "a.xlsx", r"ending of the output file[^$]*\.csv[^$]*'\.xlsx'"),
+        (named, "nowhere/a.csv", "directory to write into does not exist"),
+    ):
+        with pytest.raises(DissensusError, match=problem):
+            write(said, tmp_path / name)
+        assert not (tmp_path / name).exists()
     said = Study.from_rankings([[[["a"]]]], ["a", "b"], unranked="unobserved")
     write(said, tmp_path / "a.json")
     assert read(tmp_path / "a.json") == said
@@ -84,74 +90,23 @@ def test_the_long_table_is_a_frame_like_any_other(said: Study) -> None:
 def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
     plain = Study.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
     assert long_table(plain).columns == ["case", "annotation", "condition", "rank"]
-    assert long_table(plain).rows() == [
-        (None, None, "a", None),
-        (None, None, "b", None),
-        (None, None, "c", None),
-        ("x", 1, "a", 1),
-        ("x", 1, "b", 2),
-        ("x", 1, "c", 2),
-        ("x", 2, None, None),
-        ("y", None, None, None),
-    ]
-    rich = Study.from_rankings(
-        [[[["a"]]]],
-        annotator_names=[["Ann"]],
-        weights=[[2.0]],
-        groups=["p"],
-        case_weights=[3.0],
-        unranked="unobserved",
-    )
+    mentions = [("x", 1, "a", 1), ("x", 1, "b", 2), ("x", 1, "c", 2)]
+    declared: list[Any] = [(None, None, name, None) for name in "abc"]
+    assert long_table(plain).rows() == [*declared, *mentions, ("x", 2, None, None), ("y", None, None, None)]
+    more: dict[str, Any] = {"annotator_names": [["Ann"]], "weights": [[2.0]], "groups": ["p"], "case_weights": [3.0]}
+    rich = Study.from_rankings([[[["a"]]]], unranked="unobserved", **more)
     assert long_table(rich).columns == [
         *("case", "annotation", "annotator", "condition", "rank"),
         *("weight", "group", "case_weight", "unranked"),
     ]
 
 
-def test_nested_lists_hold_what_they_can(folder: Path) -> None:
-    said = Study.from_rankings([[[["a"], ["b", "c"]], []], []], case_names=["x", "y"])
-    write(said, folder / "nested.json")
-    assert read(folder / "nested.json") == said
-    named = Study.from_rankings([[[["a"]]]], annotator_names=[["Ann"]])
-    with pytest.raises(DissensusError, match="nested lists cannot hold") as caught:
-        write(named, folder / "named.json")
-    assert ".parquet" in caught.value.advice
-    assert not (folder / "named.json").exists()
-
-
-def test_an_unknown_ending_and_a_missing_directory_are_refused(tmp_path: Path) -> None:
-    said = Study.from_rankings([[[["a"]]]])
-    with pytest.raises(FormatError, match="ending of the output file") as caught:
-        write(said, tmp_path / "study.xlsx")
-    assert ".csv" in caught.value.expected
-    assert caught.value.got == "'.xlsx'"
-    with pytest.raises(FormatError, match="directory to write into does not exist"):
-        write(said, tmp_path / "nowhere" / "study.csv")
-
-
-@pytest.mark.parametrize("ending", [*ENDINGS, "json"])
+@pytest.mark.parametrize("ending", ["csv", "json"])
 def test_an_existing_file_is_replaced_only_when_asked_for(tmp_path: Path, ending: str) -> None:
-    target = tmp_path / f"study.{ending}"
+    target, said = tmp_path / f"study.{ending}", Study.from_rankings([[[["a"]]]])
     target.write_text("precious")
-    said = Study.from_rankings([[[["a"]]]])
     with pytest.raises(FormatError, match="the output file exists already"):
         write(said, target)
     assert target.read_text() == "precious"
     write(said, target, overwrite=True)
     assert read(target) == said
-
-
-def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "study.csv"
-    target.write_text("precious")
-
-    def fail(_: pl.DataFrame, place: Path, **__: object) -> None:
-        place.write_text("half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
-    with pytest.raises(FormatError, match="cannot be written") as caught:
-        write(Study.from_rankings([[[["a"]]]]), target, overwrite=True)
-    assert "no space left" in caught.value.got
-    assert target.read_text() == "precious"
-    assert [item.name for item in tmp_path.iterdir()] == ["study.csv"]

@@ -21,7 +21,7 @@ from distributed import Client
 
 from dissensus import workers
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
-from dissensus.core.interruption import UNDERWAY
+from dissensus.core.output import UNDERWAY
 from dissensus.workers import (
     check_versions,
     compiled_everywhere,
@@ -282,7 +282,7 @@ def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest
 
 LONG = """
 import os
-from dissensus.core.interruption import told_when_interrupted
+from dissensus.core.output import told_when_interrupted
 from dissensus.workers import local_cluster, worked
 from workers import pieces_of_work as pieces
 

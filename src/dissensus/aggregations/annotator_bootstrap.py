@@ -7,13 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from dissensus.aggregations.base import (
-    Aggregation,
-    PointAggregation,
-    plausibilities_of,
-    stream_keys_of,
-    without_rest,
-)
+from dissensus.aggregations.base import Aggregation, PointAggregation, plausibilities_of, stream_keys_of, without_rest
 from dissensus.aggregations.point_estimates import InverseRank
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count
@@ -82,7 +76,7 @@ class AnnotatorBootstrap(Aggregation):
 
 def resampled(
     opinions: Opinions, model: PointAggregation, keys: KeyArray, draws: int, size: int, cases: IntArray
-) -> tuple[FloatArray, FloatArray | None]:
+) -> tuple[FloatArray, FloatArray | None, None]:
     """Aggregate resamples of the annotators; ``size`` 0 stands for the number of annotators of the case."""
     from dissensus.kernels.resamples import resample_counts
 
@@ -91,4 +85,4 @@ def resampled(
     again = replace(replicates, weights=replicates.weights / replicates.votes * counts)
     theta, order = model.ordered_point(again)
     order = None if order is None else without_rest(order, replicates.support_offsets)
-    return without_rest(theta, replicates.support_offsets), order
+    return without_rest(theta, replicates.support_offsets), order, None

@@ -17,7 +17,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.core.spec import Family, Spec, restored
 from dissensus.draws import Batch, Plausibilities
-from dissensus.study.opinions import Opinions
+from dissensus.study.opinions import Moments, Opinions
 from dissensus.study.study import Study, require_kind
 
 # Number of the random stream that splits the rest mass; chains have the numbers from 1.
@@ -71,7 +71,7 @@ class Aggregation(Spec, ABC):
     @property
     def learns(self) -> bool:
         """Whether the draws of a case depend on other cases: parts of a study are then not parts of its evaluation."""
-        return LEARNED & _words(self.parameters()) != set()
+        return self._asks_for(*LEARNED)
 
     @property
     def needs_whole(self) -> str:
@@ -81,7 +81,11 @@ class Aggregation(Spec, ABC):
     @property
     def is_informed(self) -> bool:
         """Whether models inform its prior."""
-        return ("prior", "informed") in _words(self.parameters())
+        return self._asks_for(("prior", "informed"))
+
+    def _asks_for(self, *words: tuple[str, str]) -> bool:
+        given = self.parameters()
+        return any(isinstance(given.get(name), str) and given[name] == word for name, word in words)
 
     def with_learned(self, learned: Any) -> Aggregation:  # noqa: ARG002
         """Fix what it learns from all cases; by default that is nothing.
@@ -171,10 +175,6 @@ class Aggregation(Spec, ABC):
         """Say how each case is drawn, given the opinions of a study (:attr:`Study.opinions`)."""
 
 
-def _words(parameters: Mapping[str, Any]) -> set[tuple[str, str]]:
-    return {(name, value) for name, value in parameters.items() if isinstance(value, str)}
-
-
 def check_values(opinions: Any, draws: int) -> None:
     """Refuse draws that would not fit into memory: all draws of a case are held at once."""
     largest = int(np.diff(opinions.support_offsets).max(initial=0)) + 1 if isinstance(opinions, Opinions) else 1
@@ -199,24 +199,33 @@ def available_threads() -> int:
 
 
 def plausibilities_of(
-    opinions: Opinions,
+    said: Opinions | Moments,
     fill: Fill,
     *,
     draws: int,
     chains: int = 1,
+    conditions: tuple[str, ...] = (),
     rest: tuple[FloatArray, KeyArray, FloatArray | None] | None = None,
     fitted: Mapping[str, float] | None = None,
 ) -> Plausibilities:
-    """Wrap a function that draws annotated cases; see :class:`CaseSampler`."""
+    """Wrap a function that draws annotated cases; see :class:`CaseSampler`.
+
+    Of ratings, all ``conditions`` are the support of every case; of rankings, they are those of the opinions.
+    """
+    if isinstance(said, Moments):
+        support_offsets = np.arange(said.n_cases + 1) * len(conditions)
+        support = np.tile(np.arange(len(conditions)), said.n_cases)
+    else:
+        conditions, support_offsets, support = said.conditions, said.support_offsets, said.support
     return Plausibilities(
-        conditions=opinions.conditions,
-        case_names=opinions.case_names,
-        excluded=opinions.excluded,
+        conditions=conditions,
+        case_names=said.case_names,
+        excluded=said.excluded,
         n_draws=draws,
         n_chains=chains,
-        support_offsets=opinions.support_offsets,
-        support=opinions.support,
-        sampler=CaseSampler(opinions, fill, draws, chains, rest),
+        support_offsets=support_offsets,
+        support=support,
+        sampler=CaseSampler(said.case_names, len(conditions), support_offsets, support, fill, draws, chains, rest),
         rest_sums=None if rest is None else rest[2],
         fitted=fitted or {},
     )
@@ -329,7 +338,7 @@ class PointAggregation(Aggregation):
 
 def point_draws(
     support_offsets: IntArray, theta: FloatArray, order: FloatArray | None, cases: IntArray
-) -> tuple[FloatArray, FloatArray | None]:
+) -> tuple[FloatArray, FloatArray | None, None]:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
 
     ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,);
@@ -337,7 +346,7 @@ def point_draws(
     """
     offsets, members = take_rows(support_offsets, cases)
     numbers = None if order is None else without_rest(order[members], offsets)
-    return without_rest(theta[members], offsets), numbers
+    return without_rest(theta[members], offsets), numbers, None
 
 
 def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
@@ -345,8 +354,8 @@ def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:
     return np.insert(theta, support_offsets[1:], 0.0)
 
 
-# Draw the cases at these positions: values of :class:`Batch`, and numbers to compare conditions by, if others.
-Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None]]
+# Draw the cases at these positions: values, what conditions are compared by if others, and numbers of :class:`Batch`.
+Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None, FloatArray | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,7 +366,10 @@ class CaseSampler:
     streams (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
     """
 
-    opinions: Opinions
+    case_names: tuple[str, ...]
+    n_conditions: int
+    support_offsets: IntArray
+    support: IntArray
     fill: Fill
     draws: int
     chains: int = 1
@@ -365,22 +377,23 @@ class CaseSampler:
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        values, order = self.fill(cases)
-        offsets, members = take_rows(self.opinions.support_offsets, cases)
-        n_cases = self.opinions.n_cases
+        values, order, numbers = self.fill(cases)
+        offsets, members = take_rows(self.support_offsets, cases)
+        n_cases = len(self.case_names)
         shapes, keys, sums = self.rest or (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64), None)
         return Batch(
-            case_names=tuple(self.opinions.case_names[i] for i in cases),
-            n_conditions=len(self.opinions.conditions),
+            case_names=tuple(self.case_names[i] for i in cases),
+            n_conditions=self.n_conditions,
             n_draws=self.draws,
             n_chains=self.chains,
             support_offsets=offsets,
-            support=self.opinions.support[members],
+            support=self.support[members],
             values=values,
             rest_shapes=shapes[cases],
             rest_keys=keys[cases],
             rest_sums=sums,
             order_values=order,
+            numbers=numbers,
         )
 
 

@@ -3,9 +3,8 @@
 It is fitted to sums over the parts of a study, and its recipe written down. The first fit is made on a sample of the
 cases. From there, sums over all cases of likelihood and slope lead to the fit of all cases in a few steps; the
 curvature is that of the sample. Whoever drives the fit evaluates requests on every part, wherever it is, and adds the
-results up. Sums are exact, and what a case adds depends on nothing but the case and the request: the recipe has the
-same bits whatever the parts and their order. Models that have seen the answers do not inform it: those that repeat an
-annotator, and those that agree with the panel too well.
+results up in the order of parts. Models that have seen the answers do not inform it: those that repeat an annotator,
+and those that agree with the panel too well.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from dissensus.aggregations.prior_fit import (
     SAYINGS,
     Evidence,
     PriorLikelihood,
+    broken_votes,
     first_shares,
     fitted_likelihood,
-    means_and_spread,
     moved,
     raw_covariates,
     standardised,
@@ -38,14 +37,13 @@ from dissensus.aggregations.priors import (
     Lessons,
     ScoreRange,
     Shapes,
-    learned_shapes,
     left_out_warnings,
+    prior_shapes,
     rows_of_models,
 )
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.exact import Exact
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.core.value import Value
@@ -58,9 +56,6 @@ from dissensus.study.study import Study, require_kind
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dissensus.study.study import Study
-
-
 # An annotator must have read so many cases to be recognised.
 LEAST_CASES = 20
 
@@ -69,24 +64,6 @@ SURE = 3.0
 
 # Share of an annotator's cases in which a model that repeats it says the same.
 SAME = 0.999
-
-
-def first_matches(study: Study, model: Predictions) -> FloatArray:
-    """Return how much of a model's first place every opinion names first, shape (n_opinions,); ties share it."""
-    first = first_shares(model)
-    n_conditions = study.n_conditions
-    table = dict(
-        zip(
-            (model.case_of_entry * n_conditions + model.codes)[first > 0].tolist(),
-            first[first > 0].tolist(),
-            strict=True,
-        )
-    )
-    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
-    ranking = row_of_each(offsets)
-    keys = study.panel.case_of_opinion[ranking] * n_conditions + study.codes[mentions]
-    shares = np.array([table.get(key, 0.0) for key in keys.tolist()])
-    return weighted_counts(ranking, shares / np.diff(offsets)[ranking], len(offsets) - 1)
 
 
 def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str, str]:
@@ -98,22 +75,39 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
     is at most the square root of the mean of sum theta^2. Or it says first what an annotator said first on all cases of
     that annotator; one whom the others repeat as well says nothing special, and is not looked at.
     """
-    said = study.counted
-    totals, agreed = pair_agreement(said)
+    said, n_conditions = study.counted, study.n_conditions
+    offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
+    ranking, of_opinion = row_of_each(offsets), said.panel.case_of_opinion
+    share = (1.0 / np.diff(offsets))[ranking]
+    case, weights = of_opinion[ranking], said.votes[ranking] * share
+    keys, place = np.unique(case * n_conditions + said.codes[mentions], return_inverse=True)
+    # the annotators of each case, and the share of pairs of them who name the same first
+    totals = weighted_counts(of_opinion, said.votes.astype(np.float64), said.n_cases)
+    squares = np.square(weighted_counts(place, weights, len(keys)))
+    alike = weighted_counts(keys // n_conditions, squares, said.n_cases)
+    alike -= weighted_counts(case, weights * share, said.n_cases)
     several, named, n_annotators = totals > 1, said.annotators != ANONYMOUS, len(said.annotator_names)
-    totals, pairs, annotators = totals[several], agreed[several], said.annotators[named]
+    pairs, annotators = (alike / np.maximum(totals * (totals - 1), 1.0))[several], said.annotators[named]
     sizes = np.bincount(annotators, minlength=n_annotators)
     seen, copied = {}, {}
     for name, model in models.items():
-        shares = first_matches(said, model.align(said.case_names, said.conditions))
+        own = model.align(said.case_names, said.conditions)
+        first = first_shares(own)
+        is_first = first > 0
+        table = dict(
+            zip((own.case_of_entry * n_conditions + own.codes)[is_first].tolist(), first[is_first], strict=True)
+        )
+        of_keys = np.array([table.get(key, 0.0) for key in keys.tolist()])
+        # how much of the model's first place every opinion names first; ties share it
+        shares = weighted_counts(ranking, of_keys[place] * share, len(of_opinion))
         if len(pairs) >= LEAST_CASES:
             most = float(np.sqrt(pairs.mean()))
-            own = weighted_counts(said.panel.case_of_opinion, shares * said.votes, said.n_cases)[several] / totals
-            gaps = own - pairs / (2 * max(most, SAME))
+            agreed = weighted_counts(of_opinion, shares * said.votes, said.n_cases)[several] / totals[several]
+            gaps = agreed - pairs / (2 * max(most, SAME))
             error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-            if own.mean() - most > SURE * error:
+            if agreed.mean() - most > SURE * error:
                 seen[name] = (
-                    f"it agrees with {own.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
+                    f"it agrees with {agreed.mean():.2f} of the annotators, and nobody could with more than {most:.2f} "
                     "without having seen their answers"
                 )
         repeated = weighted_counts(annotators, shares[named], n_annotators)
@@ -123,20 +117,6 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
             who = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
             copied[name] = f"it says what annotator {who!r} said on every case"
     return {**seen, **copied}
-
-
-def pair_agreement(study: Study) -> tuple[FloatArray, FloatArray]:
-    """Return the annotators of each case, and the share of pairs of them who name the same first; both (n_cases,)."""
-    offsets, mentions = take_rows(study.code_offsets, study.block_offsets[:-1])
-    ranking, codes = row_of_each(offsets), study.codes[mentions]
-    share = (1.0 / np.diff(offsets))[ranking]
-    case, weights = study.panel.case_of_opinion[ranking], study.votes[ranking] * share
-    keys, place = np.unique(case * study.n_conditions + codes, return_inverse=True)
-    squares = np.square(weighted_counts(place, weights, len(keys)))
-    alike = weighted_counts(keys // study.n_conditions, squares, study.n_cases)
-    alone = weighted_counts(case, weights * share, study.n_cases)
-    totals = weighted_counts(study.panel.case_of_opinion, study.votes.astype(np.float64), study.n_cases)
-    return totals, (alike - alone) / np.maximum(totals * (totals - 1), 1.0)
 
 
 # On how many cases the first fit is made, and leaks and the gains by models are judged.
@@ -215,7 +195,10 @@ class PriorRecipe(Value):
         """Lay out what the models that inform the prior say about cases, with covariates as far as they are known."""
         own = {name: models[name] for name in self.models}
         evidence = Evidence.of(opinions, own, counts=self.counts, ranges=self.ranges, turns=self.turns)
-        plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
+        return self.extended(PriorLikelihood(evidence, np.empty((evidence.n_cases, 0))))
+
+    def extended(self, plain: PriorLikelihood) -> PriorLikelihood:
+        """Add covariates as far as they are known."""
         if not len(self.means):
             return plain
         return replace(plain, covariates=standardised(raw_covariates(plain, self.plain), self.means, self.spread))
@@ -247,146 +230,81 @@ class Request(Value):
 
     def of_part(
         self, opinions: Opinions, models: Mapping[str, Predictions], weights: FloatArray | None = None
-    ) -> Exact:
-        """Sum over the cases of a part.
+    ) -> FloatArray:
+        """Sum over the cases of a part, in their order.
 
         Parameters
         ----------
         opinions
-            Of the part, with the conditions of the whole; there may be none.
+            Of the part, with the conditions of the whole.
         models
             Predictions of its cases, and of others, on the same conditions.
         weights : (n_cases, n_refits)
             Weights of the annotated cases in the first resamples; needed where refits are sought.
         """
-        n_coefficients, n_plain = len(self.coefficients), len(SAYINGS) * len(self.recipe.models) + 2
-        if not opinions.n_cases and self.sought == "refits":
-            return Exact.zeros(0 if weights is None else weights.shape[1], n_coefficients)
-        if not opinions.n_cases:
-            return Exact.zeros(1 + n_coefficients if self.sought == "slopes" else 2 + n_coefficients - n_plain)
-        likelihood = self.recipe.likelihood(opinions, models)
+        return self.of_cases(self.recipe.likelihood(opinions, models), weights)
+
+    def of_cases(self, likelihood: PriorLikelihood, weights: FloatArray | None = None) -> FloatArray:
+        """Sum over the cases of a likelihood."""
         if self.sought == "refits":
             assert weights is not None
-            return likelihood.pushes(self.coefficients, weights)
+            return likelihood.pushes(self.coefficients, weights.T)
         if self.sought == "slopes":
-            at = self.coefficients, likelihood.state(self.coefficients)
-            return Exact.of(np.column_stack([likelihood.of_cases(*at), likelihood.slopes(*at)])).summed(0)
+            state = likelihood.state(self.coefficients)
+            return np.asarray(np.column_stack([likelihood.of_cases(state), likelihood.slopes(state)]).sum(axis=0))
         raw = raw_covariates(likelihood, self.coefficients)
-        return Exact.of(np.column_stack([np.square(raw[:, 0]), raw])).summed(0)
+        return np.asarray(np.column_stack([np.square(raw[:, 0]), raw]).sum(axis=0))
 
 
 # Evaluate a request on every part of a study and add the results up.
-Total: TypeAlias = Callable[[Request], Exact]
+Total: TypeAlias = Callable[[Request], FloatArray]
 
 
 # The fit ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """Know the sample on which a fit begins, and how to sum over all cases."""
+def refined(
+    recipe: PriorRecipe, likelihood: PriorLikelihood, weights: FloatArray, here: FloatArray, total: Total
+) -> tuple[FloatArray, bool]:
+    """Move coefficients of a weighted sample to where sums over all cases put them; say whether they settled there.
 
-    opinions: Opinions
-    models: Mapping[str, Predictions]
-    total: Total
-    n_cases: int
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the sample is all there is."""
-        return self.opinions.n_cases == self.n_cases
-
-    @property
-    def weights(self) -> FloatArray:
-        """How many cases each one of the sample stands for, shape (n_sample,)."""
-        return np.full(self.opinions.n_cases, self.n_cases / self.opinions.n_cases)
-
-    def recipe(self, recipe: PriorRecipe) -> PriorRecipe:
-        """Fit twice: with one concentration of all cases, and with one that depends on what the first fit says.
-
-        What is told about the fit is found on the sample.
-        """
-        of_sample, plain, first = self.fitted(recipe)
-        if self.is_whole:
-            centre = means_and_spread(raw_covariates(recipe.likelihood(self.opinions, self.models), plain))
-        else:
-            sums = self.total(Request("covariates", replace(recipe, plain=plain), plain)).rounded()
-            square, *means = sums / self.n_cases
-            centre = np.array(means), float(np.sqrt(max(square - means[0] ** 2, 0.0)))
-        recipe, more = replace(recipe, plain=plain, means=centre[0], spread=centre[1]), np.zeros(len(centre[0]))
-        start, shift = np.append(of_sample, more), np.append(plain - of_sample, more)
-        _, coefficients, second = self.fitted(recipe, start, shift)
-        likelihood = recipe.likelihood(self.opinions, self.models)
-        unsettled = () if first and second else (UNSETTLED,)
-        return replace(
-            recipe,
-            coefficients=coefficients,
-            curvature=likelihood.curvature(coefficients, self.weights),
-            concentrations=quartiles_of(likelihood.concentrations(coefficients)),
-            rows=tuple(informing(likelihood, coefficients, recipe.left_out)),
-            warnings=(*told_problems(recipe.left_out, likelihood.evidence), *unsettled),
-        )
-
-    def fitted(
-        self, recipe: PriorRecipe, start: FloatArray | None = None, shift: FloatArray | float = 0.0
-    ) -> tuple[FloatArray, FloatArray, bool]:
-        """Fit coefficients to the sample, then to all cases; return both, and whether the latter settled.
-
-        ``shift`` is how far all cases are expected to be from the sample.
-        """
-        likelihood = recipe.likelihood(self.opinions, self.models)
-        found = likelihood.fitted(self.weights, start)
-        return (found, found, True) if self.is_whole else (found, *self._refined(recipe, likelihood, found + shift))
-
-    def _refined(self, recipe: PriorRecipe, likelihood: PriorLikelihood, here: FloatArray) -> tuple[FloatArray, bool]:
-        """Move coefficients by Newton steps, the curvature learning from each; too large a step is not taken."""
-
-        def penalised(coefficients: FloatArray) -> tuple[float, FloatArray]:
-            """Return the penalised log-likelihood of all cases, and its slope."""
-            value, *slope = self.total(Request("slopes", recipe, coefficients)).rounded()
-            gap = coefficients - likelihood.centre
-            return float(value - 0.5 * (likelihood.ridge * gap**2).sum()), np.array(slope) - likelihood.ridge * gap
-
-        curvature, least = likelihood.curvature(here, self.weights), float(likelihood.ridge.min())
-        sizes, axes = np.linalg.eigh(curvature)
-        curvature = curvature if sizes.min() >= least else np.asarray(axes * np.maximum(sizes, least) @ axes.T)
-        value, slope = penalised(here)
-        for _ in range(MOST_PASSES):
-            if np.abs(np.linalg.solve(np.linalg.cholesky(curvature), slope)).max() < SETTLED:
-                return here, True
-            there = here + np.linalg.solve(curvature, slope)
-            reached, ahead = penalised(there)
-            step, change = there - here, slope - ahead
-            curvature = secant(curvature, step, change)
-            if reached > value:
-                here, value, slope = there, reached, ahead
-            elif step @ change <= 0:
-                curvature = 4.0 * curvature
-        return here, False
-
-
-def secant(curvature: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
-    """Let a curvature agree with how far the slope fell along a step (BFGS); if it did not fall, nothing is learned.
-
-    >>> secant(np.eye(2), np.array([1.0, 0.0]), np.array([3.0, 0.0]))
-    array([[3., 0.],
-           [0., 1.]])
+    They move by Newton steps, the curvature learning from each; too large a step is not taken.
     """
-    if step @ change <= 0:
-        return curvature
-    pull = curvature @ step
-    return np.asarray(curvature + np.outer(change, change) / (change @ step) - np.outer(pull, pull) / (step @ pull))
+
+    def penalised(coefficients: FloatArray) -> tuple[float, FloatArray]:
+        """Return the penalised log-likelihood of all cases, and its slope."""
+        value, *slope = total(Request("slopes", recipe, coefficients))
+        gap = coefficients - likelihood.centre
+        return float(value - 0.5 * (likelihood.ridge * gap**2).sum()), np.array(slope) - likelihood.ridge * gap
+
+    curvature, least = likelihood.curvature(here, weights), float(likelihood.ridge.min())
+    sizes, axes = np.linalg.eigh(curvature)
+    curvature = curvature if sizes.min() >= least else np.asarray(axes * np.maximum(sizes, least) @ axes.T)
+    value, slope = penalised(here)
+    for _ in range(MOST_PASSES):
+        if np.abs(np.linalg.solve(np.linalg.cholesky(curvature), slope)).max() < SETTLED:
+            return here, True
+        there = here + np.linalg.solve(curvature, slope)
+        reached, ahead = penalised(there)
+        step, change = there - here, slope - ahead
+        if step @ change > 0:  # let the curvature agree with how far the slope fell along the step (BFGS)
+            pull = curvature @ step
+            learned = np.outer(change, change) / (change @ step) - np.outer(pull, pull) / (step @ pull)
+            curvature = np.asarray(curvature + learned)
+        elif reached <= value:
+            curvature = 4.0 * curvature
+        if reached > value:
+            here, value, slope = there, reached, ahead
+    return here, False
 
 
 def fitted_recipe(
-    study: Study,
-    models: Mapping[str, Predictions],
-    lessons: Lessons,
-    *,
-    total: Total,
-    left_out: Mapping[str, str] | None = None,
+    study: Study, models: Mapping[str, Predictions], lessons: Lessons, *, total: Total, start: PriorRecipe | None = None
 ) -> PriorRecipe:
     """Fit an informed prior to a study of which a sample is in memory, and everything else is asked for.
+
+    It is fitted twice: with one concentration of all cases, and with one that depends on what the first fit says. What
+    is told about the fit is found on the sample.
 
     Parameters
     ----------
@@ -397,9 +315,10 @@ def fitted_recipe(
     lessons
         Of the whole study and of all models.
     total
-        Evaluates a request on every part of the study and adds the results up.
-    left_out
-        Models that are known to have seen the answers; by default they are found in the sample.
+        Evaluates a request on every part of the study and adds the results up; asked if the sample is not all there is.
+    start
+        Of a similar study: its models that have seen the answers are taken for granted. The search starts there, if it
+        has the same models and the sample is all there is, and what is told about it stays untold.
 
     Examples
     --------
@@ -415,19 +334,48 @@ def fitted_recipe(
     own = aligned_models(
         {name: model.select(list(said.case_names)) for name, model in models.items()}, said.case_names, said.conditions
     )
-    leaks = dict(leaking_models(said, own) if left_out is None else left_out)
-    search = Search(said.opinions, own, total, lessons.n_cases)
+    leaks = dict(leaking_models(said, own) if start is None else start.left_out)
+    opinions, n_cases = said.opinions, lessons.n_cases
+    is_whole, weights = opinions.n_cases == n_cases, np.full(opinions.n_cases, n_cases / opinions.n_cases)
     recipe = PriorRecipe(
         said.conditions,
         tuple(name for name in own if name not in leaks),
         leaks,
         lessons.ranges,
-        lessons.choices.recoded(said.conditions).mentions,
-        lessons.n_cases,
-        N_BREAKS,
+        lessons.recoded(said.conditions).mentions,
+        n_cases,
+        len(broken_votes(opinions)) if is_whole else N_BREAKS,
     )
-    turns = len(Evidence.of(search.opinions, {}).votes) if search.is_whole else N_BREAKS
-    return search.recipe(replace(recipe, turns=turns))
+    likelihood = recipe.likelihood(opinions, own)
+    known = start.coefficients if start is not None and is_whole and start.models == recipe.models else np.empty(0)
+    n_plain, n_more = sum(likelihood.sizes), 1 + likelihood.sizes[2]
+    is_known = len(known) == n_plain + n_more
+    plain = of_sample = known[:n_plain] if is_known else likelihood.fitted(weights)
+    is_settled = also = True
+    if is_whole:
+        sums = Request("covariates", recipe, plain).of_cases(likelihood)
+    else:
+        plain, is_settled = refined(recipe, likelihood, weights, of_sample, total)
+        sums = total(Request("covariates", replace(recipe, plain=plain), plain))
+    square, *means = sums / n_cases
+    spread = float(np.sqrt(max(square - means[0] ** 2, 0.0)))
+    recipe = replace(recipe, plain=plain, means=np.array(means), spread=spread)
+    likelihood = recipe.extended(likelihood)
+    found = likelihood.fitted(weights, known if is_known else np.append(of_sample, np.zeros(n_more)))
+    if not is_whole:  # all cases are expected as far from the sample as before
+        shift = np.append(plain - of_sample, np.zeros(n_more))
+        found, also = refined(recipe, likelihood, weights, found + shift, total)
+    unsettled = () if is_settled and also else (UNSETTLED,)
+    recipe = replace(
+        recipe,
+        coefficients=found,
+        concentrations=quartiles_of(likelihood.concentrations(found)),
+        warnings=(*told_problems(leaks, likelihood.evidence), *unsettled),
+    )
+    if start is not None and is_whole:
+        return recipe
+    rows = tuple(informing(likelihood, found, leaks))
+    return replace(recipe, curvature=likelihood.curvature(found, weights), rows=rows)
 
 
 def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:
@@ -509,10 +457,8 @@ class CasePrior(InformedPrior):
         What was fitted.
     fold : (n_cases,)
         Which of these belongs to each case.
-    left_out
-        Models that have seen the answers, and by what that is known: they do not inform the prior.
     recipe
-        How it was made, where it was fitted to more cases than these; see :func:`prior_of`.
+        How it was made, perhaps from more cases than these; see :func:`prior_of`.
 
     Examples
     --------
@@ -531,8 +477,7 @@ class CasePrior(InformedPrior):
     likelihoods: tuple[PriorLikelihood, ...]
     coefficients: FloatArray
     fold: IntArray
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    recipe: PriorRecipe | None = None
+    recipe: PriorRecipe
 
     maker = "informed_prior"
     coefficient_names = COEFFICIENTS
@@ -545,7 +490,12 @@ class CasePrior(InformedPrior):
     @property
     def models(self) -> tuple[str, ...]:
         """The models that inform it."""
-        return self.likelihood.evidence.models
+        return self.recipe.models
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Models that have seen the answers, and by what that is known: they do not inform the prior."""
+        return self.recipe.left_out
 
     @property
     def n_cases(self) -> int:
@@ -555,9 +505,12 @@ class CasePrior(InformedPrior):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
-        if self.recipe is not None:
-            return self.recipe.warnings
-        return told_problems(self.left_out, self.likelihood.evidence)
+        return self.recipe.warnings
+
+    @property
+    def quartiles(self) -> tuple[float, ...]:
+        """How many votes the prior of a case is worth: least, quartiles, most."""
+        return self.recipe.concentrations
 
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
@@ -568,19 +521,17 @@ class CasePrior(InformedPrior):
     @cached_property
     def concentrations(self) -> FloatArray:
         """How many votes the prior of each case is worth, shape (n_cases,)."""
-        found = np.array([one.concentrations(row) for one, row in self._fits])
-        return np.asarray(found[self.fold, np.arange(self.n_cases)])
+        return self._made(self.coefficients)[3]
 
-    @property
-    def quartiles(self) -> tuple[float, ...]:
-        """How many votes the prior of a case is worth: least, quartiles, most."""
-        if self.recipe is not None:
-            return self.recipe.concentrations
-        return quartiles_of(self.concentrations)
+    def _made(self, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return what coefficients (n_folds, n_coefficients) make of every case by its fold.
 
-    @property
-    def _fits(self) -> list[tuple[PriorLikelihood, FloatArray]]:
-        return list(zip(self.likelihoods, self.coefficients, strict=True))
+        Shares of entries, scales of other shares (n_cases,), weights of conditions (n_folds, K), and concentrations.
+        """
+        case, every = self.likelihood.evidence.case, np.arange(self.n_cases)
+        made = [(*one.shares(row), one.concentrations(row)) for one, row in zip(self.likelihoods, rows, strict=True)]
+        entries, _, scale, weights, mass = (np.array(column) for column in zip(*made, strict=True))
+        return entries[self.fold[case], np.arange(len(case))], scale[self.fold, every], weights, mass[self.fold, every]
 
     def means(self) -> FloatArray:
         """Return the mean of the prior of every case, shape (n_cases, K); mind the memory.
@@ -592,13 +543,9 @@ class CasePrior(InformedPrior):
         >>> ds.aggregations.informed_prior(study.annotations, study.predictions).means().sum(axis=1).round(6).min()
         np.float64(1.0)
         """
-        evidence = self.likelihood.evidence
-        full = np.empty((self.n_cases, len(self.conditions)))
-        for number, (one, row) in enumerate(self._fits):
-            shares, own = one.shares(row), self.fold == number
-            full[own] = (shares.scale[:, None] * shares.weights)[own]
-            inside = own[evidence.case]
-            full[evidence.case[inside], evidence.codes[inside]] = shares.entries[inside]
+        evidence, (entries, scale, weights, _) = self.likelihood.evidence, self._made(self.coefficients)
+        full = scale[:, None] * weights[self.fold]
+        full[evidence.case, evidence.codes] = entries
         return full
 
     def applied(self, opinions: Opinions) -> tuple[Opinions, Shapes]:
@@ -618,49 +565,31 @@ class CasePrior(InformedPrior):
         >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
         True
         """
-        cases, wider, places = self._support(opinions)
-        shapes = self._shapes(*self._fits[0], cases, wider, places)
-        for number, fit in enumerate(self._fits[1:], start=1):
-            other, own = self._shapes(*fit, cases, wider, places), self.fold[cases] == number
-            member = own[row_of_each(wider.support_offsets)]
-            shapes = replace(
-                shapes,
-                mentioned=np.where(member, other.mentioned, shapes.mentioned),
-                rest=np.where(own, other.rest, shapes.rest),
-                split=np.where(own, other.split, shapes.split),
-            )
-        return wider, shapes
+        return self._applied(opinions, [self.coefficients])[0]
 
-    def _support(self, opinions: Opinions) -> tuple[IntArray, Opinions, IntArray]:
-        """Return where cases stand, their opinions with all conditions of noticeable mass, and entries of these."""
+    def _applied(self, opinions: Opinions, fits: Sequence[FloatArray]) -> list[tuple[Opinions, Shapes]]:
+        """Apply several fits (n_folds, n_coefficients) in turn, with the support that the first one gives."""
         others = () if opinions.conditions == self.conditions else opinions.conditions
         cases, evidence = self.positions(opinions.case_names, other_conditions=others), self.likelihood.evidence
-        every = np.array([one.shares(row).entries for one, row in self._fits])
+        made = [self._made(rows) for rows in fits]
         offsets, entries = take_rows(evidence.offsets, cases)
-        fold = np.repeat(self.fold[cases], np.diff(offsets))
-        kept = every[fold, entries] >= NOTICEABLE
+        kept = made[0][0][entries] >= NOTICEABLE
         counts = np.append(0, np.cumsum(kept))[offsets]
-        return cases, *widened(opinions, counts, evidence.codes[entries[kept]], entries[kept])
-
-    @cached_property
-    def _weights(self) -> FloatArray:
-        """Weights by which conditions that are no entries share the rest, shape (K,)."""
-        return np.maximum(self.likelihood.shares(self.coefficients[0]).weights, LEAST_SHAPE)
-
-    def _shapes(
-        self, one: PriorLikelihood, coefficients: FloatArray, cases: IntArray, wider: Opinions, places: IntArray
-    ) -> Shapes:
-        """Return the shapes of a wider support; ``places`` are the entries of its conditions, -1 if they have none."""
-        shares, mass = one.shares(coefficients), one.concentrations(coefficients)[cases]
-        case, is_entry = row_of_each(wider.support_offsets), places >= 0
-        others = shares.scale[cases][case] * shares.weights[wider.support]
-        own = np.where(is_entry, shares.entries[np.maximum(places, 0)], others)
-        left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
-        weight = self._weights.sum() - weighted_counts(case, self._weights[wider.support], len(cases))
-        weight = np.where(wider.rest_sizes > 0, np.maximum(weight, LEAST_SHAPE), 1.0)
-        rest = np.where(wider.rest_sizes > 0, np.maximum(mass * left, LEAST_SHAPE), 0.0)
-        sums = np.append(0.0, np.cumsum(self._weights))
-        return Shapes(np.maximum(mass[case] * own, LEAST_SHAPE), rest, rest / weight, sums)
+        wider, places = widened(opinions, counts, evidence.codes[entries[kept]], entries[kept])
+        case, has_rest, found = row_of_each(wider.support_offsets), wider.rest_sizes > 0, []
+        # by these weights conditions that are no entries share the rest
+        weights = np.maximum(self.likelihood.shares(self.coefficients[0]).weights, LEAST_SHAPE)
+        weight = weights.sum() - weighted_counts(case, weights[wider.support], len(cases))
+        weight = np.where(has_rest, np.maximum(weight, LEAST_SHAPE), 1.0)
+        for own_entries, scale, own_weights, masses in made:
+            outside = scale[cases][case] * own_weights[self.fold[cases][case], wider.support]
+            own = np.where(places >= 0, own_entries[np.maximum(places, 0)], outside)
+            left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
+            mass = masses[cases]
+            rest = np.where(has_rest, np.maximum(mass * left, LEAST_SHAPE), 0.0)
+            mentioned, sums = np.maximum(mass[case] * own, LEAST_SHAPE), np.append(0.0, np.cumsum(weights))
+            found.append((wider, Shapes(mentioned, rest, rest / weight, sums)))
+        return found
 
     # Refits ------------------------------------------------------------------------------------------------
 
@@ -675,12 +604,9 @@ class CasePrior(InformedPrior):
         >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
         np.False_
         """
-        cases, wider, places = self._support(opinions)
-        rows = []
-        for row in (self.coefficients[0], *refits):
-            shapes = self._shapes(self.likelihood, row, cases, wider, places)
-            rows.append(np.insert(shapes.mentioned, wider.support_offsets[1:], shapes.rest))
-        return np.asarray(np.array(rows[1:]) - rows[0])
+        found = self._applied(opinions, [self.coefficients, *refits[:, None]])
+        here, *there = (np.insert(own.mentioned, said.support_offsets[1:], own.rest) for said, own in found)
+        return np.asarray(np.array(there) - here)
 
     def refitted(self, weights: FloatArray) -> FloatArray:
         """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients).
@@ -693,8 +619,10 @@ class CasePrior(InformedPrior):
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
         True
         """
-        curvature = None if self.recipe is None else self.recipe.curvature
-        return self.likelihood.refitted(self.coefficients[0], weights, curvature)
+        here, curvature = self.coefficients[0], self.recipe.curvature
+        if not len(curvature):
+            curvature = self.likelihood.curvature(here, np.ones(self.n_cases))
+        return moved(here, curvature, self.likelihood.pushes(here, weights))
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
         """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
@@ -720,9 +648,7 @@ class CasePrior(InformedPrior):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Write down how much each model informs the prior; see :meth:`table`."""
-        if self.recipe is not None:
-            return self.recipe.rows
-        return informing(self.likelihood, self.coefficients[0], self.left_out)
+        return self.recipe.rows or informing(self.likelihood, self.coefficients[0], self.left_out)
 
 
 def check_case_prior(name: str, given: object) -> None:
@@ -771,7 +697,17 @@ class ShapedAggregation(Aggregation):
         """Return the opinions with the support that the prior gives them, its shapes, and which numbers were fitted."""
         own: Any = self
         if own.prior != "informed":
-            return opinions, *learned_shapes(opinions, own.prior, own.alpha, own.learned)
+            known = own.learned
+            if known is None and isinstance(own.alpha, str):
+                known = Lessons.of_opinions(opinions).learned(own.prior, "fitted")
+            if known is None:
+                return opinions, prior_shapes(opinions, own.prior, float(own.alpha)), {}
+            if opinions.conditions != known.conditions:
+                problem = "what was learned is about other conditions"
+                raise DissensusError(problem, expected=listing(known.conditions), got=listing(opinions.conditions))
+            fitted = {} if known.alpha is None else {"alpha": known.alpha}
+            alpha = fitted.get("alpha", own.alpha)
+            return opinions, prior_shapes(opinions, own.prior, float(alpha), known.mentions), fitted
         if own.case_prior is None:
             raise DissensusError(
                 "the prior 'informed' needs to know what the models say",
@@ -804,11 +740,7 @@ def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: Int
 
 @checked
 def informed_prior(
-    study: Study,
-    predictions: Mapping[str, ArrayLike | Predictions],
-    *,
-    folds: int = 1,
-    start: CasePrior | None = None,
+    study: Study, predictions: Mapping[str, ArrayLike | Predictions], *, folds: int = 1, start: CasePrior | None = None
 ) -> CasePrior:
     """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
 
@@ -848,37 +780,46 @@ def informed_prior(
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
     check_case_prior("start", start)
     models = aligned_models(predictions, said.case_names, said.conditions)
-    found = _fitted(said, models, folds=folds, start=start)
+    found = _folded(said, models, folds, start) if folds > 1 else _fitted(said, models, start)
     for problem in found.warnings if start is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)
     return found
 
 
-def _fitted(said: Study, models: Mapping[str, Predictions], *, folds: int, start: CasePrior | None) -> CasePrior:
+def _fitted(said: Study, models: Mapping[str, Predictions], start: CasePrior | None) -> CasePrior:
     """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
-    opinions, size = said.opinions, LEARNING_CASES
-    if folds == 1 and (start is None or opinions.n_cases > size):
-        parts = [np.arange(first, min(first + size, opinions.n_cases)) for first in range(0, opinions.n_cases, size)]
+    opinions, order = said.opinions, in_order_of_keys(said.opinions.case_names)
+    parts = [order[first : first + LEARNING_CASES] for first in range(0, opinions.n_cases, LEARNING_CASES)]
 
-        def total(request: Request) -> Exact:
-            found = [request.of_part(opinions.take(part), models) for part in parts]
-            return sum(found[1:], start=found[0])
+    def total(request: Request) -> FloatArray:
+        return np.asarray(sum(request.of_part(opinions.take(part), models) for part in parts))
 
-        known_leaks, lessons = None if start is None else start.left_out, Lessons.of(said, models)
-        recipe = fitted_recipe(learning_sample(said), models, lessons, total=total, left_out=known_leaks)
-        return prior_of(recipe, opinions, models)
-    leaks = leaking_models(said, models) if start is None else start.left_out
+    known = None if start is None else start.recipe
+    recipe = fitted_recipe(learning_sample(said), models, Lessons.of(said, models), total=total, start=known)
+    return prior_of(recipe, opinions, models)
+
+
+def _folded(said: Study, models: Mapping[str, Predictions], folds: int, start: CasePrior | None) -> CasePrior:
+    """Fit to the cases of all folds but one, in turn."""
+    opinions, leaks = said.opinions, leaking_models(said, models) if start is None else start.left_out
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
-    first = start.coefficients[0] if start is not None and start.models == evidence.models else None
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
     n_folds = int(fold.max(initial=0)) + 1
-    if n_folds == 1:
-        fits = [fitted_likelihood(evidence, start=first)]
-    else:
-        others = [fold != number for number in range(n_folds)]
-        fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64), first) for own in others]
+    others = [(fold != number) | (n_folds == 1) for number in range(n_folds)]
+    fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64)) for own in others]
     likelihoods, coefficients = tuple(one for one, _ in fits), np.array([row for _, row in fits])
-    return CasePrior(opinions.conditions, opinions.case_names, likelihoods, coefficients, fold, leaks)
+    recipe = PriorRecipe(
+        opinions.conditions,
+        evidence.models,
+        leaks,
+        {},
+        np.empty(0),
+        opinions.n_cases,
+        len(evidence.votes),
+        warnings=told_problems(leaks, evidence),
+    )
+    found = CasePrior(opinions.conditions, opinions.case_names, likelihoods, coefficients, fold, recipe)
+    return replace(found, recipe=replace(recipe, concentrations=quartiles_of(found.concentrations)))
 
 
 def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predictions]) -> CasePrior:
@@ -909,6 +850,5 @@ def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predi
         (recipe.likelihood(opinions, models),),
         recipe.coefficients[None],
         np.zeros(opinions.n_cases, dtype=np.int64),
-        recipe.left_out,
         recipe,
     )

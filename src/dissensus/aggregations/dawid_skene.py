@@ -102,6 +102,9 @@ class DawidSkene(Aggregation):
         "case has one true condition."
     )
     given = ("gold",)
+    plain_name = "Dawid-Skene"
+    learns = True
+    needs_whole = "its chains learn what annotators are like from all cases at once"
 
     reliability: float = 1.0
     target: Literal["truth", "votes"] = "truth"
@@ -117,26 +120,11 @@ class DawidSkene(Aggregation):
         check_warmup(self.warmup)
 
     @property
-    def plain_name(self) -> str:
-        """What sentences call it."""
-        return "Dawid-Skene"
-
-    @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
         known = f"; the true condition of {len(self.gold)} cases was given" if self.gold else ""
         what = "the true condition" if self.target == "truth" else "the shares of votes"
         return f"a Bayesian Dawid-Skene model of {what}, with partially pooled confusions of annotators{known}"
-
-    @property
-    def learns(self) -> bool:
-        """Always: annotators are known by what they say on other cases."""
-        return True
-
-    @property
-    def needs_whole(self) -> str:
-        """Always: its chains run over the whole study."""
-        return "its chains learn what annotators are like from all cases at once"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         chains, truths = min(self.chains, draws), known_truths(opinions, dict(self.gold))
@@ -146,9 +134,8 @@ class DawidSkene(Aggregation):
             added = np.arange(opinions.n_cases * n_conditions)
         judged = with_support(opinions, *np.divmod(added, n_conditions))
         order = np.argsort(opinions.keys, kind="stable")
-        study = Chains.of(judged.take(order), truths[order])
-        how = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
-        record = study.run(self.target, **how, power=self.reliability)
+        how: Any = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed, "power": self.reliability}
+        record, _ = learned_record(judged.take(order), truths[order], self.target, **how)
         n_cases = opinions.n_cases + FREQUENCY_SHAPE * n_conditions
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         columns = record.support_offsets + np.arange(opinions.n_cases + 1)
@@ -194,114 +181,101 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
     return truths
 
 
-def kept_draws(places: IntArray, offsets: IntArray, values: FloatArray, cases: IntArray) -> tuple[FloatArray, None]:
+def kept_draws(
+    places: IntArray, offsets: IntArray, values: FloatArray, cases: IntArray
+) -> tuple[FloatArray, None, None]:
     """Give the draws of cases that the chains of the whole study have kept.
 
     ``places`` says where the draws of each case are among ``values``, which begin at ``offsets``.
     """
     _, kept = take_rows(offsets, places[cases])
-    return values[kept], None
+    return values[kept], None, None
 
 
 # Chains -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Chains:
-    """Hold what chains over a whole study need.
+def learned_record(
+    opinions: Opinions,
+    truths: IntArray,
+    keeps: Literal["truth", "votes", "annotators"],
+    *,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    power: float = 1.0,
+) -> tuple[Record, IntArray]:
+    """Run chains over a whole study; return what they keep, and the codes of annotators who said something.
 
-    Attributes
-    ----------
-    opinions
-        The cases in the order of their keys, so that their order in the study makes no difference.
-    votes
-        What was said, as kernels take it.
-    priors : (L, K)
-        Prior shapes of pooled columns.
-    labels : (sum of U,)
-        Pooled column of each mentioned condition.
-    annotators : (n_annotators,)
-        Codes of those who are named and said something.
+    They keep the plausibilities of the truth of cases, or of votes on them, or what annotators do: accuracies and
+    confusions. The cases are in the order of their keys, so that their order in the study makes no difference.
     """
+    from dissensus.kernels.dawid_skene import Record, run_chain
 
-    opinions: Opinions
-    votes: Votes
-    priors: FloatArray
-    labels: IntArray
-    annotators: IntArray
+    n_conditions, of_cases = len(opinions.conditions), keeps != "annotators"
+    said, named, people = _laid_out(opinions, truths, full=not of_cases)
+    n_values = draws * (len(opinions.support) + opinions.n_cases) if of_cases else 0
+    check_kept(n_values, draws)
+    record = Record(
+        opinions.support_offsets,
+        opinions.support,
+        np.searchsorted(named, opinions.support),
+        votes(opinions) if keeps == "votes" else np.zeros(0),
+        np.empty(n_values),
+        np.zeros((draws, 0 if of_cases else len(people))),
+        np.zeros(n_conditions),
+        np.zeros((0 if of_cases else len(said.labels), n_conditions)),
+    )
+    how, priors = {"alpha": FREQUENCY_SHAPE, "reliability": power}, pooled_priors(named, n_conditions)
+    for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
+        run_chain(said, priors, record, key=key, warmup=warmup, rows=rows, **how)
+    return record, people
 
-    @staticmethod
-    def of(opinions: Opinions, truths: IntArray, *, full: bool = False) -> Chains:
-        """Lay out what was said; ``full`` gives every named annotator a column of every condition."""
-        from dissensus.kernels.dawid_skene import Votes
 
-        n_conditions = len(opinions.conditions)
-        case, annotator, code, power = first_votes(opinions)
-        people = np.unique(annotator[annotator != ANONYMOUS])
-        who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
-        are_alike = not len(people)
-        counted = power[who < len(people)].sum()
-        if counted > MOST_COUNTED:
-            raise DissensusError(
-                "the opinions of named annotators count too often for Dawid-Skene",
-                expected=f"sum of weights up to {MOST_COUNTED:g}",
-                got=f"{counted:.3g}",
-                advice="give them smaller weights: only their ratios tell annotators apart",
-            )
-        pairs, pair_of_vote = np.unique(who * n_conditions + code, return_inverse=True)
-        said = np.unique(opinions.support)
-        if full:
-            every = np.union1d(pairs, np.arange(len(people) * n_conditions))
-            pair_of_vote = np.searchsorted(every, pairs)[pair_of_vote]
-            pairs, said = every, np.arange(n_conditions)
-        columns, offsets, labels = column_layout(pairs, said, n_conditions, len(people))
-        case_offsets = np.searchsorted(case, np.arange(opinions.n_cases + 1))
-        offsets = np.append(offsets, offsets[-1]) if are_alike else offsets
-        said_by = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels, are_alike)
-        n_cells = len(labels) * n_conditions
-        if n_cells > MOST_CELLS:
-            raise DissensusError(
-                "the confusions of all annotators do not fit into memory",
-                expected=f"at most {MOST_CELLS:,} numbers: conditions x sum over annotators of conditions they named",
-                got=f"{n_cells:,} for {len(people):,} named annotators and {n_conditions:,} conditions",
-                advice="leave the names of annotators out, or use PlackettLuce or Dirichlet",
-            )
-        labels = np.searchsorted(said, opinions.support)
-        return Chains(opinions, said_by, pooled_priors(said, n_conditions), labels, people)
+def _laid_out(opinions: Opinions, truths: IntArray, *, full: bool) -> tuple[Votes, IntArray, IntArray]:
+    """Return what was said as kernels take it, the conditions of pooled columns, and codes of those who are named.
 
-    def run(
-        self,
-        keeps: Literal["truth", "votes", "annotators"],
-        *,
-        draws: int,
-        chains: int,
-        warmup: int,
-        seed: int,
-        power: float = 1.0,
-    ) -> Record:
-        """Run the chains and keep the plausibilities of the truth of cases, or of votes on them, or what annotators do.
+    ``full`` gives every named annotator a column of every condition. Every pair of annotator and condition has a
+    column, and every annotator one more for all other conditions; the anonymous ones come last.
+    """
+    from dissensus.kernels.dawid_skene import Votes
 
-        The latter are accuracies and confusions.
-        """
-        from dissensus.kernels.dawid_skene import Record, run_chain
-
-        said, n_conditions, of_cases = self.opinions, self.priors.shape[1], keeps != "annotators"
-        n_values = draws * (len(said.support) + said.n_cases) if of_cases else 0
-        check_kept(n_values, draws)
-        record = Record(
-            said.support_offsets,
-            said.support,
-            self.labels,
-            votes(said) if keeps == "votes" else np.zeros(0),
-            np.empty(n_values),
-            np.zeros((draws, 0 if of_cases else len(self.annotators))),
-            np.zeros(n_conditions),
-            np.zeros((0 if of_cases else len(self.votes.labels), n_conditions)),
+    n_conditions = len(opinions.conditions)
+    case, annotator, code, power = first_votes(opinions)
+    people = np.unique(annotator[annotator != ANONYMOUS])
+    who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+    counted = power[who < len(people)].sum()
+    if counted > MOST_COUNTED:
+        raise DissensusError(
+            "the opinions of named annotators count too often for Dawid-Skene",
+            expected=f"sum of weights up to {MOST_COUNTED:g}",
+            got=f"{counted:.3g}",
+            advice="give them smaller weights: only their ratios tell annotators apart",
         )
-        how = {"alpha": FREQUENCY_SHAPE, "reliability": power}
-        for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
-            run_chain(self.votes, self.priors, record, key=key, warmup=warmup, rows=rows, **how)
-        return record
+    pairs, pair_of_vote = np.unique(who * n_conditions + code, return_inverse=True)
+    named = np.unique(opinions.support)
+    if full:
+        every = np.union1d(pairs, np.arange(len(people) * n_conditions))
+        pair_of_vote = np.searchsorted(every, pairs)[pair_of_vote]
+        pairs, named = every, np.arange(n_conditions)
+    owner = pairs // n_conditions
+    sizes = np.bincount(owner, minlength=len(people) + 1)
+    offsets, columns = np.append(0, np.cumsum(sizes + (sizes > 0))), np.arange(len(pairs)) + owner
+    labels = np.full(offsets[-1], len(named))
+    labels[columns] = np.searchsorted(named, pairs % n_conditions)
+    if len(labels) * n_conditions > MOST_CELLS:
+        raise DissensusError(
+            "the confusions of all annotators do not fit into memory",
+            expected=f"at most {MOST_CELLS:,} numbers: conditions x sum over annotators of conditions they named",
+            got=f"{len(labels) * n_conditions:,} for {len(people):,} named annotators and {n_conditions:,} conditions",
+            advice="leave the names of annotators out, or use PlackettLuce or Dirichlet",
+        )
+    are_alike = not len(people)
+    offsets = np.append(offsets, offsets[-1]) if are_alike else offsets
+    case_offsets = np.searchsorted(case, np.arange(opinions.n_cases + 1))
+    said = Votes(case_offsets, who, columns[pair_of_vote], power, truths, offsets, labels, are_alike)
+    return said, named, people
 
 
 def chain_rows(key: KeyArray, seed: int, *, chains: int, draws: int) -> Iterator[tuple[np.uint64, tuple[int, int]]]:
@@ -330,22 +304,6 @@ def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, Float
     case, annotator = np.divmod(keys // n_conditions, n_annotators)
     annotator[annotator == n_annotators - 1] = ANONYMOUS
     return case, annotator, keys % n_conditions, weighted_counts(which, share[ranking], len(keys))
-
-
-def column_layout(
-    pairs: IntArray, said: IntArray, n_conditions: int, n_people: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Give every pair of annotator and condition a column, and every annotator one more for all other conditions.
-
-    Returns the column of each pair, offsets from annotators (the anonymous ones last) to columns, and pooled columns.
-    """
-    owner = pairs // n_conditions
-    sizes = np.bincount(owner, minlength=n_people + 1)
-    offsets = np.append(0, np.cumsum(sizes + (sizes > 0)))
-    columns = np.arange(len(pairs)) + owner
-    labels = np.full(offsets[-1], len(said))
-    labels[columns] = np.searchsorted(said, pairs % n_conditions)
-    return columns, offsets, labels
 
 
 def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:

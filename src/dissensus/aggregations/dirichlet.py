@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from dissensus.aggregations.base import REST_STREAM, Aggregation, plausibilities_of, stream_keys_of
+from dissensus.aggregations.base import REST_STREAM, plausibilities_of, stream_keys_of
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import MajorityVote, votes
 from dissensus.aggregations.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
@@ -51,6 +52,7 @@ class Dirichlet(ShapedAggregation):
 
     id = "dirichlet"
     meaning = "Counts single answers and spreads the plausibilities around their shares."
+    limit = MajorityVote()
 
     reliability: float = 1.0
     alpha: Alpha | None = None
@@ -72,11 +74,6 @@ class Dirichlet(ShapedAggregation):
         shared = " in all, by frequency" if self.prior == "frequency" else ""
         return f"Dirichlet distributions of the counts of first choices (added mass {alpha_words(self.alpha)}{shared})"
 
-    @property
-    def limit(self) -> Aggregation:
-        """The shares of votes."""
-        return MajorityVote()
-
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         opinions, prior, fitted = self._shaped(opinions)
         return drawn_dirichlet(
@@ -96,16 +93,17 @@ def drawn_dirichlet(
     """Add the shapes of a prior to the evidence for each mentioned condition, and to nothing for the rest; draw."""
     concentrations = np.insert(evidence + prior.mentioned, opinions.support_offsets[1:], prior.rest)
     columns, keys = opinions.support_offsets + np.arange(opinions.n_cases + 1), stream_keys_of(opinions, seed)
-    fill = DirichletFill(concentrations, columns, keys[:, 1:], draws)
+    fill = partial(dirichlet_draws, concentrations, columns, keys[:, 1:], draws)
     rest = prior.split, keys[:, REST_STREAM], prior.sums
     return plausibilities_of(opinions, fill, draws=draws, rest=rest, fitted=fitted)
 
 
-@dataclass(frozen=True, eq=False)
-class DirichletFill:
+def dirichlet_draws(
+    concentrations: FloatArray, columns: IntArray, keys: KeyArray, draws: int, cases: IntArray
+) -> tuple[FloatArray, None, None]:
     """Draw independently from Dirichlet(concentrations), the rest being one component.
 
-    Attributes
+    Parameters
     ----------
     concentrations : (sum of (U + 1),)
         Case after case, the rest last; all others positive.
@@ -113,19 +111,12 @@ class DirichletFill:
         Where those of each case begin.
     keys : (n_cases, 1)
         Keys of the streams of the draws.
+    cases
+        Positions of the cases that are drawn.
     """
+    from dissensus.kernels.simplex import sample_dirichlet
 
-    concentrations: FloatArray
-    columns: IntArray
-    keys: KeyArray
-    draws: int
-
-    def __call__(self, cases: IntArray) -> tuple[FloatArray, None]:
-        """Draw the cases at these positions."""
-        from dissensus.kernels.simplex import sample_dirichlet
-
-        offsets, chosen = take_rows(self.columns, cases)
-        values = np.empty(self.draws * offsets[-1])
-        keys = np.ascontiguousarray(self.keys[cases])
-        sample_dirichlet(self.concentrations[chosen], offsets, keys, (0, len(cases)), values)
-        return values, None
+    offsets, chosen = take_rows(columns, cases)
+    values = np.empty(draws * offsets[-1])
+    sample_dirichlet(concentrations[chosen], offsets, keys[cases], (0, len(cases)), values)
+    return values, None, None

@@ -36,6 +36,7 @@ class GivenDraws(Aggregation):
 
     meaning = "Draws that were made elsewhere and are evaluated as they are."
     kept_apart = ("plausibilities",)
+    needs_whole = "its draws were made elsewhere, of all cases at once"
 
     plausibilities: Plausibilities = field(repr=False)
     name: str = ""
@@ -49,11 +50,6 @@ class GivenDraws(Aggregation):
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
         return f"draws made elsewhere{f' ({self.name})' if self.name else ''}"
-
-    @property
-    def needs_whole(self) -> str:
-        """Always: the draws are in memory already."""
-        return "its draws were made elsewhere, of all cases at once"
 
     def __post_init__(self) -> None:
         if not isinstance(self.plausibilities, Plausibilities):

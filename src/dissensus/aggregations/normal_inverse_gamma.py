@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.point_estimates import checked_thresholds, interval_names, rated_plausibilities
+from dissensus.aggregations.base import Aggregation, plausibilities_of
+from dissensus.aggregations.point_estimates import checked_thresholds, interval_names
 from dissensus.aggregations.rating_prior import (
     LARGEST_SHAPE,
     RatingPrior,
@@ -159,9 +159,7 @@ class NormalInverseGamma(Aggregation):
         >>> NormalInverseGamma().shifts_of(Study.from_scores([[1, 2]]).opinions)
         array([], dtype=float64)
         """
-        if not self.shifts:
-            return np.zeros(len(opinions.annotator_names))
-        return estimated_shifts(opinions).values
+        return estimated_shifts(opinions).values if self.shifts else np.zeros(len(opinions.annotator_names))
 
     def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys
@@ -174,13 +172,12 @@ class NormalInverseGamma(Aggregation):
         keys = np.ascontiguousarray(stream_keys(np.uint64(seed), opinions.keys, 2)[:, 1])
         draw = partial(_drawn, self._posterior(opinions), np.array(thresholds), keys, draws)
         names = self.conditions or interval_names(thresholds)
-        return rated_plausibilities(opinions, names, draw, draws=draws, fitted=fitted)
+        return plausibilities_of(opinions, draw, draws=draws, conditions=names, fitted=fitted)
 
     def _posterior(self, opinions: Moments) -> FloatArray:
         """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4)."""
         if isinstance(self.prior, NormalInverseGammaPrior) or self.prior is None:
-            prior = self.prior or estimated_prior(opinions)
-            return posterior_parameters(opinions, prior, self.reliability)
+            return posterior_parameters(opinions, self.prior or estimated_prior(opinions), self.reliability)
         known = self.rating_prior
         if known is None:
             raise DissensusError(
@@ -193,23 +190,22 @@ class NormalInverseGamma(Aggregation):
 
 def _drawn(
     posteriors: FloatArray, thresholds: FloatArray, keys: KeyArray, draws: int, cases: IntArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, None, FloatArray]:
     """Draw the plausibilities of all intervals, and numbers, for some cases."""
     from dissensus.kernels.simplex import sample_intervals
 
     theta, numbers = sample_intervals(posteriors[cases], thresholds, keys[cases], draws)
-    return theta[:, :, :-1], numbers
+    return theta.ravel(), None, numbers
 
 
 def posterior_parameters(
-    rated: Moments, prior: NormalInverseGammaPrior | RatingPrior, reliability: float, means: FloatArray | None = None
+    rated: Moments, prior: NormalInverseGammaPrior | RatingPrior, reliability: float, means: Any = None
 ) -> FloatArray:
     """Return mu, kappa, a, b of the posterior of each case, shape (n_cases, 4).
 
     ``means`` (n_cases,) are those of the prior, if it has one for every case.
     """
     centre = prior.mu if isinstance(prior, NormalInverseGammaPrior) else means
-    assert centre is not None  # as priors of other kinds come with means
     n, mean, squares = reliability * rated.totals, rated.means, reliability * rated.squares
     kappa = prior.kappa + n
     mu = (prior.kappa * centre + n * mean) / kappa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
-    from dissensus.kernels.ordered_probit import Given, Record
+    from dissensus.kernels.ordered_probit import Record
 
 # Stands where other aggregations have the key of a case: the chains belong to the study.
 CHAIN_KEY = np.array([0x4F72646572656450], dtype=np.uint64)
@@ -75,6 +75,12 @@ class OrderedProbit(Aggregation):
         "Learns limits between grades, and how strict and how steady each annotator is; plausibilities are the grades "
         "that another annotator would give."
     )
+    methods = (
+        "a Bayesian ordered probit model of grades, with learned limits and partially pooled shifts and spreads of "
+        "annotators"
+    )
+    learns = True
+    needs_whole = "its chains learn limits between grades and what annotators are like from all cases at once"
 
     reliability: float = 1.0
     chains: int = 4
@@ -85,30 +91,11 @@ class OrderedProbit(Aggregation):
         check_count(chains=self.chains)
         check_warmup(self.warmup)
 
-    @property
-    def methods(self) -> str:
-        """What a methods section says opinions were aggregated with."""
-        return (
-            "a Bayesian ordered probit model of grades, with learned limits and partially pooled shifts and spreads "
-            "of annotators"
-        )
-
-    @property
-    def learns(self) -> bool:
-        """Always: annotators and limits are known by what is said on other cases."""
-        return True
-
-    @property
-    def needs_whole(self) -> str:
-        """Always: its chains run over the whole study."""
-        return "its chains learn limits between grades and what annotators are like from all cases at once"
-
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
         check_grades(opinions)
-        chains, study = min(self.chains, draws), Gradings.of(opinions)
-        record = study.run(
-            draws=draws, chains=chains, warmup=self.warmup, seed=seed, reliability=float(self.reliability)
-        )
+        chains = min(self.chains, draws)
+        how: Any = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
+        record, _ = graded_record(opinions, **how, reliability=float(self.reliability))
         order, n_grades = np.argsort(opinions.keys, kind="stable"), len(opinions.conditions)
         judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
         columns, keys = np.arange(opinions.n_cases + 1) * (n_grades + 1), stream_keys_of(opinions, seed)
@@ -135,64 +122,43 @@ def check_grades(opinions: Opinions) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Gradings:
-    """Hold what chains over a whole study need.
+def graded_record(
+    opinions: Opinions,
+    *,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    reliability: float = 1.0,
+    keeps_cases: bool = True,
+) -> tuple[Record, IntArray]:
+    """Run chains over a whole study; return what they keep, and the codes of annotators who said something.
 
-    Attributes
-    ----------
-    given
-        Which grades were given, as kernels take it; cases in the order of their keys, so that their order in the study
-        makes no difference.
-    n_grades
-        Number of grades, K.
-    annotators : (n_annotators,)
-        Codes of those who are named and said something.
+    They keep what annotators are like, and draws of cases if wanted. Cases are taken in the order of their keys, so
+    that their order in the study makes no difference.
     """
+    from dissensus.kernels.ordered_probit import Given, Record, run_chain
 
-    given: Given
-    n_grades: int
-    annotators: IntArray
-
-    @staticmethod
-    def of(opinions: Opinions) -> Gradings:
-        """Lay out what was said, cases in the order of their keys."""
-        from dissensus.kernels.ordered_probit import Given
-
-        n_grades = len(opinions.conditions)
-        case, annotator, grade, power = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
-        people = np.unique(annotator[annotator != ANONYMOUS])
-        who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
-        by_annotator, by_grade = np.argsort(who, kind="stable"), np.argsort(grade, kind="stable")
-        given = Given(
-            case_offsets=np.searchsorted(case, np.arange(opinions.n_cases + 1)),
-            cases=case,
-            annotators=who,
-            grades=grade,
-            powers=power,
-            by_annotator=by_annotator,
-            annotator_offsets=np.searchsorted(who[by_annotator], np.arange(len(people) + 2)),
-            by_grade=by_grade,
-            grade_offsets=np.searchsorted(grade[by_grade], np.arange(n_grades + 1)),
-        )
-        return Gradings(given, n_grades, people)
-
-    def run(
-        self, *, draws: int, chains: int, warmup: int, seed: int, reliability: float = 1.0, keeps_cases: bool = True
-    ) -> Record:
-        """Run the chains one after the other, and keep what annotators are like, and draws of cases if wanted."""
-        from dissensus.kernels.ordered_probit import Record, run_chain
-
-        n_cases, n_people = len(self.given.case_offsets) - 1, len(self.annotators)
-        n_values = draws * n_cases * (self.n_grades + 1) if keeps_cases else 0
-        check_kept(n_values, draws)
-        record = Record(
-            values=np.empty(n_values),
-            shifts=np.empty((draws, n_people)),
-            spreads=np.empty((draws, n_people)),
-            limits=np.empty((draws, self.n_grades - 1)),
-            pooled=np.empty((draws, 3)),
-        )
-        for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
-            run_chain(self.given, record, key=key, warmup=warmup, rows=rows, reliability=reliability)
-        return record
+    n_grades, n_cases = len(opinions.conditions), opinions.n_cases
+    n_values = draws * n_cases * (n_grades + 1) if keeps_cases else 0
+    check_kept(n_values, draws)
+    case, annotator, grade, power = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
+    people = np.unique(annotator[annotator != ANONYMOUS])
+    who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+    by_annotator, by_grade = np.argsort(who, kind="stable"), np.argsort(grade, kind="stable")
+    given = Given(
+        case_offsets=np.searchsorted(case, np.arange(n_cases + 1)),
+        cases=case,
+        annotators=who,
+        grades=grade,
+        powers=power,
+        by_annotator=by_annotator,
+        annotator_offsets=np.searchsorted(who[by_annotator], np.arange(len(people) + 2)),
+        by_grade=by_grade,
+        grade_offsets=np.searchsorted(grade[by_grade], np.arange(n_grades + 1)),
+    )
+    sizes = (len(people), len(people), n_grades - 1, 3)
+    record = Record(np.empty(n_values), *(np.empty((draws, size)) for size in sizes))
+    for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
+        run_chain(given, record, key=key, warmup=warmup, rows=rows, reliability=reliability)
+    return record, people

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregations.base import (
-    REST_STREAM,
-    Aggregation,
-    check_warmup,
-    plausibilities_of,
-    stream_keys_of,
-)
+from dissensus.aggregations.base import REST_STREAM, Aggregation, check_warmup, plausibilities_of, stream_keys_of
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import PlackettLuceML, kernel_rankings
 from dissensus.aggregations.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
@@ -164,7 +159,8 @@ class PlackettLuce(ShapedAggregation):
         opinions, prior, fitted = self._shaped(opinions)
         keys = stream_keys_of(opinions, seed, chains=chains)
         chain_keys = np.ascontiguousarray(keys[:, REST_STREAM + 1 :])
-        fill = ChainedFill(opinions.support_sizes + 1, self._posterior(opinions, prior), chain_keys, draws, self.warmup)
+        posterior = self._posterior(opinions, prior)
+        fill = partial(chained_draws, opinions.support_sizes + 1, posterior, chain_keys, draws, self.warmup)
         rest = prior.split, keys[:, REST_STREAM], prior.sums
         return plausibilities_of(opinions, fill, draws=draws, chains=chains, rest=rest, fitted=fitted)
 
@@ -191,44 +187,33 @@ class PlackettLuce(ShapedAggregation):
         return plackett_luce_posterior(races, shapes)
 
 
-@dataclass(frozen=True, eq=False)
-class ChainedFill:
+def chained_draws(
+    sizes: IntArray, posterior: Posterior | Tempered, keys: KeyArray, draws: int, warmup: int, cases: IntArray
+) -> tuple[FloatArray, None, None]:
     """Run the chains of some cases.
 
-    ``columns`` are the numbers of conditions of each case and its rest, ``keys`` has one column per chain.
+    ``sizes`` are the numbers of conditions of each case and its rest, ``keys`` has one column per chain.
     """
+    from dissensus.kernels.race_sampler import sample_plackett_luce
+    from dissensus.kernels.tempered_sampler import Tempered, sample_tempered
 
-    columns: IntArray
-    posterior: Posterior | Tempered
-    keys: KeyArray
-    draws: int
-    warmup: int
-
-    def __call__(self, cases: IntArray) -> tuple[FloatArray, None]:
-        """Draw the cases at these positions."""
-        from dissensus.kernels.race_sampler import sample_plackett_luce
-        from dissensus.kernels.tempered_sampler import Tempered, sample_tempered
-
-        chains, columns, position = self.keys.shape[1], self.columns[cases], 0
-        sampled = -(-self.draws // chains)
-        values = np.empty(chains * sampled * int(columns.sum()))
-        for run in np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1):  # of neighbours
-            size = chains * sampled * int(self.columns[run].sum())
-            which, out = (int(run[0]), int(run[-1]) + 1), values[position : position + size]
-            if isinstance(self.posterior, Tempered):
-                sample_tempered(self.posterior, self.keys, which, chains, self.warmup, out)
-            else:
-                sample_plackett_luce(self.posterior, self.keys, which, chains, self.warmup, out)
-            position += size
-        spare = chains * sampled - self.draws
-        if not spare:
-            return values, None
-        # The last sweep of the later chains is dropped, so that the draws are as many as asked for.
-        kept = np.arange(chains * sampled).reshape(chains, sampled)
-        rows = np.concatenate([kept[: chains - spare].ravel(), kept[chains - spare :, :-1].ravel()])
-        bounds = np.append(0, np.cumsum(columns)) * chains * sampled
-        parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
-        return np.concatenate(parts), None
+    sample: Any = sample_tempered if isinstance(posterior, Tempered) else sample_plackett_luce
+    chains, columns, position = keys.shape[1], sizes[cases], 0
+    sampled = -(-draws // chains)
+    values = np.empty(chains * sampled * int(columns.sum()))
+    for run in np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1):  # of neighbours
+        size = chains * sampled * int(sizes[run].sum())
+        sample(posterior, keys, (int(run[0]), int(run[-1]) + 1), chains, warmup, values[position : position + size])
+        position += size
+    spare = chains * sampled - draws
+    if not spare:
+        return values, None, None
+    # The last sweep of the later chains is dropped, so that the draws are as many as asked for.
+    kept = np.arange(chains * sampled).reshape(chains, sampled)
+    rows = np.concatenate([kept[: chains - spare].ravel(), kept[chains - spare :, :-1].ravel()])
+    bounds = np.append(0, np.cumsum(columns)) * chains * sampled
+    parts = [values[start:stop].reshape(chains * sampled, -1)[rows].ravel() for start, stop in pairwise(bounds)]
+    return np.concatenate(parts), None, None
 
 
 @checked

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.aggregations.base import PointAggregation, normalised
+from dissensus.aggregations.base import PointAggregation, normalised, plausibilities_of
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Plausibilities
 from dissensus.study.opinions import TIES, Moments, Opinions, Ties
 
 if TYPE_CHECKING:
@@ -202,52 +202,13 @@ class RatingPoint(PointAggregation):
 
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         names = interval_names(self.thresholds or (opinions.median,))
-        theta, number = self.point(opinions).reshape(opinions.n_cases, 1, len(names)), self.number(opinions)
-        numbers = np.stack([number, np.zeros(opinions.n_cases)], axis=1)[:, None]
-        return rated_plausibilities(opinions, names, partial(_of_cases, theta, numbers), draws=1)
+        numbers = np.stack([self.number(opinions), np.zeros(opinions.n_cases)], axis=1)[:, None]
+        theta = np.insert(self.point(opinions).reshape(opinions.n_cases, len(names)), len(names), 0.0, axis=1)
+        return plausibilities_of(opinions, partial(_of_cases, theta, numbers), draws=1, conditions=names)
 
 
-def _of_cases(theta: FloatArray, numbers: FloatArray, cases: IntArray) -> tuple[FloatArray, FloatArray]:
-    return theta[cases], numbers[cases]
-
-
-def rated_plausibilities(
-    rated: Moments,
-    names: tuple[str, ...],
-    draw: Callable[[IntArray], tuple[FloatArray, FloatArray]],
-    *,
-    draws: int,
-    fitted: Mapping[str, float] | None = None,
-) -> Plausibilities:
-    """Wrap a function that draws the plausibilities of all intervals for some cases, and numbers; see :class:`Batch`.
-
-    Every interval belongs to the support. The function is given positions of cases; shapes are (n_cases, draws, K) and
-    (n_cases, draws, 2).
-    """
-    return Plausibilities(
-        conditions=names,
-        case_names=rated.case_names,
-        excluded=rated.excluded,
-        n_draws=draws,
-        n_chains=1,
-        support_offsets=np.arange(rated.n_cases + 1) * len(names),
-        support=np.tile(np.arange(len(names)), rated.n_cases),
-        sampler=NumberSampler(rated.case_names, draw),
-        fitted=fitted or {},
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class NumberSampler:
-    """Wrap what a function draws of some cases; see :func:`rated_plausibilities`."""
-
-    case_names: Sequence[str]
-    draw: Callable[[IntArray], tuple[FloatArray, FloatArray]]
-
-    def __call__(self, cases: IntArray) -> Batch:
-        """Draw the cases at these positions."""
-        theta, numbers = self.draw(cases)
-        return replace(Batch.from_dense(theta, [self.case_names[case] for case in cases]), numbers=numbers)
+def _of_cases(theta: FloatArray, numbers: FloatArray, cases: IntArray) -> tuple[FloatArray, None, FloatArray]:
+    return theta[cases].ravel(), None, numbers[cases]
 
 
 @dataclass(frozen=True)

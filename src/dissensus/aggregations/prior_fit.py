@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dissensus.aggregations.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.exact import Exact
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
@@ -174,9 +173,7 @@ class Evidence:
         own = np.zeros(len(self.codes))
         own[self.mentioned[is_counted]] = 1.0
         return replace(
-            self,
-            log_frequency=np.log(counts[self.codes] - own + SMOOTHING),
-            log_weights=np.log(counts + SMOOTHING),
+            self, log_frequency=np.log(counts[self.codes] - own + SMOOTHING), log_weights=np.log(counts + SMOOTHING)
         )
 
     def take(self, cases: IntArray) -> Evidence:
@@ -273,17 +270,16 @@ def score_shares(model: Predictions, reading: Reading) -> FloatArray:
     >>> score_shares(Predictions.from_rankings([["a", "b"]]), "ranking").round(2)
     array([0.67, 0.33])
     """
-    case = model.case_of_entry
+    case, values = model.case_of_entry, model.values
     if reading == "probabilities":
-        return model.values
-    if reading == "scores":
-        return _normalised(model.values, case, model.n_cases)
+        return values
     if reading == "ranking":
-        return _normalised(1.0 / _ranks(model), case, model.n_cases)
-    if reading == "set":
-        return _normalised(np.ones(model.n_entries), case, model.n_cases)
-    best = model.values[model.offsets[:-1].clip(max=model.n_entries - 1)]
-    return _normalised(np.exp(model.values - best[case]), case, model.n_cases)
+        values = 1.0 / _ranks(model)
+    elif reading == "set":
+        values = np.ones(model.n_entries)
+    elif reading == "logarithms":
+        values = np.exp(values - values[model.offsets[:-1].clip(max=model.n_entries - 1)][case])
+    return _normalised(values, case, model.n_cases)
 
 
 def first_shares(model: Predictions) -> FloatArray:
@@ -297,10 +293,8 @@ def first_shares(model: Predictions) -> FloatArray:
 
 def _ranks(model: Predictions) -> FloatArray:
     """Return the rank of each entry within its case, tied ones alike, shape (n_entries,)."""
-    case, values = model.case_of_entry, model.values
-    begins = np.ones(len(values), dtype=np.bool_)
-    begins[1:] = (case[1:] != case[:-1]) | (values[1:] != values[:-1])
-    block = np.cumsum(begins)
+    case = model.case_of_entry
+    block = np.cumsum(begins_run(case, model.values))
     return np.asarray(block - block[model.offsets[:-1].clip(max=max(len(block) - 1, 0))][case] + 1.0)
 
 
@@ -324,12 +318,8 @@ BROAD = 0.25
 # How far coefficients are moved to find the curvature.
 STEP = 1e-5
 
-# The slopes of so many cases are weighted and added at a time.
-AT_ONCE = 100
 
-
-@dataclass(frozen=True, eq=False)
-class Shares:
+class Shares(NamedTuple):
     """Hold the means mu of all cases.
 
     Attributes
@@ -427,59 +417,39 @@ class PriorLikelihood:
         shapes = mass[self.evidence.case[mentioned]] * shares.entries[mentioned]
         return shares, mass, np.maximum(shapes, LEAST_SHAPE)
 
-    def of_cases(self, coefficients: FloatArray, state: State | None = None) -> FloatArray:
+    def of_cases(self, state: State) -> FloatArray:
         """Return the log-likelihood of the votes of each case, shape (n_cases,)."""
         from scipy.special import gammaln
 
-        evidence, (_, mass, shapes) = self.evidence, state or self.state(coefficients)
+        evidence, (_, mass, shapes) = self.evidence, state
         members = mean_of_rows(gammaln(shapes + evidence.votes)) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
-    def _pulls(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the derivatives of the log-likelihood by the logarithms of what makes up the shapes.
-
-        By the logit of each entry (n_entries,), by that of any other condition, over its weight (n_cases,), by the
-        coefficient of frequencies (n_cases,), and by the logarithm of the concentration (n_cases,).
-        """
+    def slopes(self, state: State) -> FloatArray:
+        """Return the derivatives of :meth:`of_cases` by coefficients, shape (n_cases, n_coefficients)."""
         from scipy.special import digamma
 
         evidence, (shares, mass, shapes) = self.evidence, state
         pulls = shapes * (mean_of_rows(digamma(shapes + evidence.votes)) - digamma(shapes))
         pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
+        # by the logit of each entry, and by that of any other condition, over its weight
         entries, others = -pull[evidence.case] * shares.entries, -pull * shares.scale
         entries[evidence.mentioned] += pulls
         weighed = shares.weights * evidence.log_weights
         inside = weighted_counts(evidence.case, weighed[evidence.codes], evidence.n_cases)
-        own = weighted_counts(evidence.case, entries * evidence.log_frequency, evidence.n_cases)
-        by_frequency = own + others * np.where(evidence.is_whole, 0.0, weighed.sum() - inside)
-        return entries, others, by_frequency, pull + mass * (digamma(mass) - digamma(mass + evidence.totals))
-
-    def slopes(self, coefficients: FloatArray, state: State | None = None) -> FloatArray:
-        """Return the derivatives of :meth:`of_cases`, shape (n_cases, n_coefficients)."""
-        state, evidence = state or self.state(coefficients), self.evidence
-        entries, others, by_frequency, masses = self._pulls(state)
+        frequency = weighted_counts(evidence.case, entries * evidence.log_frequency, evidence.n_cases)
+        frequency += others * np.where(evidence.is_whole, 0.0, weighed.sum() - inside)
         told = np.add.reduceat(entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
-        own = evidence.by_free(others, state[0].weights, entries)
-        by_mass = masses[:, None]
-        return np.concatenate([told, by_frequency[:, None], own, by_mass, by_mass * self.covariates], 1)
-
-    def slope(self, coefficients: FloatArray, weights: FloatArray, state: State | None = None) -> FloatArray:
-        """Sum :meth:`slopes` over weighted cases, without writing them out, shape (n_coefficients,)."""
-        state, evidence = state or self.state(coefficients), self.evidence
-        entries, others, by_frequency, masses = self._pulls(state)
-        entries, others, masses = weights[evidence.case] * entries, weights * others, weights * masses
-        of_free = weighted_counts(evidence.place, entries, len(evidence.free) + 1)[:-1]
-        inside = weighted_counts(evidence.place, others[evidence.case], len(evidence.free) + 1)[:-1]
-        own = of_free + state[0].weights[evidence.free] * (others.sum() - inside)
-        told, by_masses = entries @ evidence.features, masses @ self.covariates
-        return np.concatenate([told, [weights @ by_frequency], own, [masses.sum()], by_masses])
+        own = evidence.by_free(others, shares.weights, entries)
+        by_mass = (pull + mass * (digamma(mass) - digamma(mass + evidence.totals)))[:, None]
+        return np.concatenate([told, frequency[:, None], own, by_mass, by_mass * self.covariates], 1)
 
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""
         gap, state = coefficients - self.centre, self.state(coefficients)
-        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(coefficients, state)
-        return float(value), self.ridge * gap - self.slope(coefficients, weights, state)
+        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(state)
+        return float(value), self.ridge * gap - weights @ self.slopes(state)
 
     def fitted(self, weights: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the coefficients under which the votes are most likely.
@@ -489,7 +459,7 @@ class PriorLikelihood:
         from scipy.optimize import minimize
 
         first = self.start if start is None or len(start) != len(self.start) else start
-        slopes = self.slopes(first)
+        slopes = self.slopes(self.state(first))
         curvature = np.diag(self.ridge) + (weights[:, None] * slopes).T @ slopes
         axes = np.linalg.inv(np.linalg.cholesky(curvature)).T
 
@@ -503,44 +473,29 @@ class PriorLikelihood:
 
     def curvature(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
         """Return minus the second derivatives of the penalised log-likelihood of weighted cases."""
-        here = self.slope(coefficients, weights)
-        ahead = [self.slope(coefficients + step, weights) for step in STEP * np.eye(len(coefficients))]
+        steps = STEP * np.eye(len(coefficients), dtype=np.float64)
+        here, *ahead = (weights @ self.slopes(self.state(coefficients + step)) for step in (0.0, *steps))
         found = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
         return np.asarray((found + found.T) / 2)
 
-    def pushes(self, coefficients: FloatArray, weights: FloatArray) -> Exact:
-        """Sum over cases what weights (n_cases, n_refits) add to the slope, beyond all cases counting once.
-
-        Sums do not depend on the order of cases, and those of parts add up.
+    def pushes(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
+        """Sum over cases what weights (n_refits, n_cases) add to the slope, beyond all cases counting once.
 
         Returns
         -------
         (n_refits, n_coefficients)
         """
-        slopes, excess = self.slopes(coefficients), weights - 1.0
-        total = Exact.zeros(weights.shape[1], slopes.shape[1])
-        for first in range(0, len(slopes), AT_ONCE):
-            own, counts = slopes[first : first + AT_ONCE], excess[first : first + AT_ONCE]
-            total = total + Exact.of(counts[:, :, None] * own[:, None, :]).summed(0)
-        return total
-
-    def refitted(
-        self, coefficients: FloatArray, weights: FloatArray, curvature: FloatArray | None = None
-    ) -> FloatArray:
-        """Move coefficients by one Newton step to where weights (n_refits, n_cases) of the cases put them.
-
-        Returns
-        -------
-        (n_refits, n_coefficients)
-        """
-        if curvature is None:
-            curvature = self.curvature(coefficients, np.ones(self.evidence.n_cases))
-        return moved(coefficients, curvature, self.pushes(coefficients, weights.T))
+        return np.asarray((weights - 1.0) @ self.slopes(self.state(coefficients)))
 
 
-def moved(coefficients: FloatArray, curvature: FloatArray, pushes: Exact) -> FloatArray:
-    """Move coefficients to where each push (n_refits, n_coefficients) is balanced by the curvature."""
-    return np.asarray(coefficients + np.linalg.solve(curvature, pushes.rounded().T).T)
+def moved(coefficients: FloatArray, curvature: FloatArray, pushes: FloatArray) -> FloatArray:
+    """Move coefficients by one Newton step to where each push (n_refits, n_coefficients) is balanced by the curvature.
+
+    Returns
+    -------
+    (n_refits, n_coefficients)
+    """
+    return np.asarray(coefficients + np.linalg.solve(curvature, pushes.T).T)
 
 
 def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -580,36 +535,20 @@ def standardised(raw: FloatArray, means: FloatArray, spread: float) -> FloatArra
     return np.asarray((raw - means) / scale)
 
 
-def means_and_spread(raw: FloatArray) -> tuple[FloatArray, float]:
-    """Return the means of raw covariates (1 + n_free,), and the standard deviation of the entropy."""
-    entropy = raw[:, 0].copy()
-    return np.append(entropy.mean(), raw[:, 1:].copy().mean(axis=0)), float(entropy.std())
-
-
 def covariates_of(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
     """Return the covariates of all cases, the entropy in units of its standard deviation."""
     raw = raw_covariates(likelihood, coefficients)
-    return standardised(raw, *means_and_spread(raw))
+    return standardised(raw, raw.mean(axis=0), float(raw[:, 0].std()))
 
 
-def fitted_likelihood(
-    evidence: Evidence, weights: FloatArray | None = None, start: FloatArray | None = None
-) -> tuple[PriorLikelihood, FloatArray]:
+def fitted_likelihood(evidence: Evidence, weights: FloatArray | None = None) -> tuple[PriorLikelihood, FloatArray]:
     """Fit twice: with one concentration of all cases, and with one that depends on what the first fit says.
 
-    Parameters
-    ----------
-    weights : (n_cases,)
-        How much the votes of each case count; by default all alike. A case of weight zero has a prior that owes nothing
-        to its votes.
-    start
-        Coefficients of a similar fit.
+    ``weights`` (n_cases,) say how much the votes of each case count; by default all alike. A case of weight zero has a
+    prior that owes nothing to its votes.
     """
     weights = np.ones(evidence.n_cases) if weights is None else weights
     plain = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0)))
-    n_plain = sum(plain.sizes)
-    is_known = start is not None and len(start) == n_plain + 1 + len(evidence.free)
-    first = start[:n_plain] if start is not None and is_known else plain.fitted(weights)
+    first = plain.fitted(weights)
     whole = replace(plain, covariates=covariates_of(plain, first))
-    extended = np.concatenate([first, np.zeros(whole.covariates.shape[1])])
-    return whole, whole.fitted(weights, start if is_known else extended)
+    return whole, whole.fitted(weights, np.append(first, np.zeros(whole.covariates.shape[1])))

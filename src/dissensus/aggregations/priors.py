@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -94,153 +94,6 @@ def mention_counts(opinions: Opinions) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ChoiceCounts(Value):
-    """Count what a fitted alpha needs to know of cases: counts of parts of a study add up, whatever the parts.
-
-    Attributes
-    ----------
-    conditions
-        Names of the conditions.
-    mentions : (K,)
-        How many cases mention each.
-    codes, sizes, votes, numbers : (n_kinds,)
-        Of cases with more than one vote, how many have mentioned this condition, with so many conditions mentioned, and
-        with so many votes for this one; in ascending order.
-    totals, cases : (n_totals,)
-        How many of these cases have so many votes in all; in ascending order.
-
-    Examples
-    --------
-    >>> from dissensus import Study
-    >>> said = Study.from_counts([[2, 1, 0], [0, 3, 0]], ["a", "b", "c"], case_names=["x", "y"])
-    >>> one, other = (ChoiceCounts.of(said.select([name]).opinions) for name in ("y", "x"))
-    >>> one + other == ChoiceCounts.of(said.opinions)
-    True
-    """
-
-    conditions: tuple[str, ...]
-    mentions: FloatArray
-    codes: IntArray
-    sizes: IntArray
-    votes: FloatArray
-    numbers: IntArray
-    totals: FloatArray
-    cases: IntArray
-
-    @staticmethod
-    def of(opinions: Opinions) -> ChoiceCounts:
-        """Count the first choices of every case."""
-        counts, case = votes(opinions), row_of_each(opinions.support_offsets)
-        totals = weighted_counts(case, counts, opinions.n_cases)
-        several = totals > 1.0  # a single vote is as likely under any alpha
-        told = several[case]
-        codes, sizes, counts = opinions.support[told], opinions.support_sizes[case][told], counts[told]
-        return ChoiceCounts(
-            opinions.conditions,
-            mention_counts(opinions),
-            *_distinct(np.ones(len(codes), dtype=np.int64), codes, sizes, counts),
-            *_distinct(np.ones(int(several.sum()), dtype=np.int64), totals[several]),
-        )
-
-    @staticmethod
-    def none(conditions: Sequence[str] = ()) -> ChoiceCounts:
-        """Count nothing."""
-        nothing, whole = np.empty(0), np.empty(0, dtype=np.int64)
-        return ChoiceCounts(tuple(conditions), np.zeros(len(conditions)), whole, whole, nothing, whole, nothing, whole)
-
-    def __add__(self, other: ChoiceCounts) -> ChoiceCounts:
-        are_same = self.conditions == other.conditions
-        names = self.conditions if are_same else tuple(sorted({*self.conditions, *other.conditions}))
-        pairs = [(getattr(self.recoded(names), part), getattr(other.recoded(names), part)) for part in COUNTED]
-        codes, sizes, counts, numbers, totals, cases = (np.concatenate(pair) for pair in pairs)
-        mentions = self.recoded(names).mentions + other.recoded(names).mentions
-        kinds, of_totals = _distinct(numbers, codes, sizes, counts), _distinct(cases, totals)
-        return ChoiceCounts(names, mentions, *kinds, *of_totals)
-
-    def recoded(self, conditions: Sequence[str]) -> ChoiceCounts:
-        """Give conditions other codes, and add some that nobody mentions.
-
-        Examples
-        --------
-        >>> from dissensus import Study
-        >>> said = Study.from_counts([[2, 1, 0]], ["a", "b", "c"])
-        >>> ChoiceCounts.of(said.opinions).recoded(["d", "b", "a"]).mentions
-        array([0., 1., 1.])
-        """
-        if tuple(conditions) == self.conditions:
-            return self
-        place = {name: code for code, name in enumerate(conditions)}
-        codes = np.array([place.get(name, -1) for name in self.conditions], dtype=np.int64)
-        lost = [name for name, count in zip(self.conditions, self.mentions, strict=True) if count and name not in place]
-        if lost:
-            raise DissensusError("a mentioned condition is not among the conditions", got=listing(lost))
-        mentions = np.zeros(len(conditions))
-        mentions[codes[codes >= 0]] = self.mentions[codes >= 0]
-        kinds = _distinct(self.numbers, codes[self.codes], self.sizes, self.votes)
-        return ChoiceCounts(tuple(conditions), mentions, *(*kinds, self.totals, self.cases))
-
-    def fitted_alpha(self, prior: Prior) -> float:
-        """Find the alpha under which these first choices are most likely, case by case.
-
-        The likelihood is that of Dirichlet-multinomial counts of first choices, weights of rankings counting as numbers
-        of votes and tied conditions sharing theirs. With ties broken, as the informed prior has it, the mass would be
-        smaller (1.2 rather than 1.6 on the published differential diagnoses), which held-out rankings like less there
-        (-3.83 rather than -3.79). It is multiplied by a log-normal density of the mass of all conditions together,
-        which weighs less than a case or two, so that studies with little to tell give something near 1; the mass stays
-        between 0.001 and 1000.
-        """
-        from scipy.optimize import minimize_scalar
-
-        weights, n_parts = self.mentions + SMOOTHING, 1.0 if prior == "frequency" else float(len(self.conditions))
-        shares = np.full(len(self.codes), 1 / n_parts)  # of every kind of choice in the mass of n_parts alphas
-        if prior == "frequency":
-            shares = (weights[self.codes] - 1.0) * (1.0 / (weights.sum() - self.sizes))
-
-        def badness(log_mass: float) -> float:
-            mass = np.exp(log_mass)
-            return float(0.5 * (log_mass / MASS_SPREAD) ** 2 - self.likelihood(mass * shares, mass))
-
-        limits = np.log(LEAST_MASS), np.log(MOST_MASS)
-        found = float(np.exp(minimize_scalar(badness, bounds=limits, method="bounded", options={"xatol": 1e-6}).x))
-        problem = ""
-        if not len(self.totals):
-            problem = "alpha is not learned, as no case has two opinions to compare: the prior mass is 1"
-        elif not 1.01 * LEAST_MASS < found < MOST_MASS / 1.01:
-            problem = f"the fitted prior mass is at its limit, {found:.2g}: annotators always agree, or only by chance"
-        if problem:
-            warnings.warn(problem, DissensusWarning, stacklevel=2)
-        return found / n_parts
-
-    def likelihood(self, shapes: FloatArray, mass: float) -> float:
-        """Return the log-probability of Dirichlet-multinomial counts, up to a constant.
-
-        Parameters
-        ----------
-        shapes : (n_kinds,)
-            Of the mentioned conditions.
-        mass
-            Sum over all conditions of shapes.
-        """
-        from scipy.special import gammaln
-
-        of_members = self.numbers * (gammaln(shapes + self.votes) - gammaln(shapes))
-        of_cases = self.cases * (gammaln(mass) - gammaln(mass + self.totals))
-        return float(of_members.sum() + of_cases.sum())
-
-
-COUNTED = ("codes", "sizes", "votes", "numbers", "totals", "cases")
-
-
-def _distinct(numbers: IntArray, *columns: Any) -> tuple[Any, ...]:
-    """Return the different rows of some columns, ascending, and the sum of the numbers of each."""
-    order = np.lexsort(columns[::-1])
-    columns = tuple(column[order] for column in columns)
-    begins = np.flatnonzero(begins_run(*columns))
-    sums = np.add.reduceat(numbers[order], begins) if len(order) else numbers
-    return *(column[begins] for column in columns), sums
-
-
-@dataclass(frozen=True, eq=False)
 class LearnedPrior(Value):
     """Hold what a prior has learned from the whole study, so that parts of it can be drawn from.
 
@@ -258,28 +111,6 @@ class LearnedPrior(Value):
     mentions: FloatArray
     alpha: float | None = None
 
-    @staticmethod
-    def of(choices: ChoiceCounts, prior: Prior, alpha: Alpha | None) -> LearnedPrior:
-        """Learn from counted choices."""
-        fits = alpha is None or isinstance(alpha, str)
-        return LearnedPrior(choices.conditions, choices.mentions, choices.fitted_alpha(prior) if fits else None)
-
-
-def learned_shapes(
-    opinions: Opinions, prior: Prior, alpha: Alpha | None, known: LearnedPrior | None
-) -> tuple[Shapes, dict[str, float]]:
-    """Return the shapes of a prior, learned from these opinions unless it was before, and which numbers were fitted."""
-    if known is None and (alpha is None or isinstance(alpha, str)):
-        known = LearnedPrior.of(ChoiceCounts.of(opinions), prior, alpha)
-    if known is None:
-        return prior_shapes(opinions, prior, float(alpha or 0.0)), {}
-    if opinions.conditions != known.conditions:
-        problem = "what was learned is about other conditions"
-        raise DissensusError(problem, expected=listing(known.conditions), got=listing(opinions.conditions))
-    number = float(alpha or 0.0) if known.alpha is None else known.alpha
-    fitted = {} if known.alpha is None else {"alpha": known.alpha}
-    return prior_shapes(opinions, prior, number, known.mentions), fitted
-
 
 def given_alpha(alpha: Alpha | None, prior: object) -> Alpha:
     """Return alpha, by default what suits the prior; refuse one that is wrong or cannot be fitted."""
@@ -291,15 +122,15 @@ def given_alpha(alpha: Alpha | None, prior: object) -> Alpha:
             expected="alpha left out",
             got=f"{alpha!r:.40}",
         )
-    if isinstance(alpha, str) and alpha != "fitted":
+    if not isinstance(alpha, str):
+        check_positive(alpha=alpha)
+    elif alpha != "fitted":
         raise DissensusError("alpha is not understood", expected="a positive number or 'fitted'", got=repr(alpha))
-    if isinstance(alpha, str) and prior == "observed":
+    elif prior == "observed":
         raise DissensusError(
             "alpha cannot be fitted under the prior 'observed', which depends on what was mentioned",
             expected="prior='frequency' or prior='symmetric'",
         )
-    if not isinstance(alpha, str):
-        check_positive(alpha=alpha)
     return alpha
 
 
@@ -361,10 +192,17 @@ class Lessons(Value):
 
     Attributes
     ----------
-    choices
-        What annotators choose first.
+    conditions
+        Names of the conditions.
     n_cases
         Number of annotated cases.
+    mentions : (K,)
+        How many cases mention each condition.
+    kinds : (n_kinds, 4)
+        Code of a condition, number of conditions mentioned, and votes for this one: how many cases with more than one
+        vote have them; in ascending order.
+    totals : (n_totals, 2)
+        Votes in all, and how many of these cases have so many; in ascending order.
     ranges
         Between which limits the scores of every model are, by its name.
 
@@ -377,8 +215,11 @@ class Lessons(Value):
     True
     """
 
-    choices: ChoiceCounts
+    conditions: tuple[str, ...]
     n_cases: int
+    mentions: FloatArray
+    kinds: FloatArray
+    totals: FloatArray
     ranges: Mapping[str, ScoreRange] = field(default_factory=dict)
 
     @staticmethod
@@ -399,21 +240,113 @@ class Lessons(Value):
         1
         """
         if study.kind != "rankings":
-            return Lessons(ChoiceCounts.none(), int((study.counted.panel.votes_per_case > 0).sum()))
+            n_cases = int((study.counted.panel.votes_per_case > 0).sum())
+            return Lessons((), n_cases, np.empty(0), np.empty((0, 4)), np.empty((0, 2)))
         opinions = kept_opinions(study.counted)
         ranges = {}
         for name, model in (models or {}).items():
             known = set(model.case_names)
             ranges[name] = ScoreRange.of(model.select([case for case in opinions.case_names if case in known]))
-        return Lessons(ChoiceCounts.of(opinions), opinions.n_cases, ranges)
+        return replace(Lessons.of_opinions(opinions), ranges=ranges)
+
+    @staticmethod
+    def of_opinions(opinions: Opinions) -> Lessons:
+        """Count the first choices of every case."""
+        counts, case = votes(opinions), row_of_each(opinions.support_offsets)
+        totals = weighted_counts(case, counts, opinions.n_cases)
+        several = totals > 1.0  # a single vote is as likely under any alpha
+        kinds = np.column_stack([opinions.support, opinions.support_sizes[case], counts, np.ones(len(case))])
+        of_cases = np.column_stack([totals, np.ones(len(totals))])
+        found = _distinct(kinds[several[case]]), _distinct(of_cases[several])
+        return Lessons(opinions.conditions, opinions.n_cases, mention_counts(opinions), *found)
 
     def __add__(self, other: Lessons) -> Lessons:
-        none, names = ScoreRange(None), {**self.ranges, **other.ranges}
+        are_same = self.conditions == other.conditions
+        names = self.conditions if are_same else tuple(sorted({*self.conditions, *other.conditions}))
+        one, another, none = self.recoded(names), other.recoded(names), ScoreRange(None)
         return Lessons(
-            self.choices + other.choices,
+            names,
             self.n_cases + other.n_cases,
-            {name: self.ranges.get(name, none) + other.ranges.get(name, none) for name in names},
+            one.mentions + another.mentions,
+            _distinct(np.concatenate([one.kinds, another.kinds])),
+            _distinct(np.concatenate([one.totals, another.totals])),
+            {
+                name: self.ranges.get(name, none) + other.ranges.get(name, none)
+                for name in {**self.ranges, **other.ranges}
+            },
         )
+
+    def recoded(self, conditions: Sequence[str]) -> Lessons:
+        """Give conditions other codes, and add some that nobody mentions.
+
+        Examples
+        --------
+        >>> from dissensus import Study
+        >>> said = Study.from_counts([[2, 1, 0]], ["a", "b", "c"])
+        >>> Lessons.of(said).recoded(["d", "b", "a"]).mentions
+        array([0., 1., 1.])
+        """
+        if tuple(conditions) == self.conditions:
+            return self
+        place = {name: code for code, name in enumerate(conditions)}
+        codes = np.array([place.get(name, -1) for name in self.conditions], dtype=np.int64)
+        lost = [self.conditions[code] for code in np.flatnonzero((self.mentions > 0) & (codes < 0))]
+        if lost:
+            raise DissensusError("a mentioned condition is not among the conditions", got=listing(lost))
+        mentions = np.zeros(len(conditions))
+        mentions[codes[codes >= 0]] = self.mentions[codes >= 0]
+        kinds = np.column_stack([codes[self.kinds[:, 0].astype(np.int64)], self.kinds[:, 1:]])
+        return replace(self, conditions=tuple(conditions), mentions=mentions, kinds=_distinct(kinds))
+
+    def learned(self, prior: Prior, alpha: Alpha | None) -> LearnedPrior:
+        """Say what a prior has learned."""
+        fits = alpha is None or isinstance(alpha, str)
+        return LearnedPrior(self.conditions, self.mentions, self.fitted_alpha(prior) if fits else None)
+
+    def fitted_alpha(self, prior: Prior) -> float:
+        """Find the alpha under which these first choices are most likely, case by case.
+
+        The likelihood is that of Dirichlet-multinomial counts of first choices, weights of rankings counting as numbers
+        of votes and tied conditions sharing theirs. With ties broken, as the informed prior has it, the mass would be
+        smaller (1.2 rather than 1.6 on the published differential diagnoses), which held-out rankings like less there
+        (-3.83 rather than -3.79). It is multiplied by a log-normal density of the mass of all conditions together,
+        which weighs less than a case or two, so that studies with little to tell give something near 1; the mass stays
+        between 0.001 and 1000.
+        """
+        from scipy.optimize import minimize_scalar
+        from scipy.special import gammaln
+
+        weights, n_parts = self.mentions + SMOOTHING, 1.0 if prior == "frequency" else float(len(self.conditions))
+        (codes, sizes, counts, numbers), (totals, cases) = self.kinds.T, self.totals.T
+        shares = np.full(len(codes), 1 / n_parts)  # of every kind of choice in the mass of n_parts alphas
+        if prior == "frequency":
+            shares = (weights[codes.astype(np.int64)] - 1.0) * (1.0 / (weights.sum() - sizes))
+
+        def badness(log_mass: float) -> float:
+            mass = np.exp(log_mass)
+            of_members = numbers * (gammaln(mass * shares + counts) - gammaln(mass * shares))
+            of_cases = cases * (gammaln(mass) - gammaln(mass + totals))
+            likelihood = float(of_members.sum() + of_cases.sum())
+            return float(0.5 * (log_mass / MASS_SPREAD) ** 2 - likelihood)
+
+        limits = np.log(LEAST_MASS), np.log(MOST_MASS)
+        found = float(np.exp(minimize_scalar(badness, bounds=limits, method="bounded", options={"xatol": 1e-6}).x))
+        problem = ""
+        if not len(totals):
+            problem = "alpha is not learned, as no case has two opinions to compare: the prior mass is 1"
+        elif not 1.01 * LEAST_MASS < found < MOST_MASS / 1.01:
+            problem = f"the fitted prior mass is at its limit, {found:.2g}: annotators always agree, or only by chance"
+        if problem:
+            warnings.warn(problem, DissensusWarning, stacklevel=2)
+        return found / n_parts
+
+
+def _distinct(rows: FloatArray) -> FloatArray:
+    """Return the different rows, but for their last number, which is added up; ascending."""
+    rows = rows[np.lexsort(rows.T[-2::-1])]
+    begins = np.flatnonzero(begins_run(*rows.T[:-1]))
+    sums = np.add.reduceat(rows[:, -1], begins) if len(rows) else rows[:, -1]
+    return np.column_stack([rows[begins, :-1], sums])
 
 
 def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Aggregation:
@@ -444,7 +377,7 @@ def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Ag
     if not spec.learns or spec.is_informed:
         return spec
     prior: Any = spec.parameters()["prior"]
-    return spec.with_learned(LearnedPrior.of(lessons.choices.recoded(conditions), prior, spec.parameters()["alpha"]))
+    return spec.with_learned(lessons.recoded(conditions).learned(prior, spec.parameters()["alpha"]))
 
 
 # Informed by models -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-    from dissensus.study.study import Study
-
 
 # How many annotators can have a shift: their covariance is held in full.
 MOST_ANNOTATORS = 3000
@@ -43,8 +41,7 @@ RATIOS = np.concatenate([[0.0], np.geomspace(1e-4, 1e8, 121)])
 TINY = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Shifts:
+class Shifts(NamedTuple):
     """Hold how far above others each annotator rates.
 
     Attributes
@@ -125,19 +122,15 @@ def _within_cases(rated: Moments) -> tuple[FloatArray, FloatArray, float, int]:
     Information of shifts (n_annotators, n_annotators), sums of deviations (n_annotators,), the sum of their squares,
     and how many ratings there are beyond one per case.
     """
+    from scipy.sparse import coo_array
+
     named = rated.annotators != ANONYMOUS
     cases, who, weights, scores = (x[named] for x in (rated.cases, rated.annotators, rated.weights, rated.scores))
     n_names, (present, cases) = len(rated.annotator_names), np.unique(cases, return_inverse=True)
     totals = np.maximum(weighted_counts(cases, weights, len(present)), 1e-300)
     gaps = scores - (weighted_counts(cases, weights * scores, len(present)) / totals)[cases]
-    readings = np.zeros((n_names, n_names))
-    everyone = np.arange(len(cases))
-    pairs, apart = [(everyone, everyone)], 1  # ordered ones of ratings on a case, which are in order of cases
-    while (same := np.flatnonzero(cases[apart:] == cases[:-apart])).size:
-        pairs += [(same, same + apart), (same + apart, same)]
-        apart += 1
-    for first, second in pairs:
-        np.add.at(readings, (who[first], who[second]), weights[first] * weights[second] / totals[cases[first]])
+    given = coo_array((weights, (cases, who)), shape=(len(present), n_names)).tocsr()
+    readings = (given.T @ given.multiply(1.0 / totals[:, None])).toarray()
     information = np.diag(weighted_counts(who, weights, n_names)) - readings
     sums = weighted_counts(who, weights * gaps, n_names)
     return information, sums, float((weights * gaps**2).sum()), len(scores) - len(present)
@@ -352,8 +345,7 @@ def along(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     return np.asarray((features[:, None, :] * coefficients).sum(axis=-1))
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
+class Line(NamedTuple):
     """A regression of means of cases: coefficients, and the variances within cases and between them and the line."""
 
     coefficients: FloatArray
@@ -395,23 +387,17 @@ def fitted_line(
         own = weights / (between + noise)
         inverse = np.linalg.inv((features.T * own) @ features + ridge * own.mean())
         coefficients = inverse @ (features.T @ (own * means))
-        between = _between(features, own, inverse, noise, means - features @ coefficients)
+        # By moments, less what coefficients take up: the mean of a normal distribution around the estimate of which the
+        # negative part is cut off, so that a line on which all cases seem to lie still leaves them some room.
+        taken = own**2 * np.einsum("ij,jk,ik->i", features, inverse, features)
+        freedom = (own - taken).sum()
+        gaps = means - features @ coefficients
+        found = float(((own * gaps**2).sum() - ((own - taken) * noise).sum()) / freedom)
+        error = math.sqrt(2.0 * len(own)) / float(own.sum())
+        beyond = max(found / error, -8.0)
+        density = math.exp(-0.5 * beyond**2) / math.sqrt(2 * math.pi)
+        between = error * (beyond + density / (0.5 * math.erfc(-beyond / math.sqrt(2))))
     return Line(coefficients, within, max(between, within / LARGEST_SHAPE))
-
-
-def _between(features: FloatArray, own: FloatArray, inverse: FloatArray, noise: FloatArray, gaps: FloatArray) -> float:
-    """Return the variance around the line beyond noise: by moments, less what coefficients take up, never negative.
-
-    It is the mean of a normal distribution around the moment estimate of which the negative part is cut off, so that
-    a line on which all cases seem to lie still leaves them some room.
-    """
-    taken = own**2 * np.einsum("ij,jk,ik->i", features, inverse, features)
-    freedom = (own - taken).sum()
-    found = float(((own * gaps**2).sum() - ((own - taken) * noise).sum()) / freedom)
-    error = math.sqrt(2.0 * len(own)) / float(own.sum())
-    beyond = max(found / error, -8.0)
-    density = math.exp(-0.5 * beyond**2) / math.sqrt(2 * math.pi)
-    return error * (beyond + density / (0.5 * math.erfc(-beyond / math.sqrt(2))))
 
 
 def variances_of(rated: Moments) -> tuple[float, float]:

@@ -1,21 +1,5 @@
-"""Agreement: how far annotators say the same, and how good each of them is."""
+"""Agreement: how far annotators say the same, and how good each of them is; the stub beside is the list of names."""
 
-from dissensus.agreement.annotator_quality import annotator_confusion, annotator_gradings, annotator_quality
-from dissensus.agreement.measures import AgreementMeasure, Alpha, agreement_measures, cohen_kappa, krippendorff_alpha
-from dissensus.agreement.overlap import mean_average_overlap
-from dissensus.agreement.peers import Agreement, annotator_agreement, pairwise_agreement
+import lazy_loader as _lazy_loader
 
-__all__ = [
-    "Agreement",
-    "AgreementMeasure",
-    "Alpha",
-    "agreement_measures",
-    "annotator_agreement",
-    "annotator_confusion",
-    "annotator_gradings",
-    "annotator_quality",
-    "cohen_kappa",
-    "krippendorff_alpha",
-    "mean_average_overlap",
-    "pairwise_agreement",
-]
+__getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from dissensus.study.study import Study, require_kind
 if TYPE_CHECKING:
     import polars as pl
 
-DISTANCES = ("first-choice", "overlap", "set", "masi", "ordinal", "interval", "ratio")
 DISTANCES_OF_RATINGS: tuple[str, ...] = ("first-choice", "ordinal", "interval", "ratio")
-CREDITS = ("none", "linear", "quadratic")
 
 # How many samples of cases intervals rest on.
 DRAWS = 1000
@@ -134,7 +132,7 @@ def krippendorff_alpha(
     >>> round(alpha.value, 3), alpha.n_cases, alpha.n_rankings
     (0.444, 3, 6)
     """
-    check_choice("distance", distance, DISTANCES)
+    check_choice("distance", distance, get_args(Distance))
     check_count(draws=draws)
     check_seed(seed)
     check_level(level)
@@ -208,6 +206,28 @@ class Known(NamedTuple):
     of: Callable[[Table], Measure]
 
 
+# How far apart two opinions are in alphas of grades and ratings.
+APART: Mapping[Distance, str] = {
+    "ordinal": "two opinions are the further apart the more opinions of the study lie between.",
+    "interval": "two opinions are as far apart as the square of their difference.",
+    "ratio": "differences count in proportion to the sum of both; zero must mean nothing at all.",
+}
+
+# What is taken off for near misses.
+MISSED: Mapping[Credit, str] = {"linear": "every step between both", "quadratic": "the square of the steps"}
+
+
+def _graded(name: str, title: str, of: Callable[..., Measure]) -> dict[str, Known]:
+    """Give the kinds of a kappa that give credit for near misses."""
+    words = "The same for grades, where near misses count in part, less by"
+    return {
+        f"{name}-{credit}": Known(f"{title}, {credit} credit", f"{words} {steps}.", partial(of, credit=credit))
+        for credit, steps in MISSED.items()
+    }
+
+
+_guessed = partial(coefficients.panel_kappa, chance=coefficients.guessed)
+
 KNOWN: Mapping[str, Known] = {
     "alpha-nominal": Known(
         "Krippendorff's alpha, nominal",
@@ -215,21 +235,14 @@ KNOWN: Mapping[str, Known] = {
         "or not.",
         partial(coefficients.alpha, distance="first-choice"),
     ),
-    "alpha-ordinal": Known(
-        "Krippendorff's alpha, ordinal",
-        "The same, where two opinions are the further apart the more opinions of the study lie between.",
-        partial(coefficients.alpha, distance="ordinal"),
-    ),
-    "alpha-interval": Known(
-        "Krippendorff's alpha, interval",
-        "The same, where two opinions are as far apart as the square of their difference.",
-        partial(coefficients.alpha, distance="interval"),
-    ),
-    "alpha-ratio": Known(
-        "Krippendorff's alpha, ratio",
-        "The same, where differences count in proportion to the sum of both; zero must mean nothing at all.",
-        partial(coefficients.alpha, distance="ratio"),
-    ),
+    **{
+        f"alpha-{distance}": Known(
+            f"Krippendorff's alpha, {distance}",
+            f"The same, where {words}",
+            partial(coefficients.alpha, distance=distance),
+        )
+        for distance, words in APART.items()
+    },
     "fleiss-kappa": Known(
         "Fleiss' kappa",
         "How often two annotators of a case agree, beyond two who choose by how common conditions are.",
@@ -240,31 +253,13 @@ KNOWN: Mapping[str, Known] = {
         "How often two named annotators agree, beyond chance at the rates of each; mean over all pairs.",
         coefficients.mean_kappa,
     ),
-    "cohen-kappa-linear": Known(
-        "Cohen's kappa, linear credit",
-        "The same for grades, where near misses count in part, less by every step between both.",
-        partial(coefficients.mean_kappa, credit="linear"),
-    ),
-    "cohen-kappa-quadratic": Known(
-        "Cohen's kappa, quadratic credit",
-        "The same for grades, where near misses count in part, less by the square of the steps.",
-        partial(coefficients.mean_kappa, credit="quadratic"),
-    ),
+    **_graded("cohen-kappa", "Cohen's kappa", coefficients.mean_kappa),
     "gwet-ac1": Known(
         "Gwet's AC1",
         "How often two annotators agree, beyond a chance that is small where most cases have one condition.",
-        partial(coefficients.panel_kappa, chance=coefficients.guessed),
+        _guessed,
     ),
-    "gwet-ac2-linear": Known(
-        "Gwet's AC2, linear credit",
-        "The same for grades, where near misses count in part, less by every step between both.",
-        partial(coefficients.panel_kappa, credit="linear", chance=coefficients.guessed),
-    ),
-    "gwet-ac2-quadratic": Known(
-        "Gwet's AC2, quadratic credit",
-        "The same for grades, where near misses count in part, less by the square of the steps.",
-        partial(coefficients.panel_kappa, credit="quadratic", chance=coefficients.guessed),
-    ),
+    **_graded("gwet-ac2", "Gwet's AC2", _guessed),
     "icc-2-1": Known(
         "ICC(2,1)",
         "The share of the variance of single ratings that lies between cases; that annotators differ in how high they "
@@ -388,7 +383,7 @@ def cohen_kappa(
     >>> round(cohen_kappa(said, ("A", "B")).value, 3)
     0.4
     """
-    check_choice("credit", credit, CREDITS)
+    check_choice("credit", credit, get_args(Credit))
     check_seed(seed)
     check_level(level)
     said = require_kind(annotations, "rankings", "Cohen's kappa").counted

@@ -6,6 +6,7 @@ conditions have numbers of their own; all others share one, so no vector is ever
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -58,10 +59,24 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     """
     check_depth(depth, n_conditions)
     blocks = [*_blocks(a, "a"), *_blocks(b, "b")]
-    codes = _common_codes(blocks, n_conditions)
+    flat = [condition for block in blocks for condition in block]
+    known = {condition: code for code, condition in enumerate(dict.fromkeys(flat))}
+    names, numbers = ([one for one in known if isinstance(one, str) == is_name] for is_name in (True, False))
+    outside = [code for code in numbers if not 0 <= int(code) < n_conditions]
+    mixed = listing([names[0], numbers[0]]) if names and numbers else ""
+    many = f"{len(known)}: {listing(known)}" if len(known) > n_conditions else ""
+    spelt = "raise n_conditions, or look for one condition that is spelled in two ways"
+    for got, message, expected, advice in (
+        (mixed, "names and codes of conditions are mixed", "names in both rankings, or codes in both", ""),
+        (str(*outside[:1]), "a condition code is out of range", f"0 to {n_conditions - 1}", ""),
+        (many, "the rankings mention more conditions than there are", f"at most {n_conditions} different names", spelt),
+    ):
+        if got:
+            raise DissensusError(message, expected=expected, got=got, advice=advice)
     n_blocks = [len(a), len(b)]
     if not all(n_blocks):
         return 0.0
+    codes = np.array([known[condition] for condition in flat], dtype=np.int64)
     code_offsets = offsets_from_lengths([len(block) for block in blocks])
     vectors, signs = soft_vectors(codes, code_offsets, offsets_from_lengths(n_blocks), depth, n_conditions)
     own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
@@ -99,58 +114,22 @@ def _listed(value: Any, place: str) -> list[Any]:
 
 def _blocks(ranking: Any, name: str) -> list[list[Any]]:
     """Take a ranking apart, or say why it is none."""
-    blocks: list[list[Any]] = []
-    seen: set[Any] = set()
-    for number, value in enumerate(_listed(ranking, name), start=1):
-        blocks.append(_listed(value, f"{name}, block {number}"))
-        if not blocks[-1]:
-            raise DissensusError("a block is empty", where=f"ranking {name}, block {number}", advice="leave it out")
-        for condition in blocks[-1]:
-            if not isinstance(condition, str | Integral) or isinstance(condition, bool):
-                raise DissensusError(
-                    "a condition is neither a name nor a code",
-                    expected="text or a whole number, two lists deep: block > condition",
-                    got=f"{condition!r:.60}",
-                    where=f"ranking {name}",
-                )
-            if condition in seen:
-                raise DissensusError(
-                    f"condition {condition!r} is mentioned twice",
-                    expected="every condition at most once in a ranking",
-                    where=f"ranking {name}",
-                )
-            seen.add(condition)
-    return blocks
-
-
-def _common_codes(blocks: list[list[Any]], n_conditions: int) -> IntArray:
-    """Translate the conditions of both rankings into codes that mean the same in both."""
+    blocks = [_listed(block, f"{name}, block {number}") for number, block in enumerate(_listed(ranking, name), start=1)]
     flat = [condition for block in blocks for condition in block]
-    everything = list(dict.fromkeys(flat))
-    named = [isinstance(condition, str) for condition in everything]
-    by_name = any(named)
-    if by_name and not all(named):
-        raise DissensusError(
-            "names and codes of conditions are mixed",
-            expected="names in both rankings, or codes in both",
-            got=listing([everything[named.index(True)], everything[named.index(False)]]),
-        )
-    outside = [] if by_name else [code for code in everything if not 0 <= int(code) < n_conditions]
-    if outside:
-        raise DissensusError(
-            "a condition code is out of range",
-            expected=f"0 to {n_conditions - 1}, as there are {n_conditions} conditions",
-            got=str(outside[0]),
-        )
-    if len(everything) > n_conditions:
-        raise DissensusError(
-            "the rankings mention more conditions than there are",
-            expected=f"at most {n_conditions} different names",
-            got=f"{len(everything)}: {listing(everything)}",
-            advice="raise n_conditions, or look for one condition that is spelled in two ways",
-        )
-    known = {condition: code if by_name else int(condition) for code, condition in enumerate(everything)}
-    return np.array([known[condition] for condition in flat], dtype=np.int64)
+    wrong = [one for one in flat if not isinstance(one, str | Integral) or isinstance(one, bool)]
+    twice = [] if wrong else [one for one, count in Counter(flat).items() if count > 1]
+    for bad, message, expected in (
+        ([block for block in blocks if not block], "a block is empty", "at least one condition in every block"),
+        (
+            wrong,
+            "a condition is neither a name nor a code",
+            "text or whole numbers, two lists deep: block > condition",
+        ),
+        (twice, f"condition {str(twice[:1])[1:-1]} is mentioned twice", "every condition at most once in a ranking"),
+    ):
+        if bad:
+            raise DissensusError(message, expected=expected, got=f"{bad[0]!r:.60}", where=f"ranking {name}")
+    return blocks
 
 
 # Vectors ------------------------------------------------------------------------------------------------

@@ -1,24 +1,5 @@
-"""Certainty: how far the annotations of a case settle its answer."""
+"""Certainty: how far the annotations of a case settle its answer; the stub beside is the list of names."""
 
-from dissensus.certainty.categories import expected_risk
-from dissensus.certainty.regions import PlausibilityRegions, plausibility_regions
-from dissensus.certainty.top_sets import (
-    Certainty,
-    annotation_certainty,
-    certainty_of,
-    certainty_profile,
-    rank_certainty,
-    rank_shares,
-)
+import lazy_loader as _lazy_loader
 
-__all__ = [
-    "Certainty",
-    "PlausibilityRegions",
-    "annotation_certainty",
-    "certainty_of",
-    "certainty_profile",
-    "expected_risk",
-    "plausibility_regions",
-    "rank_certainty",
-    "rank_shares",
-]
+__getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)

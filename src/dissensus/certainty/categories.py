@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_fields, check_length, checked
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import check_names
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import check_names, known_name
 from dissensus.core.ragged import frozen_integers
 from dissensus.core.thresholds import NEAR
 from dissensus.core.value import Value
@@ -103,14 +103,12 @@ class Categories(Value):
         (('benign', 'malign'), (0.0, 5.0))
         """
         known = tuple(categories) if conditions is None else tuple(conditions)
-        unknown = [name for name in categories if name not in set(known)]
-        if unknown:
-            raise DissensusError(f"unknown condition {unknown[0]!r}", advice=suggestion(unknown[0], known))
+        for name in categories:
+            known_name("condition", name, known)
         missing = [name for name in known if name not in categories]
         if missing:
-            raise DissensusError(
-                "every condition needs a category", got=f"{len(missing)} conditions without one: {listing(missing)}"
-            )
+            got = f"{len(missing)} conditions without one: {listing(missing)}"
+            raise DissensusError("every condition needs a category", got=got)
         return Categories.from_labels([categories[name] for name in known], known, levels=levels)
 
     @staticmethod
@@ -124,11 +122,8 @@ class Categories(Value):
         array([0, 1, 0])
         """
         if len(labels) != len(conditions):
-            raise DissensusError(
-                "the number of categories does not fit",
-                expected=f"{len(conditions)}, one per condition, in their order",
-                got=str(len(labels)),
-            )
+            expected = f"{len(conditions)}, one per condition, in their order"
+            raise DissensusError("the number of categories does not fit", expected=expected, got=str(len(labels)))
         texts = [str(label) for label in labels]
         numbers = _levels(dict.fromkeys(texts), levels)
         names = tuple(sorted(numbers, key=numbers.__getitem__) if numbers else dict.fromkeys(texts))
@@ -166,12 +161,11 @@ class Categories(Value):
 
         try:
             if source.is_table:
-                table = source.table
-                absent = [name for name in ("condition", "category") if name not in table.columns]
+                absent = [name for name in ("condition", "category") if name not in source.table.columns]
                 if absent:
-                    expected, got = "condition and category", listing(table.columns)
+                    expected, got = "condition and category", listing(source.table.columns)
                     raise DissensusError(f"the table has no column {absent[0]!r}", expected=expected, got=got)
-                rows = table.select(pl.col("condition", "category").cast(pl.String)).drop_nulls()
+                rows = source.table.select(pl.col("condition", "category").cast(pl.String)).drop_nulls()
                 check_names("condition", rows["condition"].to_list())
                 return Categories.from_mapping(dict(rows.iter_rows()), conditions, levels=levels)
             if source.kind != "text":
@@ -193,11 +187,9 @@ class Categories(Value):
         >>> numbered.renamed({"0": "low", "2": "high"}).names
         ('low', 'high')
         """
-        unknown = [name for name in names if name not in self.names]
-        if unknown:
-            raise DissensusError(f"unknown category {unknown[0]!r}", advice=suggestion(unknown[0], self.names))
-        new = tuple(names.get(name, name) for name in self.names)
-        return Categories(self.conditions, new, self.codes, self.levels)
+        for name in names:
+            known_name("category", name, self.names)
+        return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
     def aligned(self, conditions: Sequence[str]) -> Categories:
         """Put the conditions in another order, by name; they must be the same ones.
@@ -211,18 +203,11 @@ class Categories(Value):
         if tuple(conditions) == self.conditions:
             return self
         if len(conditions) != len(self.conditions):
-            raise DissensusError(
-                "the categories are about other conditions",
-                expected=f"{len(conditions)} conditions",
-                got=str(len(self.conditions)),
-            )
+            expected, got = f"{len(conditions)} conditions", str(len(self.conditions))
+            raise DissensusError("the categories are about other conditions", expected=expected, got=got)
         known = dict(zip(self.conditions, self.codes.tolist(), strict=True))
-        unknown = [name for name in conditions if name not in known]
-        if unknown:
-            raise DissensusError(
-                "every condition needs a category", got=repr(unknown[0]), advice=suggestion(unknown[0], known)
-            )
-        return Categories(tuple(conditions), self.names, np.array([known[name] for name in conditions]), self.levels)
+        codes = [known[known_name("condition", name, known, purpose="among the categories")] for name in conditions]
+        return replace(self, conditions=tuple(conditions), codes=np.array(codes))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -248,14 +233,7 @@ class Categories(Value):
 def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[str, float]:
     """Return the level of each category, or nothing if there are no levels."""
     if given is not None:
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise DissensusError(
-                f"category {missing[0]!r} has no level",
-                expected=f"one of {listing(given)}",
-                advice=suggestion(missing[0], given),
-            )
-        return {name: float(given[name]) for name in names}
+        return {name: float(given[known_name("level of category", name, given)]) for name in names}
     if all(name.casefold() in RISKS for name in names):
         return {name: RISKS[name.casefold()] for name in names}
     try:
@@ -269,12 +247,8 @@ def collected(
     plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Callable[[int], None] | None
 ) -> list[Result]:
     """Apply a function to every batch and tell ``advance`` the number of cases done."""
-
-    def counted(batch: Batch) -> tuple[int, Result]:
-        return batch.n_cases, function(batch)
-
     results = []
-    for n_cases, result in plausibilities.map(counted):
+    for n_cases, result in plausibilities.map(lambda batch: (batch.n_cases, function(batch))):
         results.append(result)
         if advance is not None:
             advance(n_cases)
@@ -309,27 +283,15 @@ def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
     return marks.mean(axis=1), errors
 
 
-def category_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> FloatArray:
-    """Return the probability that each category has the condition in one place of a draw, by default the first.
-
-    The shape is (n_categories, n_cases, n_draws).
-    """
-    return np.stack([drawn.of_draws(chances) for chances in order_chances(drawn, categories, rank)])
-
-
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:
     """Return, for each category, the probability that it has the condition in one place of each order, (n_orders,)."""
     members, rest = shares_of(drawn.batch, categories)
-    return [expected_worth(drawn, members[c], rest[c], rank=rank) for c in range(categories.n_categories)]
+    return [expected_worth(drawn, *pair, rank=rank) for pair in zip(members, rest, strict=True)]
 
 
 def leading_chances(drawn: Drawn, categories: Categories) -> FloatArray:
     """Return the probability that each category has the most mass in a draw, (n_categories, n_cases, n_draws)."""
-    from dissensus.kernels.gains import expected_values
-
-    members, rest = shares_of(drawn.batch, categories)
-    values = drawn.batch.values
-    masses = np.stack([expected_values(drawn.layout, values, *pair) for pair in zip(members, rest, strict=True)])
+    masses = np.stack([drawn.expected(*pair) for pair in zip(*shares_of(drawn.batch, categories), strict=True)])
     is_best = masses >= masses.max(axis=0) - NEAR
     return np.asarray(is_best / is_best.sum(axis=0))
 
@@ -381,24 +343,18 @@ def expected_risk(
     import polars as pl
 
     if not categories.levels:
-        raise DissensusError(
-            "these categories have no levels",
-            expected="a number per category",
-            got=listing(categories.names),
-            advice="give them: Categories.from_mapping(..., levels={'benign': 0, 'malignant': 1})",
-        )
+        expected, advice = "a number per category", "Categories.from_mapping(..., levels={'benign': 0, 'malignant': 1})"
+        got, advice = listing(categories.names), f"give them: {advice}"
+        raise DissensusError("these categories have no levels", expected=expected, got=got, advice=advice)
     aligned = categories.aligned(plausibilities.conditions)
     parts = collected(plausibilities, lambda batch: risk_ranges(batch, aligned), advance)
-    rows = np.concatenate([np.empty((3, 0)), *parts], axis=1)
-    columns = dict(zip(("mean", "min", "max"), rows, strict=True))
+    columns = dict(zip(("mean", "min", "max"), np.concatenate([np.empty((3, 0)), *parts], axis=1), strict=True))
     return pl.DataFrame({"case": pl.Series(plausibilities.case_names, dtype=pl.String), **columns})
 
 
 def risk_ranges(batch: Batch, categories: Categories) -> FloatArray:
     """Return mean, least and greatest risk over the draws of each case, shape (3, n_cases)."""
-    from dissensus.kernels.gains import expected_values
-
     members, rest = shares_of(batch, categories)
     levels = np.array(categories.levels)
-    risks = expected_values(batch.layout(), batch.values, levels @ members, levels @ rest)
+    risks = Drawn(batch, 0).expected(levels @ members, levels @ rest)
     return np.stack([risks.mean(axis=1), risks.min(axis=1), risks.max(axis=1)])

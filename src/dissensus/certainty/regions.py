@@ -16,7 +16,7 @@ from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
-from dissensus.metrics.base import KINDS, Predicted
+from dissensus.metrics.base import KINDS, Drawn, Predicted
 from dissensus.predictions.lists import Predictions
 
 # How many cases times points a grid may have.
@@ -104,12 +104,10 @@ class PlausibilityRegions:
         steps, n_conditions = max(1, points - 1), predictions.n_conditions
         n_cells = math.comb(steps + n_conditions - 1, n_conditions - 1) * max(predictions.n_cases, n_conditions)
         if n_cells > MOST_CELLS:
-            raise DissensusError(
-                "the grid is too large",
-                expected=f"at most {MOST_CELLS:,} points times cases",
-                got=f"{n_cells:,}, as there are {n_conditions} conditions and {predictions.n_cases} cases",
-                advice="ask for fewer points or cases, or for contains(...) of draws",
-            )
+            got = f"{n_cells:,}, as there are {n_conditions} conditions and {predictions.n_cases} cases"
+            advice = "ask for fewer points or cases, or for contains(...) of draws"
+            expected = f"at most {MOST_CELLS:,} points times cases"
+            raise DissensusError("the grid is too large", expected=expected, got=got, advice=advice)
         # all whole numbers, zero or more, that sum to the steps: bars among stars
         bars = combinations(range(steps + n_conditions - 1), n_conditions - 1)
         edges = np.array([(-1, *one, steps + n_conditions - 1) for one in bars])
@@ -238,11 +236,9 @@ def conformities(
 
 
 def _of_batch(batch: Batch, predictions: Predictions) -> FloatArray:
-    from dissensus.kernels.gains import expected_values
-
     predicted = Predicted(predictions, batch)
-    rest = predicted.weighted_rest_means(predicted.entries[2], np.zeros(batch.n_cases), predicted.scores)
-    return expected_values(batch.layout(), batch.values, predicted.scores, rest)
+    rest = predicted.weighted_rest_means(predicted.entries[2], 0.0, predicted.scores)
+    return Drawn(batch, 0).expected(predicted.scores, rest)
 
 
 def _aligned(predictions: Predictions, plausibilities: Plausibilities) -> Predictions:
@@ -253,9 +249,7 @@ def _aligned(predictions: Predictions, plausibilities: Plausibilities) -> Predic
 
 def _check_scores(predictions: Predictions) -> None:
     if predictions.kind != "scores":
+        got, where = KINDS[predictions.kind], f"model {predictions.name!r}"
         raise DissensusError(
-            "plausibility regions need scores",
-            got=KINDS[predictions.kind],
-            where=f"model {predictions.name!r}",
-            advice="give the scores behind them",
+            "plausibility regions need scores", got=got, where=where, advice="give the scores behind them"
         )

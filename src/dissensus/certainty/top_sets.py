@@ -134,14 +134,9 @@ class Certainty:
 
         order = np.argsort(self.values, kind="stable")
         joined = [" + ".join(self.winners[i]) for i in order]
-        return pl.DataFrame(
-            {
-                "case": pl.Series([self.case_names[i] for i in order], dtype=pl.String),
-                "certainty": self.values[order],
-                "error": self.errors[order],
-                "winner": pl.Series(joined, dtype=pl.String),
-            }
-        )
+        names, kinds = [self.case_names[i] for i in order], (pl.String, pl.Float64, pl.Float64, pl.String)
+        schema = dict(zip(("case", "certainty", "error", "winner"), kinds, strict=True))
+        return pl.DataFrame([names, self.values[order], self.errors[order], joined], schema=schema)
 
     def __repr__(self) -> str:
         place = f" of rank {self.rank}" if self.rank else "" if self.top is None else f" of the top {self.top}"
@@ -201,12 +196,7 @@ def annotation_certainty(
     check_count(top=top)
     if top != 1:
         raise DissensusError("categories are compared by the first place only", expected="top=1", got=f"top={top}")
-    aligned = categories.aligned(plausibilities.conditions)
-    chances = by_category.category_chances if via == "top" else by_category.leading_chances
-    parts = collected(
-        plausibilities, lambda batch: _by_category(batch, chances(told_apart(batch, 1), aligned), aligned), advance
-    )
-    return _joined(plausibilities, parts, top=top)
+    return _of_categories(plausibilities, categories, via, advance, top=1)
 
 
 @checked
@@ -257,10 +247,26 @@ def _joined(
     return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws, rank)
 
 
-def _by_category(batch: Batch, chances: FloatArray, categories: Categories) -> Found:
-    """Find the category of every case that most draws agree on."""
-    values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
-    return values, errors, [(categories.names[code],) for code in codes]
+def _of_categories(
+    plausibilities: Plausibilities,
+    categories: Categories,
+    via: Via,
+    advance: Callable[[int], None] | None,
+    **places: int,
+) -> Certainty:
+    """Find the category of every case that most draws agree on, in one place or by mass."""
+    aligned, rank = categories.aligned(plausibilities.conditions), places.get("rank", 1)
+
+    def judged(batch: Batch) -> Found:
+        drawn = told_apart(batch, rank)
+        if via == "mass":
+            chances = by_category.leading_chances(drawn, aligned)
+        else:
+            chances = np.stack([drawn.of_draws(one) for one in by_category.order_chances(drawn, aligned, rank)])
+        values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
+        return values, errors, [(aligned.names[code],) for code in codes]
+
+    return _joined(plausibilities, collected(plausibilities, judged, advance), **places)
 
 
 def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> Drawn:
@@ -270,17 +276,17 @@ def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> 
 
 def check_top(top: int, n_conditions: int) -> None:
     """Refuse numbers of first places that are below one, or that leave no condition out."""
-    check_count(top=top)
-    _check_most(top, n_conditions - 1, "top must be smaller than the number of conditions", n_conditions)
+    _check_place("top must be smaller than the number of conditions", n_conditions, n_conditions - 1, top=top)
 
 
 def check_rank(rank: int, n_conditions: int) -> None:
     """Refuse places that are not there."""
-    check_count(rank=rank)
-    _check_most(rank, n_conditions, "rank must be a place that a condition can have", n_conditions)
+    _check_place("rank must be a place that a condition can have", n_conditions, n_conditions, rank=rank)
 
 
-def _check_most(value: int, most: int, message: str, n_conditions: int) -> None:
+def _check_place(message: str, n_conditions: int, most: int, **places: int) -> None:
+    check_count(**places)
+    [value] = places.values()
     if value > most or n_conditions < 2:
         expected = f"1 to {most}" if n_conditions > 1 else "at least two conditions"
         raise DissensusError(message, expected=expected, got=str(value))
@@ -304,15 +310,10 @@ class BatchCertainty(NamedTuple):
 
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
-    from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
+    from dissensus.kernels.winning_sets import winning_members
 
-    batch, layout, orders, is_pooled = drawn.batch, drawn.layout, drawn.orders, unranked == "pool"
-    is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
-    is_left = np.zeros((len(tops), batch.n_cases), dtype=np.int64)
-    outcomes = new_outcomes(layout, orders)
-    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
-    if is_left.any():
-        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left, new_search(layout, orders))
+    batch, is_pooled = drawn.batch, unranked == "pool"
+    is_member = winning_members(drawn.layout, drawn.orders, tops, is_pooled)
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
@@ -386,12 +387,11 @@ def rank_certainty(
     """
     check_choice("unranked", unranked, UNMENTIONED)
     check_rank(rank, plausibilities.n_conditions)
+    if categories is not None:
+        return _of_categories(plausibilities, categories, "top", advance, rank=rank)
     names = (*plausibilities.conditions, ANY_OTHER)
-    aligned = None if categories is None else categories.aligned(plausibilities.conditions)
 
     def judged(batch: Batch) -> Found:
-        if aligned is not None:
-            return _by_category(batch, by_category.category_chances(told_apart(batch, rank), aligned, rank), aligned)
         drawn = told_apart(batch, rank, unranked)
         codes, shares = _shares(drawn, rank)
         columns, rests = drawn.batch.columns, drawn.batch.columns[1:] - 1
@@ -549,20 +549,16 @@ def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) 
     if not isinstance(sets, Mapping):
         check_length("set", len(sets), len(cases))
         sets = dict(zip(cases, sets, strict=True))
-    unknown = [name for name in sets if name not in set(cases)]
+    drawn, known = set(cases), {name: code for code, name in enumerate(plausibilities.conditions)}
+    unknown, missing = [name for name in sets if name not in drawn], [name for name in cases if name not in sets]
     if unknown:
-        raise DissensusError(
-            f"no draws of case {unknown[0]!r}", advice=suggestion(unknown[0], cases) or "is it annotated?"
-        )
-    missing = [name for name in cases if name not in sets]
+        advice = suggestion(unknown[0], cases) or "is it annotated?"
+        raise DissensusError(f"no draws of case {unknown[0]!r}", advice=advice)
     if missing:
-        raise DissensusError(
-            "every case needs a set",
-            got=f"{len(missing)} cases without one: {listing(missing)}",
-            advice="select the others first: plausibilities.select([...])",
-        )
-    known = {name: code for code, name in enumerate(plausibilities.conditions)}
+        got, advice = f"{len(missing)} cases without one: {listing(missing)}", "plausibilities.select([...])"
+        raise DissensusError("every case needs a set", got=got, advice=f"select the others first: {advice}")
     given = {case: [one] if isinstance(one := sets[case], str) else list(one) for case in cases}
+    least, most = (top, top) if top is not None else (1, len(known) - 1)
     for case, names in given.items():
         where = f"case {case!r}"
         for name in names:
@@ -570,7 +566,7 @@ def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) 
                 raise DissensusError(f"unknown condition {name!r}", where=where, advice=suggestion(str(name), known))
         if len(set(names)) < len(names):
             raise DissensusError("a set has a condition twice", got=listing(names), where=where)
-        if not 1 <= len(names) < len(known) or (top is not None and len(names) != top):
-            expected = f"1 to {len(known) - 1} conditions" if top is None else f"{top} conditions"
+        if not least <= len(names) <= most:
+            expected = f"{least} to {most} conditions" if top is None else f"{top} conditions"
             raise DissensusError("a set has the wrong size", expected=expected, got=str(len(names)), where=where)
     return {case: np.sort(np.array([known[name] for name in names], dtype=np.int64)) for case, names in given.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dissensus.core.interruption import told_when_interrupted
+from dissensus.core.output import told_when_interrupted
 
 
 def main() -> None:

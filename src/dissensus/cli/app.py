@@ -14,31 +14,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from dissensus.cli.calibrate import calibrate
-from dissensus.cli.certainty import certainty
 from dissensus.cli.demo import demo
-from dissensus.cli.evaluate import evaluate
-from dissensus.cli.opinion_files import aggregate, convert, validate
-from dissensus.cli.options import option
-from dissensus.cli.progress import compile_with_progress
+from dissensus.cli.evaluate import Evaluate
+from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
+from dissensus.cli.options import bundled, option
 from dissensus.cli.saved_results import compare, plot, report
+from dissensus.cli.terminal import compile_with_progress
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
-
-
-class VisibleGroup(TyperGroup):
-    """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words before the command."""
-        with _visible_mistakes():
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Read the words of the command, and run it."""
-        with _visible_mistakes():
-            return super().invoke(ctx)
 
 
 @contextmanager
@@ -51,6 +35,13 @@ def _visible_mistakes() -> Iterator[None]:
 
             mistake.message = visible(mistake.message)
         raise
+
+
+class VisibleGroup(TyperGroup):
+    """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
+
+    parse_args = _visible_mistakes()(TyperGroup.parse_args)
+    invoke = _visible_mistakes()(TyperGroup.invoke)
 
 
 class ListingCommand(TyperCommand):
@@ -136,8 +127,8 @@ def _dissensus(
 
 
 app.command()(demo)
-for listing in (validate, convert, aggregate, certainty, calibrate, evaluate):
-    app.command(cls=ListingCommand)(listing)
+for listing in (validate, convert, aggregate, certainty, calibrate, bundled(Evaluate)):
+    app.command(listing.__name__.lower(), cls=ListingCommand)(listing)
 for plain in (compare, report, plot):
     app.command()(plain)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dissensus.cli import options, progress
+from dissensus.cli import options, terminal
 from dissensus.cli.options import option
-from dissensus.cli.terminal import grid, say, show
+from dissensus.cli.terminal import say, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +61,13 @@ def demo(
     checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
     show_diagnosis(f"a {ORIGIN} of differential diagnoses", diagnose(study.annotations))
-    progress.compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
+    terminal.compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
     result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite, page={})
     show_results(result, out)
     say(f"\n{lesson(result)}\n")
     names = ("case", "certainty", "model", "its top 3", "PL", "paper", "PrIRN", "paper")
-    show(grid(names, printed_rows(printed_cases()), numbers=4, title=PRINTED))
+    show(names, printed_rows(printed_cases()), numbers=4, title=PRINTED)
     report = (out / "report.html").absolute()
     say(f"\nLook at the report:  {Path(sys.executable).name} -m webbrowser {report.as_uri()}")
     say(f"Compare the models:  dissensus compare {out}")
@@ -88,9 +88,9 @@ def was_written_by_demo(out: Path) -> bool:
 def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
     """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.evaluation.practices import with_truth
+    from dissensus.evaluation.tables import with_truth
 
-    with progress.shown() as advance:
+    with terminal.progress_shown() as advance:
         result = evaluate(
             study.annotations,
             study.predictions,
@@ -105,7 +105,7 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
 
 def lesson(result: Evaluation) -> str:
     """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
-    from dissensus.evaluation.practices import USUAL, side_by_side
+    from dissensus.evaluation.tables import USUAL, side_by_side
     from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
 
     usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name

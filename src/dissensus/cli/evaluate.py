@@ -9,18 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from dissensus.cli import options, progress
+from dissensus.cli import options, terminal
 from dissensus.cli.options import option
-from dissensus.cli.terminal import grid, say, show
+from dissensus.cli.terminal import say, show
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dissensus.core.files import Source
     from dissensus.core.receipt import Receipt
     from dissensus.evaluation.results import Evaluation
-    from dissensus.metrics.base import Metric
     from dissensus.study.reading import Reading
     from dissensus.study.study import Study
 
@@ -31,36 +28,8 @@ MOST_ROWS = 24
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
 
 
-@options.bundled
-def evaluate(
-    *,
-    file: options.AnnotationFile,
-    out: Annotated[Path, option("Directory to write the results into.")],
-    models: Mapping[str, Any],
-    aggregation: options.Aggregations = None,
-    metric: options.Metrics = None,
-    categories: options.CategoriesFile = None,
-    strata: Annotated[
-        Path | None,
-        option("Table with a case column and columns to group cases by; a column called image holds pictures."),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        option("What is known to be true: one answer per case, read like the opinions of one annotator."),
-    ] = None,
-    how: Mapping[str, Any],
-    estimates: Mapping[str, Any],
-    every: Mapping[str, Any],
-    calibrate: Annotated[
-        bool, option("Let annotators who are held out choose the reference run.", "--calibrate")
-    ] = False,
-    report: Annotated[bool, option("Write report.html beside the tables.", "--report/--no-report")] = True,
-    remote_images: options.RemoteImages = False,
-    pieces: Mapping[str, Any],
-    cluster: Mapping[str, Any],
-    overwrite: options.OverwriteDirectory = False,
-    said: Mapping[str, Any],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
     """Evaluate models against a large panel, single annotators and draws of the plausibilities, beside one label.
 
     Without any model, only the certainty is found.
@@ -72,59 +41,46 @@ def evaluate(
       dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
       --categories risks.csv --out results
     """
-    reference = "calibrated" if calibrate else None
-    asked = options.passed_on(**how, **estimates, metrics=metric or None, reference=reference)
-    request = Request(
-        file,
-        out,
-        models=models,
-        said=said,
-        texts=aggregation or None,
-        every=every,
-        asked=asked,
-        categories=categories,
-        strata=strata,
-        truth=truth,
-        page={"remote_images": remote_images} if report else None,
-        overwrite=overwrite,
-        cluster=cluster,
-    )
-    is_large = "shard_size" in pieces or "resume" in pieces or request.is_large
-    show_results(request.in_pieces(pieces) if is_large else request.in_memory(), out)
 
-
-@dataclass(frozen=True)
-class Request:
-    """What a user asks for.
-
-    Attributes
-    ----------
-    file, out
-        Opinions, and where results go.
-    models, said, every, cluster
-        Options that belong together: predictions, how opinions are read, what is said of every aggregation, and where
-        all is computed.
-    texts, asked
-        The aggregations, and what the Python function takes as it is.
-    categories, strata, truth
-        Files beside them.
-    page
-        Options of the report, if there is to be one.
-    """
-
-    file: Path
-    out: Path
+    file: options.AnnotationFile
+    out: Annotated[Path, option("Directory to write the results into.")]
     models: Mapping[str, Any]
-    said: Mapping[str, Any]
-    texts: Sequence[str] | None
+    aggregation: options.Aggregations = None
+    metric: options.Metrics = None
+    categories: options.CategoriesFile = None
+    strata: Annotated[
+        Path | None,
+        option("Table with a case column and columns to group cases by; a column called image holds pictures."),
+    ] = None
+    truth: Annotated[
+        Path | None,
+        option("What is known to be true: one answer per case, read like the opinions of one annotator."),
+    ] = None
+    how: Mapping[str, Any]
+    estimates: Mapping[str, Any]
     every: Mapping[str, Any]
-    asked: Mapping[str, Any]
-    categories: Path | None
-    strata: Path | None
-    truth: Path | None
-    page: Mapping[str, Any] | None
-    overwrite: bool
+    calibrate: Annotated[bool, option("Let annotators who are held out choose the reference run.", "--calibrate")] = (
+        False
+    )
+    report: Annotated[bool, option("Write report.html beside the tables.", "--report/--no-report")] = True
+    remote_images: options.RemoteImages = False
+    pieces: Mapping[str, Any]
     cluster: Mapping[str, Any]
+    overwrite: options.OverwriteDirectory = False
+    said: Mapping[str, Any]
+
+    def run(self) -> None:
+        """Evaluate in memory, or piece by piece if it is asked for or files are split or large, and show the result."""
+        from dissensus.pieces.inputs import is_large, is_split
+
+        opinions, *models = map(as_given, (self.file, *self.places.values()))
+        in_pieces = (
+            bool({"shard_size", "resume"} & {*self.pieces})
+            or is_split(opinions, columns=options.column_roles(self.said["column"]))
+            or any(is_split(place, opinions=False) for place in models)
+            or any(map(is_large, [opinions, *models]))
+        )
+        show_results(self.in_pieces() if in_pieces else self.in_memory(), self.out)
 
     @property
     def places(self) -> dict[str, Path]:
@@ -132,14 +88,15 @@ class Request:
         return options.model_places(self.models)
 
     @property
-    def is_large(self) -> bool:
-        """Whether files are evaluated piece by piece because they are split or large."""
-        from dissensus.pieces import inputs as tables
+    def asked(self) -> dict[str, Any]:
+        """What the Python function takes as it is."""
+        reference = "calibrated" if self.calibrate else None
+        return options.passed_on(**self.how, **self.estimates, metrics=self.metric or None, reference=reference)
 
-        opinions, models = as_given(self.file), [as_given(place) for place in self.places.values()]
-        is_split = tables.is_split(opinions, columns=options.column_roles(self.said["column"]))
-        is_split = is_split or any(tables.is_split(place, opinions=False) for place in models)
-        return is_split or any(map(tables.is_large, [opinions, *models]))
+    @property
+    def page(self) -> dict[str, Any] | None:
+        """The options of the report, if there is to be one."""
+        return {"remote_images": self.remote_images} if self.report else None
 
     def in_memory(self) -> Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
@@ -153,17 +110,17 @@ class Request:
         files = [self.categories, self.strata]
         inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
-        named = chosen_aggregations(self.texts) if self.texts else ()
+        named = chosen_aggregations(self.aggregation) if self.aggregation else ()
         reading = options.examine_for(named, self.file, self.said)
-        study = reading.study
+        study, sources = reading.study, [reading.source]
         chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
         models = options.read_models(self.models, study, self.said)
-        known_true = None if self.truth is None else read_truth(self.truth, study, self.said)
-        beside = {path: open_source(path) for path in files if path is not None}
-        known = None if self.categories is None else Categories.from_source(beside[self.categories], study.conditions)
-        columns = {} if self.strata is None else read_strata(beside[self.strata], study.case_names)
-        progress.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
-        with executor_of(**self.cluster) as executor, progress.shown(tells_cost=True) as advance:
+        truth = None if self.truth is None else self.read_truth(study)
+        groups, strata = (None if path is None else open_source(path) for path in files)
+        known = None if groups is None else Categories.from_source(groups, study.conditions)
+        columns = {} if strata is None else labels_in(strata, study.case_names)
+        terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
+        with executor_of(**self.cluster) as executor, terminal.progress_shown(tells_cost=True) as advance:
             result = evaluated(
                 study,
                 {name: model.predictions for name, model in models.items()},
@@ -171,32 +128,47 @@ class Request:
                 categories=known,
                 images=columns.pop("image", None),
                 strata=columns,
-                truth=None if known_true is None else known_true.study,
+                truth=None if truth is None else truth.study,
                 allow_missing=bool(self.models["allow_missing"]),
                 executor=executor,
                 advance=advance,
                 **self.asked,
             )
-        sources = [reading.source, *(model.source for model in models.values()), *beside.values()]
-        sources += [] if known_true is None else [known_true.source]
+        sources += [model.source for model in models.values()]
+        known_true = None if truth is None else truth.source
+        sources += [one for one in (groups, strata, known_true) if one is not None]
         hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
         result = replace(result, inputs=hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.page)
         return result
 
-    def in_pieces(self, pieces: Mapping[str, Any]) -> Evaluation:
+    def read_truth(self, study: Study) -> Reading:
+        """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
+        from dissensus.evaluation.evaluator import truth_of
+        from dissensus.study.reading import examine
+
+        assert self.truth is not None, "asked for"
+        reading = examine(
+            self.truth,
+            {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
+            conditions=study.conditions or None,
+            question=cast(Any, study.question) if study.kind == "rankings" else None,
+            nothing=self.said["nothing"] if study.kind == "checklists" else None,
+            limits=options.limit_sizes(self.said["limit"]),
+        )
+        options.say_receipt(reading.receipt)
+        try:
+            truth_of(reading.study, study)
+        except DissensusError as error:
+            raise error.at(str(self.truth)) from None
+        return reading
+
+    def in_pieces(self) -> Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
         from dissensus.aggregations.base import available_threads
         from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
-        if self.truth is not None:
-            raise DissensusError(
-                "--truth is not known in pieces",
-                expected="files that are evaluated in memory",
-                got=f"{self.truth} beside files that are split, large, or given with --shard-size or --resume",
-                advice="leave --truth out, or evaluate one file per study without --shard-size and --resume",
-            )
         reading = {
             **options.reading_options(self.said),
             "format": self.said["format"],
@@ -204,17 +176,16 @@ class Request:
             "kinds": options.kinds_of_models(self.models),
             "allow_missing": bool(self.models["allow_missing"]),
         }
-        chosen = options.with_every(chosen_aggregations(self.texts), self.every)
-        progress.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
+        chosen = options.with_every(chosen_aggregations(self.aggregation or None), self.every)
+        terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
 
         def tell(receipts: Sequence[Receipt]) -> None:
             """Tell what was understood of the files of opinions, then of each model."""
-            options.say_receipt(receipts[0])
-            for receipt in receipts[1:]:
-                options.say_receipt_of_model(receipt)
+            for place, receipt in enumerate(receipts):
+                options.say_receipt(receipt, briefly=place > 0)
 
         watch = Watch(
-            progress.shown,
+            terminal.progress_shown,
             lambda line: say(line, stderr=True),
             tell,
             lambda result, place: write_page(result, place, self.page),
@@ -231,52 +202,24 @@ class Request:
                 aggregations=chosen,
                 categories=self.categories,
                 strata=None if self.strata is None else as_given(self.strata),
+                truth=None if self.truth is None else as_given(self.truth),
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,
-                **{**self.asked, **pieces, "threads": threads},
+                **{**self.asked, **self.pieces, "threads": threads},
             )
 
 
-def read_truth(file: Path, study: Study, said: Mapping[str, Any]) -> Reading:
-    """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
-    from dissensus.core.errors import listing
-    from dissensus.study.reading import examine
-
-    reading = examine(
-        file,
-        {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
-        conditions=study.conditions or None,
-        question=cast(Any, study.question) if study.kind == "rankings" else None,
-        nothing=said["nothing"] if study.kind == "checklists" else None,
-        limits=options.limit_sizes(said["limit"]),
-    )
-    options.say_receipt(reading.receipt)
-    known = reading.study
-    again = [name for name, n in zip(known.case_names, known.counted.panel.votes_per_case, strict=True) if n > 1]
-    if known.kind != study.kind or again:
-        raise DissensusError(
-            "the truth is not one answer per case",
-            expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
-            got=f"several answers for {listing(again)}" if again else known.kind,
-            where=str(file),
-        )
-    return reading
-
-
-def read_strata(source: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def labels_in(strata: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Read columns that group cases, aligned to the cases by name."""
     from dissensus.study.tables import labels_of_cases
 
-    if not source.is_table:
-        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(source.path))
+    if not strata.is_table:
+        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(strata.path))
     try:
-        return labels_of_cases(source.table, case_names)
+        return labels_of_cases(strata.table, case_names)
     except DissensusError as error:
-        raise error.at(str(source.path)) from None
-
-
-# Large studies ------------------------------------------------------------------------------------------
+        raise error.at(str(strata.path)) from None
 
 
 def as_given(path: Path) -> str:
@@ -333,10 +276,8 @@ def write_page(result: Evaluation, place: Path, page: Mapping[str, Any] | None) 
 def show_results(result: Evaluation, out: Path) -> None:
     """Print the tables, the headline, what to beware of, and where everything is."""
     if result.models:
-        show(summary_table(result))
-        for note in left_out(result):
-            say(f"  not in this table: {note}")
-        show(practice_table(result))
+        _show_estimates(result)
+        _show_practices(result)
     say(repr(result))
     if result.calibration is not None:
         for sentence in result.calibration.sentences[1:]:
@@ -349,35 +290,7 @@ def show_results(result: Evaluation, out: Path) -> None:
     say(f"-> {out}" + (f" ({seen})" if seen else ""))
 
 
-def summary_table(result: Evaluation) -> Table:
-    """Show every model and metric by every estimand, adjusted in the reference run, with intervals."""
-    from dissensus.evaluation.practices import side_by_side
-
-    shown = {metric.name for metric in shown_metrics(result)}
-    found = [one for one in side_by_side(result, result.to_frame()) if one.metric.name in shown]
-    names = shown_estimands(result)
-    between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
-    rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
-    told = list(names.values())
-    title = f"{', '.join(told[:-1])} and {told[-1]}; {100 * result.level:g} % intervals"
-    return grid(("model", "metric", *names), rows, numbers=len(names), title=title)
-
-
-def shown_metrics(result: Evaluation) -> tuple[Metric, ...]:
-    """Choose the metrics of the table: all, or the first ones, so that it fits a screen."""
-    return result.metrics[: max(1, MOST_ROWS // max(1, len(result.models)))]
-
-
-def left_out(result: Evaluation) -> list[str]:
-    """Say which rows the table does not show, and where they are."""
-    n_hidden = len(result.metrics) - len(shown_metrics(result))
-    hidden = [] if not n_hidden else [f"{n_hidden} more metric{'s' * (n_hidden > 1)}: summary.json"]
-    n_findings = len(result.asked_findings)
-    apart = [] if not n_findings else [f"the {n_findings} findings one by one: report.html, by_group('finding')"]
-    return [*hidden, *apart] if result.models else []
-
-
-def shown_estimands(result: Evaluation) -> dict[str, str]:
+def _shown_estimands(result: Evaluation) -> dict[str, str]:
     """Name the estimands that tables show, panel and adjusted if there are any, with what they compare with."""
     adjusted = f"adjusted under {result.run_label(result.reference)}" if result.adjusted_runs else ""
     words = {
@@ -386,6 +299,29 @@ def shown_estimands(result: Evaluation) -> dict[str, str]:
         "adjusted": adjusted,
     }
     return {name: told for name, told in words.items() if told}
+
+
+def _show_estimates(result: Evaluation) -> None:
+    """Show every model and metric by every estimand, adjusted in the reference run, with intervals.
+
+    Of many metrics the first ones are shown, so that the table fits a screen.
+    """
+    from dissensus.evaluation.tables import side_by_side
+
+    metrics, findings = result.metrics[: max(1, MOST_ROWS // len(result.models))], len(result.asked_findings)
+    shown = {metric.name for metric in metrics}
+    found = [one for one in side_by_side(result, result.to_frame()) if one.metric.name in shown]
+    names = _shown_estimands(result)
+    between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
+    rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
+    *others, last = names.values()
+    title = f"{', '.join(others)} and {last}; {100 * result.level:g} % intervals"
+    show(("model", "metric", *names), rows, numbers=len(names), title=title)
+    hidden = len(result.metrics) - len(metrics)
+    if hidden:
+        say(f"  not in this table: {hidden} more metric{'s' * (hidden > 1)}: summary.json")
+    if findings:
+        say(f"  not in this table: the {findings} findings one by one: report.html, by_group('finding')")
 
 
 def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
@@ -403,14 +339,13 @@ def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
     return f"{number(row['mean'])}{between}[{number(row['low'])}, {number(row['high'])}]"
 
 
-def practice_table(result: Evaluation) -> Table:
+def _show_practices(result: Evaluation) -> None:
     """Show the first metric of every model as each practice reports it, beside all estimands."""
     from dissensus.evaluation.sentences import leading
     from dissensus.evaluation.words import number
 
-    found = leading(result, result.to_frame())
+    found, estimands = leading(result, result.to_frame()), _shown_estimands(result)
     known = ["truth"] if found[0].truth is not None else []
-    estimands = shown_estimands(result)
     rows = [
         (
             one.model,
@@ -420,12 +355,10 @@ def practice_table(result: Evaluation) -> Table:
         )
         for one in found
     ]
-    practices = (
-        name.replace("Plackett-Luce maximum likelihood", "PL ML") for name in found[0].practices
-    )  # so that it fits 80 columns
-    names = ("model", *estimands, *practices, *known)
-    under = f"; {estimands['adjusted']}" if "adjusted" in estimands else ""
-    short = "; PL ML: Plackett-Luce maximum likelihood" if "PL ML" in names else ""
-    title = f"{found[0].metric.name} by every practice{under}{short}"
-    note = f"; truth: known here, {found[0].truth_reason}" if known else ""
-    return grid(names, rows, numbers=len(names) - 1, title=title + note)
+    whole = "Plackett-Luce maximum likelihood"  # shortened, so that the table fits 80 columns
+    names = ("model", *estimands, *(name.replace(whole, "PL ML") for name in found[0].practices), *known)
+    title = f"{found[0].metric.name} by every practice"
+    title += f"; {estimands['adjusted']}" if "adjusted" in estimands else ""
+    title += f"; PL ML: {whole}" if "PL ML" in names else ""
+    title += f"; truth: known here, {found[0].truth_reason}" if known else ""
+    show(names, rows, numbers=len(names) - 1, title=title)

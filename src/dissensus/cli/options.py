@@ -178,14 +178,14 @@ PIECES = bundle(
     SCALE,
     shard_size=(
         int,
-        "Evaluate Parquet files so many cases at a time; by itself 10 000 for directories and large files. It changes "
-        "memory and speed, no number.",
+        "Evaluate Parquet files in pieces of so many cases; by itself 10 000 for directories and large files. It "
+        "changes memory, speed, and the last digits of numbers.",
         "CASES",
     ),
     resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
     learn_again=(
         bool,
-        "With added files, learn frequencies and priors from all cases again; computes all shards again.",
+        "With added files, learn frequencies and priors from all cases again; computes all pieces again.",
     ),
 )
 
@@ -215,16 +215,21 @@ PASSED_ON = ("how", "estimates", "pieces")
 USUAL = {"ratings": "normal-inverse-gamma"}
 
 
-def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take the options of a bundle as one mapping: its parameter ``said``, ``spec`` or ``how``."""
+def bundled(command: Callable[..., Any]) -> Callable[..., None]:
+    """Let a command take the options of a bundle as one mapping: its parameter ``said``, ``spec`` or ``how``.
+
+    A command is a function, or a class whose fields are its options and whose ``run`` does it.
+    """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
 
-    @wraps(command)
+    @wraps(command, updated=())
     def expanded(**given: Any) -> None:
         own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
         own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
-        command(**given, **own)
+        made = command(**given, **own)
+        if made is not None:
+            made.run()
 
     options: list[inspect.Parameter] = []
     for parameter in parameters:
@@ -330,42 +335,19 @@ def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggr
     from dissensus.aggregations.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    if given["thresholds"] is not None:
-        numbers_of("--thresholds", given["thresholds"])
-    text, *parameters = (given[name] for name in SPEC)
-    named = [f"{name}={value}" for name, value in zip([*SPEC][1:], parameters, strict=True) if value is not None]
-    return one_spec(Aggregation.family, ":".join([text or USUAL.get(kind, "plackett-luce"), *named]))
-
-
-def numbers_of(name: str, text: str) -> tuple[float, ...]:
-    """Read numbers separated by commas.
-
-    >>> numbers_of("--thresholds", "0, 2.5")
-    (0.0, 2.5)
-    """
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise DissensusError(
-            f"{name} is not understood", expected="numbers separated by commas", got=repr(text)
-        ) from None
+    named = [f"{name}={given[name]}" for name in SPEC if name != "aggregation" and given[name] is not None]
+    return one_spec(Aggregation.family, ":".join([given["aggregation"] or USUAL.get(kind, "plackett-luce"), *named]))
 
 
 def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple[Aggregation, ...]:
     """Give thresholds to all aggregations, which must be of ratings, and a prior to those that have one."""
+    from dissensus.core.spec import read_parameter
     from dissensus.evaluation.evaluator import with_prior
 
     if every["thresholds"] is not None:
-        others = [spec.id for spec in chosen if spec.needs != "ratings"]
-        if others:
-            raise DissensusError(
-                "--thresholds cut ratings into conditions",
-                expected="aggregations of ratings, such as normal-inverse-gamma",
-                got=", ".join(others),
-                advice="leave --thresholds out",
-            )
-        cuts = numbers_of("--thresholds", every["thresholds"])
-        chosen = [type(spec).from_parameters({**spec.parameters(), "thresholds": cuts}) for spec in chosen]
+        cuts = [read_parameter(type(spec), "thresholds", every["thresholds"], "--thresholds") for spec in chosen]
+        pairs = zip(chosen, cuts, strict=True)
+        chosen = [type(spec).from_parameters({**spec.parameters(), "thresholds": cut}) for spec, cut in pairs]
     return tuple(chosen) if every["prior"] is None else with_prior(chosen, every["prior"])
 
 
@@ -416,7 +398,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
         for name, place in model_places(models).items()
     }
     for model in readings.values():
-        say_receipt_of_model(model.receipt)
+        say_receipt(model.receipt, briefly=True)
         listed = model.predictions
         unscored = coverage(listed)[0] if listed.kind == "scores" and not listed.complete else None
         if unscored is not None and unscored.count:
@@ -424,16 +406,11 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
     return readings
 
 
-def say_receipt(receipt: Receipt) -> None:
-    """Tell, on standard error, in a few lines what was understood of a file, and what of it was not used."""
-    for line in receipt.lines():
-        say(line, style="yellow" if line.startswith("  !") else "dim", stderr=True)
-
-
-def say_receipt_of_model(receipt: Receipt) -> None:
-    """Tell the same of a file of predictions in one line."""
-    line = "; ".join(line.strip() for line in receipt.lines())
-    say(line, style="yellow" if receipt.lost else "dim", stderr=True)
+def say_receipt(receipt: Receipt, *, briefly: bool = False) -> None:
+    """Tell, on standard error, in a few lines or in one what was understood of a file, and what of it was not used."""
+    lines = receipt.lines()
+    for line in ["; ".join(map(str.strip, lines))] if briefly else lines:
+        say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim", stderr=True)
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from dissensus.cli import options
 from dissensus.cli.options import option
-from dissensus.cli.terminal import grid, say, show
+from dissensus.cli.terminal import say, show
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compare(
       dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.evaluation.results import PANEL
+    from dissensus.evaluation.estimates import PANEL
     from dissensus.evaluation.sentences import flips, plain, probability_better
     from dissensus.evaluation.store import FILES, load
     from dissensus.evaluation.words import small_probability
@@ -67,7 +67,7 @@ def compare(
             )
             for found in of_place
         ]
-        show(grid(names, rows, title=title))
+        show(names, rows, title=title)
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
@@ -80,7 +80,7 @@ def placed(found: Difference) -> str:
     ...                   0.88, 0.24, 0.24))
     'adjusted top-1 accuracy, dirichlet 1'
     """
-    from dissensus.evaluation.results import AGREEMENT
+    from dissensus.evaluation.estimates import AGREEMENT
 
     run = "" if found.estimand in (AGREEMENT, found.run) else f", {found.run}"
     return f"{found.estimand} {found.metric}{run}"
@@ -170,7 +170,7 @@ def plot(
         for name, sort in FIGURES.items():
             lacking, taken = sort.lacking(evaluation), " ".join(f"--{one}" for one in sort.options)
             rows.append((name, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
-        show(grid(("figure", "shows", "options", "here"), rows))
+        show(("figure", "shows", "options", "here"), rows)
         say(f"metrics: {', '.join(one.name for one in evaluation.metrics)}")
         say(f"runs: {', '.join(one.label for one in evaluation.runs)}")
         return

@@ -1,16 +1,17 @@
-"""What reaches the terminal: text and tables with nothing hidden in them, in an encoding that the terminal has."""
+"""What reaches the terminal: text, tables and progress, with nothing hidden in them, in an encoding that it has."""
 
 from __future__ import annotations
 
 import codecs
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from dissensus.aggregations.base import Aggregation
 
 # Signs of our own that an ASCII terminal shows in another way.
 PLAIN = str.maketrans(
@@ -56,23 +57,21 @@ def say(text: str, *, style: str = "", stderr: bool = False) -> None:
     Console(stderr=stderr, soft_wrap=True).print(Text(lines, style=style))
 
 
-def show(table: Table) -> None:
-    """Print a table, whose cells are visible text."""
-    from rich.console import Console
-
-    Console(soft_wrap=True).print(table)
-
-
-def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> Table:
-    """Lay out rows of text; the last columns, as many as ``numbers`` says, stand to the right.
+def show(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> None:
+    """Print rows of text as a table; the last columns, as many as ``numbers`` says, stand to the right.
 
     They may have several lines; in all others, where names are, a line end is shown and never obeyed.
 
     A row whose first cell is not empty begins a section if any other row's is.
 
-    >>> grid(["model", "value"], [("[b]A", "0.5")], numbers=1).row_count
-    1
+    >>> show(["model", "value"], [("[b]A", "0.5")], numbers=1)
+    ┏━━━━━━━┳━━━━━━━┓
+    ┃ model ┃ value ┃
+    ┡━━━━━━━╇━━━━━━━┩
+    │ [b]A  │   0.5 │
+    └───────┴───────┘
     """
+    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
@@ -91,14 +90,94 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 
             table.add_section()
         lines = (cell.split("\n") if place >= first else [cell] for place, cell in enumerate(row))
         table.add_row(*(Text("\n".join(map(visible, cell))) for cell in lines))
-    return table
+    Console(soft_wrap=True).print(table)
 
 
-def filled(cells: Mapping[str, str], rows: Iterable[Mapping[str, Any]], *, words: int = 1, title: str = "") -> Table:
-    """Lay out rows by a format for every column; after the first ones, as many as ``words``, come numbers.
-
-    >>> filled({"model": "{model}", "value": "{mean:.2f}"}, [{"model": "A", "mean": 0.5}]).row_count
-    1
-    """
+def show_filled(
+    cells: Mapping[str, str], rows: Iterable[Mapping[str, Any]], *, words: int = 1, title: str = ""
+) -> None:
+    """Print rows by a format for every column; after the first ones, as many as ``words``, come numbers."""
     texts = ([form.format(**row) for form in cells.values()] for row in rows)
-    return grid(tuple(cells), texts, numbers=len(cells) - words, title=title)
+    show(tuple(cells), texts, numbers=len(cells) - words, title=title)
+
+
+# Progress: shown while long work goes on, silent when nobody watches ------------------------------------------
+
+
+class Bar:
+    """A bar with its speed on standard error; calling it tells how much was just done."""
+
+    def __init__(self, *, tells_cost: bool = False) -> None:
+        from rich import progress
+        from rich.console import Console
+        from rich.text import Text
+
+        class Speed(progress.ProgressColumn):
+            def render(self, task: progress.Task) -> Text:
+                speed = task.finished_speed or task.speed
+                return Text(f"{speed:,.0f} {task.fields['unit']}/s" if speed else "")
+
+        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+        remaining, console = progress.TimeRemainingColumn(), Console(stderr=True)
+        self.tells_cost = tells_cost
+        self.bar = progress.Progress(*columns, Speed(), remaining, console=console, transient=True)
+
+    def expect(self, what: str, total: int, *, again: int = 0, unit: str = "cases") -> None:
+        """Begin anew; what it costs to leave annotators out in turn is said before it starts."""
+        if again and self.tells_cost:
+            from dissensus.evaluation.left_out import LEFT_OUT_DRAWS
+
+            say(
+                f"annotators count as a sample: {again:,} cases are evaluated again without some of them, with "
+                f"{LEFT_OUT_DRAWS} draws ({total - again:,} with all; --annotators fixed saves this)",
+                stderr=True,
+            )
+        for task in self.bar.task_ids:
+            self.bar.remove_task(task)
+        self.bar.add_task(what, total=total, unit=unit)
+
+    def __call__(self, done: int, /) -> None:
+        """Take how much was just done."""
+        for task in self.bar.task_ids:
+            self.bar.advance(task, done)
+
+
+@contextmanager
+def progress_shown(what: str = "", total: int = 0, unit: str = "cases", *, tells_cost: bool = False) -> Iterator[Bar]:
+    """Show how far work is, of this size if it is known before; and say what it costs to leave annotators out."""
+    bar = Bar(tells_cost=tells_cost)
+    if what:
+        bar.expect(what, total, unit=unit)
+    # where nobody looks, older versions of rich end even a disabled bar with an empty line
+    with bar.bar if bar.bar.console.is_terminal else nullcontext():
+        yield bar
+
+
+def compile_on_first_use(*purposes: str, aggregations: Iterable[Aggregation] = ()) -> None:
+    """Compile the kernels that a command needs, as far as this was not done yet, and say so.
+
+    Parameters
+    ----------
+    purposes, aggregations
+        Exercises of :mod:`dissensus.compilation`, and aggregations that are to be drawn from. A kernel that neither of
+        them calls is compiled when it is called.
+    """
+    from dissensus.compilation import needed
+    from dissensus.core.errors import DissensusError
+
+    names = needed([*purposes, *(str(aggregation.id) for aggregation in aggregations)])
+    if not names:
+        return
+    say("compiling kernels for first use: once, some seconds, then kept on disk", stderr=True)
+    try:
+        compile_with_progress(names)
+    except DissensusError as error:
+        say(f"{error}\nso they are compiled one after another, when they are needed", stderr=True)
+
+
+def compile_with_progress(names: Collection[str], workers: int | None = None, *, force: bool = False) -> None:
+    """Compile the kernels of some exercises, and show how far it is."""
+    from dissensus.compilation import compile_kernels
+
+    with progress_shown("compiling", len(names), "exercises") as advance:
+        compile_kernels(names, workers=workers, force=force, done=lambda _: advance(1))

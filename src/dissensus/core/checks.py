@@ -234,10 +234,6 @@ def _is_label(value: object) -> bool:
     return isinstance(value, str) or (many and all(map(_is_name, cast("Any", value))))
 
 
-def _is_path(value: object) -> bool:
-    return isinstance(value, str | os.PathLike) and "\0" not in str(value) and bool(str(value))
-
-
 def _is_array(kinds: str, value: object) -> bool:
     if isinstance(value, str | bytes | Mapping | Set):
         return False
@@ -246,10 +242,6 @@ def _is_array(kinds: str, value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return 1 <= array.ndim <= 4 and (array.dtype.kind in kinds or not array.size)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 # Aliases of a few words; which ones is checked where they are used.
@@ -270,15 +262,15 @@ KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "int": ("a whole number", _is_whole),
     "float": ("a number", _is_number),
     "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    "str": ("text", _is_text),
-    "Path": ("a path", _is_path),
+    "str": ("text", lambda value: isinstance(value, str)),
+    "Path": ("a path", lambda one: isinstance(one, str | os.PathLike) and "\0" not in str(one) and bool(str(one))),
     "Label": ("Label", _is_label),
     "Sampler": ("Sampler", callable),
     **dict.fromkeys(("Callable", "UserFunction"), ("a function", callable)),
     **dict.fromkeys(("IntArray", "AnswerArray"), ("whole numbers", partial(_is_array, "iu"))),
     "FloatArray": ("an array of numbers", partial(_is_array, "iuf")),
     "BoolArray": ("an array of True and False", partial(_is_array, "b")),
-    **dict.fromkeys(CHOICES, ("text", _is_text)),
+    **dict.fromkeys(CHOICES, ("text", lambda value: isinstance(value, str))),
 }
 
 # What errors call kinds that are told by their items.

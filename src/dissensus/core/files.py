@@ -1,19 +1,25 @@
-"""Files: what they hold, told from their content."""
+"""Files: what they hold, told from their content; tables are read by polars, and refused where polars would guess."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import json
 import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError, suggestion
 from dissensus.core.limits import Limits, arrays_in, parquet_table
-from dissensus.core.text_files import SAVE_AS_UTF_8, decoded, delimited_table, empty, json_content
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +34,20 @@ SHOWN = 4096
 BLANK = b"\xef\xbb\xbf \t\r\n"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 LIMITS = Limits()
+SAVE_AS_UTF_8 = "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
+SEPARATORS = (",", "\t", ";", "|")
+NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+QUOTES = 'put a cell that holds separators or quotes between quotes, and double the quotes inside: "5"" long"'
+
+JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+LONE_RETURN = re.compile(rb"\r(?!\n)")
+ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)")
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
+
+# Records of which so few keys are filled, one of so many, are no table.
+SCATTERED = 1000
+
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
 
 
@@ -104,33 +124,34 @@ def open_source(path: Path, limits: Limits = LIMITS, *, headless: bool = False) 
     if place.is_dir():
         return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
     data = read_bytes(place)
-    if not data[:SHOWN].strip(BLANK):
+    start = data[:SHOWN].strip(BLANK)
+    if not start:
         raise empty(place)
     _refuse_packed(place, data)
-    kind, content = _understood(place, data, limits, headless=headless)
-    return Source(place, kind, content, data)
-
-
-def _understood(place: FilePath, data: bytes, limits: Limits, *, headless: bool) -> tuple[Kind, Any]:
+    kind: Kind
+    content: Any
     if data.startswith(b"PAR1"):
-        return "parquet", parquet_table(data, place, limits)
-    if data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        return "npy" if data.startswith(b"\x93") else "npz", arrays_in(data, place, limits)
-    is_table = place.suffix.lower() in TABLE_ENDINGS
-    if data[:SHOWN].lstrip(BLANK)[:1] in (b"[", b"{") and not is_table:
-        return json_content(place, decoded(data, place))
-    if is_table:
-        return "table", delimited_table(data, place, limits, headless=headless)
-    return "text", decoded(data, place)
+        kind, content = "parquet", parquet_table(data, place, limits)
+    elif data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        kind, content = "npy" if data.startswith(b"\x93") else "npz", arrays_in(data, place, limits)
+    elif place.suffix.lower() in TABLE_ENDINGS:
+        kind, content = "table", delimited_table(data, place, limits, headless=headless)
+    elif start[:1] in (b"[", b"{"):
+        kind, content = json_content(place, decoded(data, place))
+    else:
+        kind, content = "text", decoded(data, place)
+    return Source(place, kind, content, data)
 
 
 def checked_path(path: Path) -> FilePath:
     """Return the path if it can be read, or say why not."""
     place = FilePath(path)
     try:
-        if not place.exists():
-            near = _near(place)
-            raise FormatError("there is no such file", got=str(path), advice=near or "check the path")
+        if not place.exists():  # a file beside it may be meant if its name is alike, even without its ending
+            beside = [item.name for item in place.parent.iterdir()] if place.parent.is_dir() else []
+            alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
+            advice = suggestion(place.name, alike) or "check the path"
+            raise FormatError("there is no such file", got=str(path), advice=advice)
         size = place.stat().st_size
     except OSError as error:
         raise unreadable(place, error) from error
@@ -164,15 +185,6 @@ def _refuse_packed(place: FilePath, head: bytes) -> None:
         raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
 
 
-def _near(place: FilePath) -> str:
-    """Offer a file beside a missing one if the name is alike even without its ending."""
-    if not place.parent.is_dir():
-        return ""
-    beside = [item.name for item in place.parent.iterdir()]
-    alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
-    return suggestion(place.name, alike)
-
-
 def read_bytes(place: FilePath) -> bytes:
     """Read a file; the only place where files of data are opened."""
     try:
@@ -190,3 +202,364 @@ def read_text(place: FilePath) -> str:
 def read_arrays(place: FilePath) -> Any:
     """Read an npy array, or the arrays of an npz file by name; nothing pickled is ever loaded."""
     return arrays_in(read_bytes(place), place, LIMITS)
+
+
+# Text -------------------------------------------------------------------------------------------------
+
+
+def empty(place: FilePath) -> FormatError:
+    """Build the error for a file with nothing in it."""
+    return FormatError("the file is empty", expected="annotations or predictions", where=str(place))
+
+
+def decoded(data: bytes, place: FilePath) -> str:
+    """Return the text of a file, with or without a byte order mark."""
+    refuse_nul(data, place)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "the file is not UTF-8 text",
+            got=f"the byte 0x{data[error.start]:02x}",
+            where=line_of(data, error.start, place),
+            advice=SAVE_AS_UTF_8,
+        ) from error
+
+
+def refuse_nul(data: bytes, place: FilePath) -> None:
+    """Refuse a byte that text never holds, and text in two bytes per letter always does."""
+    at = data.find(b"\0")
+    if at >= 0:
+        raise FormatError(
+            "the file holds a NUL byte",
+            expected="UTF-8 text",
+            got="a binary or damaged file, or UTF-16 text",
+            where=line_of(data, at, place),
+            advice=SAVE_AS_UTF_8,
+        )
+
+
+def line_of(data: bytes, at: int, place: FilePath) -> str:
+    """Say in which line of a file a byte stands."""
+    return f"{place}, line {data.count(10, 0, at) + 1}"
+
+
+# Tables -----------------------------------------------------------------------------------------------
+
+
+def delimited_table(
+    data: bytes, place: FilePath, limits: Limits, *, separator: str | None = None, headless: bool = False
+) -> pl.DataFrame:
+    r"""Parse CSV or TSV, empty cells as missing, every column as text.
+
+    Columns that are called ``rank``, ``score`` and the like are read as numbers if all their cells are. A table that
+    may be ``headless`` keeps a first row of numbers as the names of its columns, even if they repeat.
+
+    >>> delimited_table(b"case,label\nc1,Eczema\n", FilePath("a.csv"), Limits()).rows()
+    [('c1', 'Eczema')]
+    """
+    import polars as pl
+
+    refuse_nul(data, place)
+    _refuse_lone_returns(data, place)
+    if separator is None and place.suffix.lower() in (".tsv", ".tab"):
+        separator = "\t"
+    elif separator is None:
+        first = next((line for line in io.BytesIO(data) if line.strip()), b"")
+        separator = max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
+    names = _header(data, place, separator)
+    limits.check("columns", len(names), where=str(place))
+    named = not (headless and all(map(is_number, names)))
+    if named:
+        _refuse_repeated_names(names, place)
+    table = _parsed(data, place, separator, names)
+    width, has_quotes = len(names), b'"' in data
+    # polars fills short rows up, and lets a quoted cell go on after its last quote
+    is_short = has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1)
+    is_doubtful = width > 1 and is_short and table.to_series(width - 1).null_count() > 0
+    if is_doubtful or (has_quotes and _has_quotes_inside(data, separator)):
+        wrong = _wrong_row(decoded(data, place), place, separator, least=width)
+        if wrong is not None:
+            raise wrong
+    if all(column.null_count() for column in table):
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
+    if not len(table):
+        raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
+    return _named(table, names, data, place) if named else table
+
+
+# The header ---------------------------------------------------------------------------------------------
+
+
+def _header(data: bytes, place: FilePath, separator: str) -> list[str]:
+    """Return the names of the columns as they stand in the file."""
+    file = io.BytesIO(data.removeprefix(BYTE_ORDER_MARK))
+    try:
+        rows = csv.reader((line.decode() for line in file), delimiter=separator, strict=True)
+        names = next((row for row in rows if row), [])
+    except UnicodeDecodeError:
+        decoded(data, place)
+        raise
+    except csv.Error as error:
+        raise _broken_table(data, place, separator, str(error)) from error
+    header = b"".join(islice(io.BytesIO(data), rows.line_num))
+    if header.count(b'"') % 2:  # polars would take the rows up to the next quote for a part of the header
+        got = f"{header.decode('utf-8-sig'):.60}".rstrip()
+        raise _broken_row("a lone quotation mark stands in the header", got, f"{place}, line {rows.line_num}")
+    return names
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_repeated_names(names: Sequence[str], place: FilePath) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
+    if repeated:
+        columns = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
+        raise FormatError(
+            f"the header names {repeated[0]!r} twice" if len(columns) == 2 else f"the header repeats {repeated[0]!r}",
+            expected="a name of its own for every column",
+            got=f"columns {', '.join(columns[:8])} of {len(names)}",
+            where=f"{place}, line 1",
+            advice="rename or remove the columns that repeat a name",
+        )
+
+
+def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePath) -> pl.DataFrame:
+    """Give the columns the names of the file; the first may have none, as an index has, and so may empty ones."""
+    nameless = {number for number, name in enumerate(names) if number and not name.strip()}
+    filled = [number for number in sorted(nameless) if table.to_series(number).null_count() < len(table)]
+    if filled:
+        raise FormatError(
+            "a column has no name",
+            expected="a name in the header for every column that holds something",
+            got=f"nothing above column {filled[0] + 1} of {len(names)}",
+            where=f"{place}, line 1",
+            advice="name the column, or remove it",
+        )
+    table.columns = [name if number not in nameless else f"\0{number}" for number, name in enumerate(names)]
+    table = table.drop(f"\0{number}" for number in nameless)
+    first = table.columns[0]
+    if not table.schema[first].is_numeric() and table.columns in map(list, table.filter(table[first] == first).rows()):
+        header = data[: data.find(b"\n")].removeprefix(BYTE_ORDER_MARK).strip()
+        again = data.find(header, data.find(b"\n"))
+        raise FormatError(
+            "the header is repeated inside the table",
+            got="a row that holds the names of the columns",
+            where=str(place) if again < 0 else line_of(data, again, place),
+            advice="if files were put together, leave out the headers of all but the first",
+        )
+    return table
+
+
+# The rows -----------------------------------------------------------------------------------------------
+
+
+def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
+    """Refuse line ends of old Macs and reversed ones; within quotes a carriage return is part of a cell."""
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return
+    start = quotes = 0
+    for found in LONE_RETURN.finditer(data):
+        at = found.start()
+        quotes, start = quotes + data.count(b'"', start, at), at
+        if quotes % 2 == 0:
+            turned = data[at - 1 : at] == b"\n"
+            raise FormatError(
+                "a line ends like no line of Windows or Unix",
+                expected=r"'\n' or '\r\n' at the end of every line",
+                got=r"'\n\r'" if turned else r"'\r' alone",
+                where=line_of(data, at - turned, place),
+                advice="save it with the line ends of Windows or Unix, or put the cell between quotes",
+            )
+
+
+def _parsed(data: bytes, place: FilePath, separator: str, names: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    numbers = {name: pl.Float64 for name in names if name in NUMBER_NAMES}
+    options: dict[str, Any] = {"separator": separator, "infer_schema": False}
+    if data.endswith(separator.encode()):  # polars would overlook an empty cell too many at the very end
+        data += b"\n"
+    try:
+        try:
+            table = pl.read_csv(data, schema_overrides=numbers, **options)
+        except pl.exceptions.ComputeError:
+            table = pl.read_csv(data, **options)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _broken_table(data, place, separator, str(error).partition("\n")[0]) from error
+    if len(table.columns) != len(names):
+        raise _broken_table(data, place, separator, f"{len(table.columns)} columns under {len(names)} names")
+    return table
+
+
+def _has_quotes_inside(data: bytes, separator: str) -> bool:
+    """Tell whether some quote neither begins nor ends a cell, nor stands beside another."""
+    import numpy as np
+
+    signs = np.frombuffer(b"\n" + data.removeprefix(BYTE_ORDER_MARK) + b"\n", np.uint8)
+    quotes = np.flatnonzero(signs == ord('"'))
+    before, after = signs[quotes[::2] - 1], signs[quotes[1::2] + 1]
+    is_edge = np.zeros(256, np.bool_)
+    is_edge[[*b'"\n\r', ord(separator)]] = True
+    return not (is_edge[before].all() and is_edge[after].all())
+
+
+def _broken_table(data: bytes, place: FilePath, separator: str, problem: str) -> FormatError:
+    """Find out why a table cannot be read."""
+    text = decoded(data, place)
+    if not text.strip():
+        return empty(place)
+    wrong = _wrong_row(text, place, separator)
+    odd = [(line, number) for number, line in enumerate(text.split("\n"), start=1) if line.count('"') % 2]
+    if wrong is None and odd:
+        return _broken_row("a lone quotation mark stands in a cell", f"{odd[0][0]:.60}", f"{place}, line {odd[0][1]}")
+    return wrong or _broken_row("the table cannot be read", problem, str(place))
+
+
+def _wrong_row(text: str, place: FilePath, separator: str, *, least: int = 0) -> FormatError | None:
+    """Go from row to row until one has too many cells, or fewer than the least, or quotes that make no sense."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line, width = 1, 0
+    try:
+        for row in reader:
+            width = width or len(row)
+            if len(row) > width:
+                got = f"{len(row)} cells where the header has {width}"
+                return _broken_row("a row has more cells than the header", got, f"{place}, line {line}")
+            if 0 < len(row) < least:
+                return FormatError(
+                    "a row has fewer cells than the header",
+                    expected=f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}",
+                    got=f"{len(row)} cell{'s' * (len(row) > 1)}",
+                    where=f"{place}, line {line}",
+                    advice="add the missing cells, or download the file again if its end was cut off",
+                )
+            line = reader.line_num + 1
+    except csv.Error as error:
+        found = "a cell is endless" if "limit" in str(error) else "a quotation mark is not closed"
+        if "expected after" in str(error):
+            found = "a cell goes on after its closing quotation mark"
+        return _broken_row(found, f"{text.split(chr(10))[line - 1]:.60}", f"{place}, from line {line}")
+    return None
+
+
+def _broken_row(problem: str, got: str, where: str) -> FormatError:
+    return FormatError(problem, got=got, where=where, advice=QUOTES)
+
+
+# JSON -------------------------------------------------------------------------------------------------
+
+
+def refuse_scattered(records: Sequence[Mapping[str, Any]], n_keys: int, where: str) -> None:
+    """Refuse records that would make a table of nearly nothing but empty cells, far larger than the file."""
+    filled = sum(map(len, records))
+    if n_keys * len(records) > SCATTERED * filled + 10**7:
+        raise FormatError(
+            "the records have hardly a key in common",
+            expected="records with the same keys",
+            got=f"{n_keys} different keys in {len(records)} records, {filled // len(records)} in each",
+            where=where,
+            advice="give all records the same keys",
+        )
+
+
+def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], Any]:
+    """Parse JSON, or JSON lines where the name or the first line says so.
+
+    >>> json_content(FilePath("a.jsonl"), '{"id": 1}')
+    ('jsonl', [{'id': 1}])
+    """
+    _refuse_half_characters(place, text)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if place.suffix.lower() not in (".jsonl", ".ndjson") and not (len(lines) > 1 and _is_object(lines[0][1])):
+        return "json", _parse(place, text)
+    values = []
+    for number, line in lines:
+        values.append(_parse(place, line, number))
+        if not isinstance(values[-1], dict):
+            raise FormatError(
+                "a line of the file is not a JSON object",
+                expected='an object such as {"id": ...} on every line',
+                got=line[:60],
+                where=f"{place}, line {number}",
+            )
+    return "jsonl", values
+
+
+def _refuse_half_characters(place: FilePath, text: str) -> None:
+    """Refuse an escape that stands for half a pair, which is no text and can be written nowhere."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    half = next((match for match in ESCAPE.finditer(text) if match["half"]), None)
+    if half is not None:
+        raise FormatError(
+            "the JSON holds half a character",
+            expected=r"pairs such as \ud83e\udda0",
+            got=f"{half['half']} alone",
+            where=f"{place}, line {text.count(chr(10), 0, half.start()) + 1}",
+            advice="write the text again from its source, as UTF-8",
+        )
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise KeyError
+    return found
+
+
+def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].strip()
+        unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))
+        cut = unfinished or error.msg.startswith("Unterminated string")  # rather than wrong inside
+        raise FormatError(
+            "the JSON is cut off" if cut else "the JSON is not valid",
+            got=error.msg,
+            where=f"{place}, line {first_line + error.lineno - 1}, column {error.colno}",
+            advice="write or download the file again" if cut else "",
+        ) from error
+    except KeyError:
+        raise _repeated_key(place, text, first_line) from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError("the JSON is nested too deeply or holds a huge number", where=str(place)) from error
+
+
+def _repeated_key(place: FilePath, text: str, first_line: int) -> FormatError:
+    """Find the first key that its object has already."""
+    open_objects: list[set[str]] = []
+    for token in TOKEN.finditer(text):
+        if token[0] == "{":
+            open_objects.append(set())
+        elif token[0] == "}":
+            open_objects.pop()
+        elif token["colon"]:
+            key = json.loads(token[0].removesuffix(token["colon"]))
+            if key in open_objects[-1]:
+                break
+            open_objects[-1].add(key)
+    line = first_line + text.count("\n", 0, token.start())
+    column = token.start() - text.rfind("\n", 0, token.start())
+    return FormatError(
+        f"the key {key!r} stands twice in one JSON object",
+        expected="every key once",
+        where=f"{place}, line {line}, column {column}",
+        advice="only one of the two values can be meant: remove the other, or rename its key",
+    )

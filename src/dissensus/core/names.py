@@ -32,11 +32,8 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    hidden = (unicodedata.category(sign) in HIDDEN for sign in text)
-    return "".join(
-        sign.encode("unicode_escape").decode("ascii") if hides else sign
-        for sign, hides in zip(text, hidden, strict=True)
-    )
+    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
+    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -75,7 +72,19 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
     everyone = np.arange(len(known), dtype=np.int64)
     if isinstance(cases, slice):
         return everyone[cases]
-    chosen = _flat(cases)
+    try:
+        chosen: npt.NDArray[Any] = np.asarray(cases) if is_list(cases) else np.empty(0)
+    except ValueError:
+        chosen = np.empty((0, 0))
+    if chosen.ndim == 1 and not chosen.size and is_list(cases):
+        return everyone[:0]
+    if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
+        raise DissensusError(
+            "the choice of cases is not understood",
+            expected="a list of names or of positions, a slice, or a mask with one entry per case",
+            got=f"{cases!r:.60}",
+            advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
+        )
     if chosen.dtype.kind == "U":
         try:
             return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
@@ -95,23 +104,6 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
             got=str(outside[0]),
         )
     return np.take(everyone, chosen)
-
-
-def _flat(cases: object) -> npt.NDArray[Any]:
-    try:
-        chosen = np.asarray(cases) if is_list(cases) else np.empty(0)
-    except ValueError:
-        chosen = np.empty((0, 0))
-    if chosen.ndim == 1 and not chosen.size and is_list(cases):
-        return chosen.astype(np.int64)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
-        raise DissensusError(
-            "the choice of cases is not understood",
-            expected="a list of names or of positions, a slice, or a mask with one entry per case",
-            got=f"{cases!r:.60}",
-            advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
-        )
-    return chosen
 
 
 def case_keys(names: Sequence[str]) -> KeyArray:

@@ -1,5 +1,8 @@
 """Writing: what is written appears whole or not at all, and never in the place of something else.
 
+On Ctrl-C, what is under way is removed, what was written is told, and steps that belong together stay together. How
+far long work is, is told to whoever watches.
+
 A target is checked before anything is computed (see :func:`checked_file_target` and
 :func:`checked_directory_target`), and written beside, under a name that says which process does so. Leftovers of
 processes that were killed are removed by the next one that writes there.
@@ -7,20 +10,22 @@ processes that were killed are removed by the next one that writes there.
 
 from __future__ import annotations
 
+import atexit
 import os
 import platform
 import re
 import secrets
 import shutil
+import signal
+import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from dissensus.core.errors import FormatError
-from dissensus.core.interruption import UNDERWAY, WRITTEN, undisturbed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +40,17 @@ MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 PREFIX = ".dissensus"
 LEFTOVER = re.compile(rf"{re.escape(PREFIX)}-{MACHINE}-(?P<process>[0-9]{{1,9}})-[0-9a-f]{{12}}")
+# Temporary places that this process is filling, and how each is removed.
+UNDERWAY: dict[str, Callable[[], object]] = {}
+
+# What the command that runs has written so far, as the user calls it.
+WRITTEN: list[str] = []
+
+EXIT_CODE = 130
+
+# Clear the line of a progress bar, and show the cursor that it hid.
+CLEAN_LINE = b"\r\x1b[2K\x1b[?25h"
+
 ANOTHER = "choose another one"
 ALLOW = "choose another one, or allow it to be replaced (overwrite=True, --overwrite)"
 
@@ -60,12 +76,13 @@ def checked_file_target(path: Path, *, overwrite: bool = False, inputs: Iterable
     """
     with told("the file cannot be written", path):
         target = _prepared(path)
-        exists = _exists(target)
-        if exists and any(_is_part(target, _resolved(place)) for place in inputs if place is not None):
+        if not _exists(target):
+            return target
+        if any(_is_part(target, _resolved(place)) for place in inputs if place is not None):
             raise FormatError("the output would replace an input", got=str(path), advice=ANOTHER)
-        if exists and not target.is_file():
+        if not target.is_file():
             raise FormatError("the output file is something else already", got=str(path), advice=ANOTHER)
-        if exists and not overwrite:
+        if not overwrite:
             raise FormatError("the output file exists already", got=str(path), advice=ALLOW)
         return target
 
@@ -311,12 +328,8 @@ def table_writer(path: Path) -> Callable[[pl.DataFrame, FilePath], None]:
     """Return how a table is written to this path, or say which endings are known."""
     ending = FilePath(path).suffix.lower()
     if ending not in TABLE_WRITERS:
-        raise FormatError(
-            "the ending of the output file is not understood",
-            expected=f"one of {', '.join(TABLE_WRITERS)}",
-            got=repr(ending),
-            where=str(path),
-        )
+        problem, known = "the ending of the output file is not understood", ", ".join(TABLE_WRITERS)
+        raise FormatError(problem, expected=f"one of {known}", got=repr(ending), where=str(path))
     return TABLE_WRITERS[ending]
 
 
@@ -337,3 +350,76 @@ TABLE_WRITERS: dict[str, Callable[[pl.DataFrame, FilePath], None]] = {
     ".parquet": write_parquet,
     ".jsonl": lambda table, place: table.write_ndjson(place),
 }
+
+
+# Interruption --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def told_when_interrupted() -> Iterator[None]:
+    """Leave at once on Ctrl-C, with one line that says what was written.
+
+    The process ends within the handler: an exception could be caught by others on its way, and would wait for threads.
+    """
+    WRITTEN.clear()
+    if not _can_be_handled() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, _leave)
+    try:
+        yield
+    finally:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done, and leaving takes a moment
+        signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait until a few steps are done."""
+    if not _can_be_handled():
+        yield
+        return
+    came: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _can_be_handled() -> bool:
+    """Tell whether handlers can be set and put back: in the main thread, unless a foreign one is there."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    return in_main_thread and signal.getsignal(signal.SIGINT) is not None
+
+
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for remove in list(UNDERWAY.values()):
+        remove()
+    kept = f"written before: {', '.join(WRITTEN)}" if WRITTEN else "nothing was written"
+    line = f"interrupted; {kept}\n".encode(errors="backslashreplace")
+    os.write(2, CLEAN_LINE + line if os.isatty(2) else line)
+    os._exit(EXIT_CODE)
+
+
+# Progress ------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """Takes how much was just done, as any ``advance`` does, and is told before how much there is to do."""
+
+    def __call__(self, done: int, /) -> None:
+        """Take how much was just done."""
+
+    def expect(self, what: str, total: int, *, again: int = 0) -> None:
+        """Take what begins, how much there is to do, and how much of it is done again without some annotators."""
+
+
+def expect(advance: Callable[[int], None] | None, what: str, total: int, *, again: int = 0) -> None:
+    """Tell whoever watches how much there is to do; a plain function is told only what was done."""
+    if isinstance(advance, Watched):
+        advance.expect(what, total, again=again)

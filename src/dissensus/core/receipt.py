@@ -137,22 +137,17 @@ class Receipt:
         >>> Receipt("votes.npy", "counts", is_given=True).lines()
         ['votes.npy: read as counts (as said)']
         """
+        named: dict[str, tuple[str, ...]] = {}
+        for column in self.columns:
+            named[column.role] = (*named.get(column.role, ()), column.name)
         told = {
-            "": self._roles_in_words(),
+            "": "; ".join(f"{role}: {listing(names, most=3)}" for role, names in named.items() if role),
             "not used: ": listing(self.unused),
             "assumed: ": "; ".join(self.assumed),
             "! ": "; ".join(map(str, self.lost)),
         }
-        return [
-            f"{self.path}: read as {self.understood}",
-            *(f"  {label}{text}" for label, text in told.items() if text),
-        ]
-
-    def _roles_in_words(self) -> str:
-        named: dict[str, tuple[str, ...]] = {}
-        for column in self.columns:
-            named[column.role] = (*named.get(column.role, ()), column.name)
-        return "; ".join(f"{role}: {listing(names, most=3)}" for role, names in named.items() if role)
+        found = [f"  {label}{text}" for label, text in told.items() if text]
+        return [f"{self.path}: read as {self.understood}", *found]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold.

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from itertools import product
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -66,18 +66,20 @@ class Family(Generic[Known]):
         """Make a class known; two classes cannot share an id."""
         names = [f"{one.__module__}.{one.__qualname__}" for one in (self._declared.get(kind.id, kind), kind)]
         if names[0] != names[1]:
-            raise DissensusError(
-                f"two {self.noun}s have the id {kind.id!r}",
-                got=" and ".join(names),
-                advice="give one of them another id",
-            )
+            problem, advice = f"two {self.noun}s have the id {kind.id!r}", "give one of them another id"
+            raise DissensusError(problem, got=" and ".join(names), advice=advice)
         self._declared[kind.id] = kind
 
     def known(self) -> dict[str, type[Known]]:
         """Return all of them by id: those of the package first, then those of installed packages, each sorted."""
         if not self._is_loaded:
             self._is_loaded = True
-            self._load()
+            package = import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                if not module.name.startswith("_"):
+                    import_module(f"{self.package}.{module.name}")
+            for point in entry_points(group=self.group):
+                self._load(point)
         own = f"{self.package}."
         return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
 
@@ -85,26 +87,18 @@ class Family(Generic[Known]):
         """Return the one with this id, or say which there are."""
         known = self.known()
         if name not in known:
-            raise DissensusError(
-                f"unknown {self.noun} {name!r}",
-                expected=f"one of {', '.join(known)}",
-                advice=suggestion(name, known),
-            )
+            expected, advice = f"one of {', '.join(known)}", suggestion(name, known)
+            raise DissensusError(f"unknown {self.noun} {name!r}", expected=expected, advice=advice)
         return known[name]
 
-    def _load(self) -> None:
-        """Import the package's modules, and what others declare: whatever goes wrong there must not stop this one."""
-        package = import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__):
-            if not module.name.startswith("_"):
-                import_module(f"{self.package}.{module.name}")
-        for point in entry_points(group=self.group):
-            try:
-                point.load()
-            except Exception as error:  # noqa: BLE001 - whatever somebody else's package does
-                origin = point.dist.name if point.dist is not None else point.value
-                problem = f"the {self.noun} {point.name!r} of the package {origin!r} could not be loaded: {error!r}"
-                warnings.warn(problem, DissensusWarning, stacklevel=2)
+    def _load(self, point: EntryPoint) -> None:
+        """Import what others declare: whatever goes wrong there must not stop this one."""
+        try:
+            point.load()
+        except Exception as error:  # noqa: BLE001 - whatever somebody else's package does
+            origin = point.dist.name if point.dist is not None else point.value
+            problem = f"the {self.noun} {point.name!r} of the package {origin!r} could not be loaded: {error!r}"
+            warnings.warn(problem, DissensusWarning, stacklevel=2)
 
 
 class Registered:
@@ -219,15 +213,14 @@ def plain_value(value: Any) -> Any:
 
 def restored(family: Family[Kind], record: Mapping[str, Any]) -> Kind:
     """Make a spec from its record."""
-    return family.find(record["id"]).from_parameters(
-        {name: _revived(family, value) for name, value in record["parameters"].items()}
-    )
 
+    def revived(value: Any) -> Any:
+        if isinstance(value, Mapping) and value.keys() == {"id", "parameters"}:
+            return restored(family, value)
+        return tuple(map(revived, value)) if isinstance(value, list) else value
 
-def _revived(family: Family[Any], value: Any) -> Any:
-    if isinstance(value, Mapping) and value.keys() == {"id", "parameters"}:
-        return restored(family, value)
-    return tuple(_revived(family, item) for item in value) if isinstance(value, list) else value
+    parameters = {name: revived(value) for name, value in record["parameters"].items()}
+    return family.find(record["id"]).from_parameters(parameters)
 
 
 # Text ----------------------------------------------------------------------------------------------------
@@ -260,8 +253,10 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     if twice:
         raise DissensusError(f"{kind.id} has two values of {twice[0]}", expected=kind.usage(), got=repr(text))
     own = {key: value for key, value in (given or {}).items() if key in kind.given}
-    fixed = {key: _read(kind, key, value, text) for key, value in named}
-    swept = [[_read(kind, key, item.strip(), text) for item in value.split(",")] for key, value in placed.items()]
+    fixed = {key: read_parameter(kind, key, value, text) for key, value in named}
+    swept = [
+        [read_parameter(kind, key, item.strip(), text) for item in value.split(",")] for key, value in placed.items()
+    ]
     return [
         kind.from_parameters({**own, **fixed, **dict(zip(placed, values, strict=True))}) for values in product(*swept)
     ]
@@ -282,11 +277,10 @@ def as_specs(family: Family[Kind], items: Sequence[Any], given: Mapping[str, Any
     return [spec for item in items for spec in (specs_from(family, item, given) if isinstance(item, str) else [item])]
 
 
-def _read(kind: type[Spec], name: str, text: str, where: str) -> Any:
+def read_parameter(kind: type[Spec], name: str, text: str, where: str) -> Any:
     """Read the value of a parameter as its type says."""
-    hints = get_type_hints(kind)
     try:
-        return read_value(hints.get(name, str), text)
+        return read_value(get_type_hints(kind).get(name, str), text)
     except ValueError as error:
         if isinstance(error, DissensusError):
             raise
@@ -318,17 +312,12 @@ def read_value(hint: Any, text: str) -> Any:
         return tuple(read_value(choices[0], part.strip()) for part in text.split(","))
     if isinstance(hint, type) and issubclass(hint, Spec):
         return one_spec(hint.family, text)
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _read_parts(hint, text)
+    if is_dataclass(hint) and isinstance(hint, type):  # the fields, in order
+        hints, parts = {part.name: get_type_hints(hint)[part.name] for part in fields(hint)}, text.split(",")
+        if len(parts) != len(hints):
+            raise ValueError(f"{len(hints)} numbers: {','.join(hints).upper()}")
+        return hint(*(read_value(kind, part.strip()) for kind, part in zip(hints.values(), parts, strict=True)))
     return text if hint is str or origin is Literal else _read_plain(hint, text)
-
-
-def _read_parts(kind: type, text: str) -> Any:
-    """Read the fields of a dataclass, in order."""
-    names, parts, hints = [part.name for part in fields(kind)], text.split(","), get_type_hints(kind)
-    if len(parts) != len(names):
-        raise ValueError(f"{len(names)} numbers: {','.join(name.upper() for name in names)}")
-    return kind(*(read_value(hints[name], part.strip()) for name, part in zip(names, parts, strict=True)))
 
 
 def _read_plain(hint: Any, text: str) -> Any:
@@ -355,13 +344,13 @@ def distinct_names(specs: Sequence[Spec]) -> tuple[str, ...]:
     >>> distinct_names([PlackettLuce(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(1)])
     ('plackett-luce (prior=frequency)', 'plackett-luce (prior=symmetric)', 'plackett-luce (prior=frequency)')
     """
-    return tuple(_told(spec, [other for other in specs if other.id == spec.id]) for spec in specs)
-
-
-def _told(spec: Spec, alike: Sequence[Spec]) -> str:
-    own, others = spec.parameters(), [other.parameters() for other in alike]
-    telling = [name for name in own if name != SWEPT and any(other.get(name) != own[name] for other in others)]
-    return f"{spec.id} ({', '.join(f'{name}={written(own[name])}' for name in telling)})" if telling else spec.id
+    names = []
+    for spec in specs:
+        own, others = spec.parameters(), [other.parameters() for other in specs if other.id == spec.id]
+        telling = [name for name in own if name != SWEPT and any(other.get(name) != own[name] for other in others)]
+        told = ", ".join(f"{name}={written(own[name])}" for name in telling)
+        names.append(f"{spec.id} ({told})" if told else str(spec.id))
+    return tuple(names)
 
 
 def written(value: Any) -> str:

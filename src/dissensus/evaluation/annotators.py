@@ -163,14 +163,17 @@ class Design:
         -------
         effects : (n_groups, columns)
             Sums over the cases of each group.
-        parts : (columns, n_pairs)
-            What they are sums of.
+        alone : (columns, n_pairs)
+            How far each case is from the others of its group, scaled to the variance of independent cases.
         """
         case, remaining, n_cases = self.case, self.remaining, self.study.n_cases
         total = np.maximum(weighted_counts(case, remaining, n_cases), LEAST)[case]
         centres = np.array([weighted_counts(case, remaining * row, n_cases)[case] for row in means]) / total
         parts = self.shares[case] * (means - centres)
-        return np.array([weighted_counts(self.group, row, self.n_groups) for row in parts]).T, parts
+        effects = np.array([weighted_counts(self.group, row, self.n_groups) for row in parts])
+        sizes = np.maximum(np.bincount(self.group, minlength=self.n_groups), 2)
+        alone = (parts - (effects / sizes)[:, self.group]) * np.sqrt(sizes / (sizes - 1))[self.group]
+        return effects.T, alone
 
     @cached_property
     def scale(self) -> float:
@@ -181,13 +184,13 @@ class Design:
         """
         said, n_annotators, n_pairs = self.study, len(self.group_of), len(self.case)
         case, is_left_out = said.panel.case_of_opinion, self.pair_of_opinion >= 0
-        probes, found = probe_vectors(n_annotators), 0.0
+        probes, means = probe_vectors(n_annotators), []
         for probe in probes:
             values = np.append(probe, 0.0)[said.annotators] * said.weights
             own = weighted_counts(self.pair_of_opinion[is_left_out], values[is_left_out], n_pairs)
-            means = (weighted_counts(case, values, said.n_cases)[self.case] - own) / self.remaining
-            effects, parts = self.effects(means[None])
-            found += float(np.square(effects).sum() - np.square(self._alone(effects, parts)).sum())
+            means.append((weighted_counts(case, values, said.n_cases)[self.case] - own) / self.remaining)
+        effects, alone = self.effects(np.array(means))
+        found = float(np.square(effects).sum() - np.square(alone).sum())
         found *= n_annotators / max(np.square(probes).sum(), 1.0)
         named = said.annotators != ANONYMOUS
         shares = (self.shares / np.maximum(weight_of_cases(said), LEAST))[case[named]]
@@ -195,22 +198,11 @@ class Design:
         wanted = float(np.square(weighted_counts(said.annotators[named], weights, n_annotators)).sum())
         return wanted / found if found > 0 else 0.0
 
-    def _alone(self, effects: FloatArray, parts: FloatArray) -> FloatArray:
-        """Return how far each case is from the others of its group, scaled to the variance of independent cases."""
-        sizes = np.maximum(np.bincount(self.group, minlength=self.n_groups), 2)
-        return np.asarray((parts - (effects.T / sizes)[:, self.group]) * np.sqrt(sizes / (sizes - 1))[self.group])
-
     def spread(self, means: FloatArray) -> AnnotatorSpread:
         """Sum up what leaving groups out does to the means of cases, shape (models, metrics, n_pairs)."""
-        n_models, n_metrics, n_pairs = means.shape
-        effects, parts = self.effects(np.nan_to_num(means).reshape(-1, n_pairs))
-        alone = self._alone(effects, parts).reshape(means.shape)
-        return AnnotatorSpread(
-            effects.reshape(self.n_groups, n_models, n_metrics),
-            np.einsum("akp,bkp->abk", alone, alone),
-            self.scale,
-            len(self.group_of),
-        )
+        effects, alone = self.effects(np.nan_to_num(means).reshape(-1, means.shape[-1]))
+        alone, effects = alone.reshape(means.shape), effects.reshape(self.n_groups, *means.shape[:2])
+        return AnnotatorSpread(effects, np.einsum("akp,bkp->abk", alone, alone), self.scale, len(self.group_of))
 
 
 def probe_vectors(n_annotators: int) -> FloatArray:

@@ -10,15 +10,17 @@ from typing import Any, cast
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
+from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.spec import distinct_names
+from dissensus.evaluation.estimates import PANEL, Run
 from dissensus.evaluation.influences import AllCases, data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.questions import IMAGES, joined_predictions
-from dissensus.evaluation.results import PANEL, Evaluation, PriorRecord, Run
+from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import DATA_SET, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.evaluation.tally import is_of_places, profile_entries, table_entries, with_places
 from dissensus.predictions.lists import Predictions
@@ -30,7 +32,7 @@ LISTED = 10
 # Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once.
 MERGED = "evaluations of parts of the cases were merged"
 
-SETTINGS = ("runs", "points", "models", "level", "seed", "conditions", "categories")
+SETTINGS = ("metrics", "runs", "points", "models", "level", "seed", "conditions", "categories", "calibration")
 
 
 def assembled(
@@ -65,12 +67,16 @@ def assembled(
         names = sums["rows", "names"].tolist()
         own_labels = {column: [of[name] for name in names] for column, of in strata.items()}
         sums = places_again(sums, study.select(names), own_labels, plan.seed)
-    everything = with_data_set(plan, sums, models, study, threads=threads)
+    cases, everything = None, sums
+    if data_set_metrics(plan.metrics) and models:
+        cases = AllCases(plan, sums, len(models), study.question == "binary", threads or available_threads())
+        # those of all pieces are read when they are asked for
+        everything = Sums(ChainMap(cases.entries(), cast("Any", sums.arrays)))
     own = everything if held is None else _held(everything, held)
     kept = set(own["rows", "names"].tolist())
     names = [name for name in study.case_names if name in kept]
     images = labels.get(IMAGES, {})
-    most = max(len(plan.conditions), LISTED) if data_set_metrics(plan.metrics) else LISTED
+    most = max(len(plan.conditions), LISTED) if cases else LISTED
     result = Evaluation(
         runs=_runs(specs, sums),
         points=plan.points,
@@ -78,14 +84,20 @@ def assembled(
         study=study.select(names),
         conditions=plan.conditions,
         predictions={model: first_listed(said, names, most) for model, said in models.items()},
-        sums=_kept(_ordered(own, names)),
+        sums=_kept(own, names),
         categories=plan.categories,
         strata={column: tuple(of[name] for name in names) for column, of in strata.items()},
         images=tuple(images[name] for name in names) if images else (),
         seed=plan.seed,
         **known,
     )
-    return _with_lines(result, plan, everything, threads)
+    if cases is None:
+        return result
+    # curves are drawn of the runs that sentences are about
+    shown, named = sorted({result.headline, result.reference}), (result.models, result.conditions)
+    lines = (cases.curves(result.keys[run], *named, result.runs[run].label, result.level) for run in shown)
+    remarks = cases.remarks(result.keys[result.headline], result.models)
+    return replace(result, lines=tuple(one for of_run in lines for one in of_run), remarks=remarks)
 
 
 def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], seed: int) -> Sums:
@@ -95,41 +107,20 @@ def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], 
     return with_places(known, CaseWeights.of(study.panel, seed), arrays)
 
 
-def with_data_set(
-    plan: Plan, sums: Sums, models: Mapping[str, Predictions], study: Study, *, threads: int | None = None
-) -> Sums:
-    """Add what metrics of a whole data set say; the same sums where there are none."""
-    if not data_set_metrics(plan.metrics) or not models:
-        return sums
-    found = AllCases(plan, sums, len(models), study.question == "binary", threads or available_threads()).entries()
-    return Sums(ChainMap(found, cast("Any", sums.arrays)))  # those of all pieces are read when they are asked for
+def _kept(sums: Sums, names: Sequence[str]) -> Sums:
+    """Put what is known of single cases into the order of these names.
 
-
-def _with_lines(result: Evaluation, plan: Plan, sums: Sums, threads: int | None) -> Evaluation:
-    """Draw the curves of the runs that sentences are about, and say what makes metrics meaningless."""
-    if not data_set_metrics(plan.metrics) or not result.models:
-        return result
-    is_binary = result.study.question == "binary"
-    cases = AllCases(plan, sums, len(result.models), is_binary, threads or available_threads())
-    named = (result.models, result.conditions)
-    lines = [
-        one
-        for run in sorted({result.headline, result.reference})
-        for one in cases.curves(f"run {run}", *named, result.run_label(run), result.level)
-    ]
-    remarks = cases.remarks(f"run {result.headline}", result.models)
-    return replace(result, lines=tuple(lines), remarks=remarks)
-
-
-def _ordered(sums: Sums, names: Sequence[str]) -> Sums:
-    """Put what is known of single cases into the order of these names."""
-    place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
-    cases = np.array([place[name] for name in names], dtype=np.int64)
-    found: dict[Name, Array] = {}
+    What can be found again from opinions and predictions is left out; of categories, single precision is enough.
+    """
+    cases, found = _positions(sums, names), dict[Name, Array]()
     for name, array in sums.arrays.items():
-        if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
+        if name[0] == "profile" or name[:2] in (("rows", "table"), ("rows", "names")):
+            continue
+        if name[0] in ("resampled", "squares") and name[2] == "category":
+            found[name] = array.astype(np.float32)
+        elif name[0] not in JOINED or name[1] in ("group keys", "group sums"):
             found[name] = array
-        elif name[0] != "profile":
+        else:
             found[name] = array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
     for key in dict.fromkeys(str(name[1]) for name in sums.names("profile")):
         parts = {str(name[2]): sums[name] for name in sums.names("profile", key)}
@@ -137,11 +128,9 @@ def _ordered(sums: Sums, names: Sequence[str]) -> Sums:
     return Sums(found)
 
 
-def _kept(sums: Sums) -> Sums:
-    """Leave out what can be found again from opinions and predictions; of categories, single precision is enough."""
-    found = sums.only(lambda name: name[:2] not in (("rows", "table"), ("rows", "names")))
-    small = {name for name in found.arrays if name[0] in ("resampled", "squares") and name[2] == "category"}
-    return Sums({name: array.astype(np.float32) if name in small else array for name, array in found.arrays.items()})
+def _positions(sums: Sums, names: Sequence[str]) -> IntArray:
+    place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
+    return np.array([place[name] for name in names], dtype=np.int64)
 
 
 def _held(everything: Sums, held: Sums) -> Sums:
@@ -150,8 +139,7 @@ def _held(everything: Sums, held: Sums) -> Sums:
     of_cases = held.only(lambda name: name[0] in JOINED and name[1] not in ("group keys", "group sums", "labels"))
     seen = {name: everything[name] for name in everything.names("cases") if name[-1] == DATA_SET}
     if seen:
-        place = {name: i for i, name in enumerate(everything["rows", "names"].tolist())}
-        cases = np.array([place[name] for name in held["rows", "names"].tolist()], dtype=np.int64)
+        cases = _positions(everything, held["rows", "names"].tolist())
         seen = {name: array[..., cases] for name, array in seen.items()}
     return Sums({**of_all.arrays, **of_cases.arrays, **seen})
 
@@ -202,34 +190,31 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
     """Return the evaluation of the cases of both; see :meth:`Evaluation.merge`."""
     _check_mergeable(one, other)
     study = Study.concatenate([one.study, other.study])
-    both = Sums.joined(part.sums.only(lambda name: name[-1] != DATA_SET) for part in (one, other))
-    names = np.array(study.case_names, dtype=np.str_)
-    strata = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
+    kept = (part.sums.only(lambda name: name[-1] != DATA_SET and not is_of_places(name)) for part in (one, other))
+    named = {column: (*labels, *other.strata[column]) for column, labels in one.strata.items()}
+    labels = {column: dict(zip(study.case_names, of_cases, strict=True)) for column, of_cases in named.items()}
     models = {name: joined_predictions([said, other.predictions[name]]) for name, said in one.predictions.items()}
-    both = places_again(both.only(lambda name: not is_of_places(name)), study, strata, one.seed)
+    both = {**Sums.joined(kept).arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)}
+    if data_set_metrics(one.metrics):
+        both |= table_entries(study, models, labels, study.case_names)
+    images = {IMAGES: dict(zip(study.case_names, (*one.images, *other.images), strict=True))} if one.images else {}
     specs, no_tops = tuple(run.spec for run in one.runs), np.empty(0, dtype=np.int64)
     settled = (specs, one.points, one.metrics, no_tops, 1, one.categories, 0, one.seed)
     truth, alone = one.study if one.sums.names("draws", TRUTH) else None, bool(one.sums.names("draws", ANNOTATORS))
-    plan = Plan(*settled, agreement=alone, truth=truth, conditions=one.conditions)
-    if data_set_metrics(one.metrics) and one.models:
-        of_cases = {column: dict(zip(names.tolist(), labels, strict=True)) for column, labels in strata.items()}
-        both = Sums({**both.arrays, **table_entries(study, models, of_cases, names.tolist())})
-        both = with_data_set(plan, both, models, study)
-    result = replace(
-        one,
+    return assembled(
+        Plan(*settled, agreement=alone, truth=truth, conditions=one.conditions),
+        specs,
+        Sums(both),
         study=study,
-        predictions=models,
-        sums=_kept(both),
-        strata=strata,
-        images=(*one.images, *other.images),
+        models=models,
+        labels={**labels, **images},
         inputs={**one.inputs, **other.inputs},
         excluded=(*one.excluded, *other.excluded),
         n_excluded=one.n_excluded + other.n_excluded,
         n_annotators=len(study.panel.annotator_names),
-        moved={},
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
+        **{name: getattr(one, name) for name in ("calibration", "level", "versions")},
     )
-    return _with_lines(result, plan, both, None)
 
 
 def _check_mergeable(one: Evaluation, other: Evaluation) -> None:
@@ -239,10 +224,11 @@ def _check_mergeable(one: Evaluation, other: Evaluation) -> None:
             got="an evaluation that holds sums over all cases, and some of the cases",
             advice="add the files of the other cases to those of the study, and resume the run (--resume)",
         )
-    _check_alike("metrics", *([metric.record() for metric in each.metrics] for each in (one, other)))
     for setting in SETTINGS:
-        _check_alike(setting, getattr(one, setting), getattr(other, setting))
-    _check_alike("calibration", *(each.calibration and each.calibration.record() for each in (one, other)))
+        own, others = (_plain(getattr(each, setting)) for each in (one, other))
+        if own != others:
+            told = {"expected": f"{own!r:.200}", "got": f"{others!r:.200}"}
+            raise DissensusError(f"evaluations with different {setting} cannot be merged", **told)
     if one.strata.keys() != other.strata.keys() or bool(one.images) != bool(other.images):
         raise DissensusError("evaluations with different columns of cases cannot be merged")
     learned = [run.label for run in one.runs if run.spec.learns]
@@ -255,8 +241,8 @@ def _check_mergeable(one: Evaluation, other: Evaluation) -> None:
     check_names("case", (*one.case_names, *other.case_names))
 
 
-def _check_alike(setting: str, one: object, other: object) -> None:
-    if one != other:
-        raise DissensusError(
-            f"evaluations with different {setting} cannot be merged", expected=f"{one!r:.200}", got=f"{other!r:.200}"
-        )
+def _plain(setting: Any) -> Any:
+    """Put records in the place of specs: what stands for a metric that is not at hand equals it."""
+    if isinstance(setting, tuple):
+        return [_plain(one) for one in setting]
+    return setting.record() if hasattr(setting, "record") else setting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -19,18 +20,25 @@ from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.checks import check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
-from dissensus.core.output import directory_written_whole, foreign_entry
-from dissensus.core.progress import expect
+from dissensus.core.output import directory_written_whole, expect, foreign_entry
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.evaluator import chosen_aggregations, common_cases, why_no_panel
-from dissensus.evaluation.folds import Average, clustered
-from dissensus.evaluation.held_out import Expected, HeldOut, PanelSplit, bins_of, calibration_error, first_choices
+from dissensus.evaluation.folds import (
+    Average,
+    Expected,
+    HeldOut,
+    PanelSplit,
+    bins_of,
+    calibration_error,
+    clustered,
+    first_choices,
+)
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -43,7 +51,7 @@ if TYPE_CHECKING:
 # What ``calibration.json`` says it is, and the version of its schema.
 FORMAT, VERSION = "dissensus calibration", 1
 
-FILES = ("calibration.json", "scores.csv", "panel_split.csv", "models.csv")
+TABLES = ("scores", "panel_split", "models")
 
 # Draws per case: measured to be enough for a score to two digits.
 DRAWS = 400
@@ -160,15 +168,17 @@ class Calibration(Value):
     @property
     def labels(self) -> tuple[str, ...]:
         """What tables call the aggregations."""
-        return labels_of(self.specs)
+        return tuple(row["aggregation"] for row in self.score_rows)
 
     @property
     def _order(self) -> list[int]:
         """Positions of the aggregations that gave everything a chance, the best first; informed ones apart."""
-        able = [i for i, row in enumerate(self.score_rows) if math.isfinite(row["score"])]
-        return sorted(
-            (i for i in able if not self.specs[i].is_informed), key=lambda i: -float(self.score_rows[i]["score"])
-        )
+        scores = [-math.inf if spec.is_informed else row["score"] for spec, row in self._rows]
+        return sorted(np.flatnonzero(np.isfinite(scores)).tolist(), key=lambda i: -float(scores[i]))
+
+    @property
+    def _rows(self) -> list[tuple[Aggregation, Row]]:
+        return list(zip(self.specs, self.score_rows, strict=True))
 
     @property
     def best(self) -> Aggregation:
@@ -204,9 +214,12 @@ class Calibration(Value):
         >>> ds.calibrate(said, ["plackett-luce:1"], draws=100).curve()["n_cases"].sum()
         40
         """
-        place = self.best_place if aggregation is None else self.specs.index(aggregation)
-        rows = [row for row in self.split_rows if row["aggregation"] == self.labels[place]]
-        return _frame(rows[:-1])
+        return _frame(self._split_of(self.best if aggregation is None else aggregation)[:-1])
+
+    def _split_of(self, aggregation: Aggregation) -> list[Row]:
+        """Return the rows of :attr:`panel_split` of one aggregation, that of all cases last; none of ratings."""
+        label = self.labels[self.specs.index(aggregation)]
+        return [row for row in self.split_rows if row["aggregation"] == label]
 
     def row_of(self, aggregation: Aggregation) -> Row:
         """Return the row of :attr:`scores` of one aggregation.
@@ -232,15 +245,9 @@ class Calibration(Value):
         >>> restored_calibration(found.record()).record() == found.record()
         True
         """
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "counts": dict(self.counts),
-            "aggregations": [spec.record() for spec in self.specs],
-            "scores": _plain(self.score_rows),
-            "panel_split": _plain(self.split_rows),
-            "models": _plain(self.model_rows),
-        }
+        known = {"counts": dict(self.counts), "aggregations": [spec.record() for spec in self.specs]}
+        rows = (self.score_rows, self.split_rows, self.model_rows)
+        return {"format": FORMAT, "version": VERSION, **known, **dict(zip(TABLES, map(_plain, rows), strict=True))}
 
     @staticmethod
     @checked
@@ -276,8 +283,8 @@ class Calibration(Value):
         ['calibration.json', 'panel_split.csv', 'scores.csv']
         """
         with directory_written_whole(directory, overwrite=overwrite, foreign=not_a_calibration) as place:
-            for name, table in (("scores", self.scores), ("panel_split", self.panel_split), ("models", self.models)):
-                if table.height:
+            for name in TABLES:
+                if len(table := getattr(self, name)):
                     table.write_csv(place / f"{name}.csv")
             text = json.dumps(self.record(), indent=1, ensure_ascii=False)
             (place / "calibration.json").write_text(f"{text}\n", encoding="utf-8")
@@ -347,7 +354,7 @@ def calibrate(
         Leave cases out that some model lacks, instead of refusing.
     advance
         Told the number of pairs and panels done; how many there are, finer steps aside, is told to its ``expect``, if
-        it has one (:class:`~dissensus.core.progress.Watched`).
+        it has one (:class:`~dissensus.core.output.Watched`).
 
     Returns
     -------
@@ -449,9 +456,8 @@ class Judge:
         """Score finer steps of reliability around the best, and then of the strength of its prior."""
         best = self.best()
         spec = best.spec
-        if spec.is_informed or getattr(spec, "reliability", None) is None:
-            return
-        if not math.isfinite(self._average(best.logs).mean):
+        has_steps = not spec.is_informed and getattr(spec, "reliability", None) is not None
+        if not has_steps or not math.isfinite(self._average(best.logs).mean):
             return
         spec = golden_section(spec, "reliability", self.score, factor=2.0)
         if isinstance(getattr(spec, "alpha", None), str) and "alpha" in best.fitted:
@@ -462,10 +468,9 @@ class Judge:
     def calibration(self) -> Calibration:
         """Put everything into tables."""
         split, best, specs = self.split, self.best(), tuple(one.spec for one in self.scored)
-        labels = labels_of(specs)
         scores: list[Row] = []
         bins: list[Row] = []
-        for label, one in zip(labels, self.scored, strict=True):
+        for label, one in zip(labels_of(specs), self.scored, strict=True):
             own = [] if split is None or one.panel is None else bins_of(one.panel, split)
             bins += [{"aggregation": label, **row} for row in own]
             confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
@@ -512,11 +517,11 @@ class Judge:
             chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
         first = split.choices(split.first)
         for number, (model, targets) in enumerate(self.named.items(), start=1):
-            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {}
-            compared[AGREEMENT, None] = (split.shares(first, targets), split.shares(split.votes, targets))
+            compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {
+                (AGREEMENT, None): (split.shares(first, targets), split.shares(split.votes, targets))
+            }
             for estimand, place in chosen.items():
-                panel = self.scored[place].panel
-                assert panel is not None  # as panels are cut
+                panel: Any = self.scored[place].panel  # as panels are cut
                 compared[estimand, found.labels[place]] = panel.predicted[number], panel.confirmed[number]
             for (estimand, aggregation), (predicted, observed) in compared.items():
                 row = split.compared(predicted, observed, "observed")
@@ -599,14 +604,22 @@ def candidates(
     return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
 
 
-def judged_beside(study: Study, chosen: Sequence[Aggregation]) -> tuple[Aggregation, ...] | None:
-    """Return what is judged where others are evaluated too: ratings are cut where those cut them.
+def calibrated(
+    reference: object, study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation], **how: Any
+) -> Calibration:
+    """Return what was found before, or let annotators be held out; ratings are cut where the chosen ones cut them.
 
-    >>> judged_beside(Study.from_scores([[1, 2]]), [NormalInverseGamma((2.5,))])[0].thresholds
-    (2.5,)
+    >>> from dissensus import simulate
+    >>> said = simulate.ratings(n_cases=20, seed=1).ratings
+    >>> calibrated("calibrated", said, {}, [NormalInverseGamma((0.5,))], draws=20).best.thresholds
+    (0.5,)
     """
+    if isinstance(reference, Calibration):
+        return reference
+    check_choice("reference", reference, ("calibrated",))
     cuts = [spec.thresholds for spec in chosen if isinstance(spec, NormalInverseGamma)]
-    return candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
+    beside = candidates(study, thresholds=cuts[0]) if study.kind == "ratings" and cuts else None
+    return calibrate(study, beside, models, **how)
 
 
 def judged_specs(
@@ -649,8 +662,7 @@ def labels_of(specs: Sequence[Aggregation]) -> tuple[str, ...]:
     labels = []
     for spec, name in zip(specs, run_names(specs), strict=True):
         reliability = spec.parameters().get("reliability")
-        head, mark, tail = name.partition(" (")
-        labels.append(name if reliability is None else f"{head} {reliability:g}{mark}{tail}")
+        labels.append(name if reliability is None else re.sub(r"(?= \(|$)", f" {reliability:g}", name, count=1))
     return tuple(labels)
 
 
@@ -686,13 +698,9 @@ def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibrat
             got=f"{record.get('format')}, version {record.get('version')}",
             where=where,
         )
-    return Calibration(
-        tuple(restored_aggregation(one) for one in record["aggregations"]),
-        _restored(record["scores"]),
-        _restored(record["panel_split"]),
-        _restored(record["models"]),
-        record["counts"],
-    )
+    specs = tuple(restored_aggregation(one) for one in record["aggregations"])
+    scores, split, models = (_restored(record[name]) for name in TABLES)
+    return Calibration(specs, scores, split, models, record["counts"])
 
 
 def not_a_calibration(place: FilePath) -> str:
@@ -703,7 +711,7 @@ def not_a_calibration(place: FilePath) -> str:
         record = None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"no calibration.json with the format {FORMAT!r}"
-    return foreign_entry(place, FILES)
+    return foreign_entry(place, ("calibration.json", *(f"{name}.csv" for name in TABLES)))
 
 
 # In words ------------------------------------------------------------------------------------------------
@@ -734,7 +742,7 @@ def plateau(found: Calibration) -> str:
 
 def certainty(found: Calibration) -> list[str]:
     """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
-    own = [row for row in found.split_rows if row["aggregation"] == found.labels[found.best_place]]
+    own = found._split_of(found.best)
     if not own:
         return []
     *bins, together = own
@@ -767,7 +775,7 @@ def agreed(together: Row) -> str:
 
 def informed(found: Calibration) -> list[str]:
     """Say what predictions add where they inform the prior."""
-    rows = [row for row, spec in zip(found.score_rows, found.specs, strict=True) if spec.is_informed]
+    rows = [row for spec, row in found._rows if spec.is_informed]
     if not rows:
         return []
     top = max(rows, key=lambda row: float(row["score"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -11,18 +11,12 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
+from dissensus.evaluation.estimates import AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.plan import TRUTH
-from dissensus.evaluation.results import AGREEMENT, PANEL, Evaluation
+from dissensus.evaluation.results import Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-# What the table of differences holds, before the verdict.
-COLUMNS = (
-    *("run", "aggregation", "reliability", "estimand", "metric", "first", "second", "difference", "low", "high"),
-    *("probability_better", "p_value", "p_adjusted", "margin"),
-)
 
 # Values that differ by less than this part of them are equal.
 ROUNDING = 1e-12
@@ -108,7 +102,15 @@ class Difference:
         if self.is_distinguishable:
             better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
             return f"{better} is better than {worse}"
-        return self._within_margin() or f"{self.first} and {self.second} are not distinguishable"
+        margin = np.nan if self.margin is None else self.margin  # compares as false
+        low, high = (self.low, self.high) if self.higher_is_better else (-self.high, -self.low)
+        if -margin < low and high < margin:
+            return f"{self.first} and {self.second} are equivalent within {margin:g}"
+        if low > -margin:
+            return f"{self.first} is not worse than {self.second} by more than {margin:g}"
+        if high < margin:
+            return f"{self.second} is not worse than {self.first} by more than {margin:g}"
+        return f"{self.first} and {self.second} are not distinguishable"
 
     def mirrored(self) -> Difference:
         """Return the same comparison the other way round.
@@ -129,19 +131,6 @@ class Difference:
             high=-self.low,
             probability_better=1 - self.probability_better,
         )
-
-    def _within_margin(self) -> str:
-        """Say that a difference does not matter, as far as the interval shows it."""
-        if self.margin is None:
-            return ""
-        low, high = (self.low, self.high) if self.higher_is_better else (-self.high, -self.low)
-        if -self.margin < low and high < self.margin:
-            return f"{self.first} and {self.second} are equivalent within {self.margin:g}"
-        if low > -self.margin:
-            return f"{self.first} is not worse than {self.second} by more than {self.margin:g}"
-        if high < self.margin:
-            return f"{self.second} is not worse than {self.first} by more than {self.margin:g}"
-        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +178,9 @@ class Comparison:
         """
         import polars as pl
 
-        rows = [{**{name: getattr(d, name) for name in COLUMNS}, "verdict": d.verdict} for d in self.differences]
+        names = [one.name for one in fields(Difference)]
+        shown = names[: names.index("margin") + 1]
+        rows = [{**{name: getattr(d, name) for name in shown}, "verdict": d.verdict} for d in self.differences]
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
 
@@ -245,16 +236,9 @@ class Comparison:
             found.sort(key=lambda one: one.estimand != PANEL)  # what verdicts are about is named first
             better = {sign: [d for d in found if np.sign(d.probability_better - 0.5) == sign] for sign in (1, -1)}
             if better[1] and better[-1]:
-                rows.append(
-                    {
-                        "first": pair[0],
-                        "second": pair[1],
-                        "first_better": _where(better[1]),
-                        "second_better": _where(better[-1]),
-                    }
-                )
-        schema = {"first": pl.String, "second": pl.String, "first_better": pl.String, "second_better": pl.String}
-        return pl.DataFrame(rows, schema=schema)
+                rows.append((*pair, _where(better[1]), _where(better[-1])))
+        names = ("first", "second", "first_better", "second_better")
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def _where(differences: list[Difference]) -> str:
@@ -267,27 +251,58 @@ def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
     """Compare all pairs of models; see :meth:`Evaluation.compare`."""
     if margin is not None:
         check_positive(margin=margin)
-    differences = [
-        found for place in range(len(evaluation.estimates)) for found in _differences(evaluation, place, margin)
-    ]
+    differences = [found for one in evaluation.estimates for found in of_estimate(one, margin)]
     ranks = [
-        [
-            rank_probabilities(metric.goodness(evaluation.spread(place).values[:, k]))
-            for k, metric in enumerate(evaluation.metrics)
-        ]
-        for place in range(len(evaluation.estimates))
+        [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
+        for one in evaluation.estimates
     ]
     return Comparison(tuple(differences), np.array(ranks), evaluation)
 
 
-def _differences(evaluation: Evaluation, place: int, margin: float | None) -> list[Difference]:
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
+def of_estimate(one: Estimate, margin: float | None = None) -> list[Difference]:
     """Compare all pairs of models under one estimate, by metric and then by pair, with Holm's adjustment."""
+    evaluation, means, groups = one.evaluation, one.tally.means, one.evaluation.n_groups
     pairs = list(combinations(range(len(evaluation.models)), 2))
-    by_pair = [pair_differences(evaluation, place, *pair, margin=margin) for pair in pairs]
-    found = [one for of_metric in zip(*by_pair, strict=True) for one in of_metric]
-    found = [one for one in found if one.estimand not in PARTIAL or not np.isnan(one.difference)]
-    adjusted = holm([one.p_value for one in found])
-    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+    same = evaluation.sums["least", "same"] if pairs else np.empty((0, 0))
+    apart = {(a, b): np.where(same[a, b], 0.0, one.spread_of_difference(a, b).values) for a, b in pairs}
+    tails = (1 - evaluation.level) / 2, (1 + evaluation.level) / 2
+    found = []
+    for k, metric in enumerate(evaluation.metrics):
+        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
+        for a, b in pairs:
+            values = apart[a, b][k]
+            gains = metric.goodness(values)
+            if one_way == other_way:  # the best value is in the middle: the distances from it are compared
+                gains = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
+            chance = np.nan if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
+            low, high = (np.nan, np.nan) if np.isnan(values).any() else np.quantile(values, tails)
+            gap = float(np.mean(means[a, k] - means[b, k]))
+            p_value = np.nan if same[a, b] else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(values))
+            if one.identity["estimand"] in PARTIAL and np.isnan(gap):
+                continue
+            found.append(
+                Difference(
+                    **one.identity,
+                    metric=metric.name,
+                    first=evaluation.models[a],
+                    second=evaluation.models[b],
+                    difference=gap,
+                    low=float(np.fmin(low, gap)),
+                    high=float(np.fmax(high, gap)),
+                    probability_better=chance,
+                    p_value=p_value,
+                    p_adjusted=p_value,
+                    margin=margin,
+                    level=evaluation.level,
+                    higher_is_better=metric.higher_is_better,
+                    are_same=bool(same[a, b]),
+                    n_cases=evaluation.n_cases,
+                    n_groups=groups,
+                )
+            )
+    adjusted = holm([each.p_value for each in found])
+    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -304,62 +319,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in values]
 
 
-@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-def pair_differences(
-    evaluation: Evaluation, place: int, a: int, b: int, *, margin: float | None = None
-) -> list[Difference]:
-    """Compare model ``a`` with model ``b`` by every metric under one estimate, each on its own."""
-    one, same = evaluation.estimates[place], are_same(evaluation, a, b)
-    apart = np.where(same, 0.0, evaluation.spread_of_difference(place, a, b).values)
-    groups = evaluation.n_groups
-    found = []
-    for k, metric in enumerate(evaluation.metrics):
-        gains = metric.goodness(apart[k])
-        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
-        if one_way == other_way:  # the best value is in the middle: the distances from it are compared
-            first, second = metric.goodness(evaluation.spread(place).values[[a, b], k])
-            gains = first - second
-        chance = float("nan") if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
-        tails = (1 - evaluation.level) / 2, (1 + evaluation.level) / 2
-        low, high = (np.nan, np.nan) if np.isnan(apart[k]).any() else np.quantile(apart[k], tails)
-        gap = float(np.mean(one.tally.means[a, k] - one.tally.means[b, k]))
-        p_value = float("nan") if same else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(apart[k]))
-        found.append(
-            Difference(
-                **one.identity,
-                metric=metric.name,
-                first=evaluation.models[a],
-                second=evaluation.models[b],
-                difference=gap,
-                low=float(np.fmin(low, gap)),
-                high=float(np.fmax(high, gap)),
-                probability_better=chance,
-                p_value=p_value,
-                p_adjusted=p_value,
-                margin=margin,
-                level=evaluation.level,
-                higher_is_better=metric.higher_is_better,
-                are_same=same,
-                n_cases=evaluation.n_cases,
-                n_groups=groups,
-            )
-        )
-    return found
-
-
-def are_same(evaluation: Evaluation, a: int, b: int) -> bool:
-    """Tell whether two models name the same conditions in the same order, with the same values, on every case."""
-    return bool(evaluation.sums["least", "same"][a, b])
-
-
-def difference(evaluation: Evaluation, run: int, k: int, a: int, b: int) -> Difference:
-    """Compare model ``a`` with model ``b`` by metric ``k`` under one run, all comparisons of the run considered."""
-    names = {evaluation.models[a], evaluation.models[b]}
-    metric = evaluation.metrics[k].name
-    found = next(
-        one for one in _differences(evaluation, run, None) if one.metric == metric and {one.first, one.second} == names
-    )
-    return found if found.first == evaluation.models[a] else found.mirrored()
+def difference(one: Estimate, k: int, a: int, b: int) -> Difference:
+    """Compare model ``a`` with model ``b`` by metric ``k`` under one estimate, all its comparisons considered."""
+    models, metric = one.evaluation.models, one.evaluation.metrics[k].name
+    pair = {models[a], models[b]}
+    found = next(each for each in of_estimate(one) if each.metric == metric and {each.first, each.second} == pair)
+    return found if found.first == models[a] else found.mirrored()
 
 
 def rank_probabilities(goodness: FloatArray) -> FloatArray:

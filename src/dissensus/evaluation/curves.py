@@ -8,7 +8,7 @@ either end of the range, as for intervals of metrics. Cases are summed in the or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -20,10 +20,9 @@ from dissensus.evaluation.intervals import end_weights
 from dissensus.evaluation.labels import Labels, LabelsByTruth
 from dissensus.evaluation.sums import CaseWeights, ratio
 from dissensus.metrics.base import CurveKind, Metric, Truth
-from dissensus.metrics.calibration_error import bin_of
-from dissensus.metrics.confusion import decisions
 from dissensus.metrics.data_set import DataSetMetric, Question, Said
-from dissensus.metrics.decisions import probabilities_of
+from dissensus.metrics.decisions import decisions, probabilities_of
+from dissensus.metrics.probabilities import bin_of
 
 # All kinds of curves, in the order of tables and pages.
 KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
@@ -80,11 +79,11 @@ class Curve(Value):
     question: str
     truth: str
     given: str
-    x: FloatArray = field(default_factory=lambda: np.empty(0))
-    y: FloatArray = field(default_factory=lambda: np.empty(0))
-    low: FloatArray = field(default_factory=lambda: np.empty(0))
-    high: FloatArray = field(default_factory=lambda: np.empty(0))
-    sizes: FloatArray = field(default_factory=lambda: np.empty(0))
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+    sizes: FloatArray
 
 
 # Places and heights ----------------------------------------------------------------------------------------
@@ -101,15 +100,6 @@ def rank_steps(scores: FloatArray) -> IntArray:
         return np.asarray(places, dtype=np.int64)
     before = np.cumsum(counts) - counts
     return np.asarray(np.unique(before * MOST_STEPS // len(scores), return_inverse=True)[1][places], dtype=np.int64)
-
-
-def tenths(probabilities: FloatArray) -> IntArray:
-    """Put probabilities into ten bins of equal width, as a calibration error does.
-
-    >>> tenths(np.array([0.0, 0.35, 1.0]))
-    array([0, 3, 9])
-    """
-    return bin_of(probabilities, N_BINS)
 
 
 def reached(probabilities: FloatArray) -> IntArray:
@@ -134,8 +124,11 @@ def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray
     >>> roc_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [0, 99, 100]]
     array([0.5, 0.5, 1. ])
     """
-    # a rate that is met but for rounding is met
-    found = sensitivities_at(-np.arange(yes.shape[1], dtype=np.float64), yes, no, np.minimum(RATES + NEAR, 1.0))
+    from dissensus.kernels.label_sums import heights_and_areas, ranked
+
+    cases = ranked(-np.arange(yes.shape[1], dtype=np.float64))
+    rates = np.minimum(RATES + NEAR, 1.0)  # a rate that is met but for rounding is met
+    found = np.stack([heights_and_areas(cases, yes, no, float(rate))[0] for rate in rates], axis=1)
     return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
 
 
@@ -160,70 +153,40 @@ def precision_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, Floa
     return found, masses
 
 
-def shares(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the share of positive mass in every bin, and all mass of it; nan where there is none.
+def net_benefits(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, None]:
+    """Return the net benefit at every threshold, which is a share of nothing; steps are numbers of thresholds reached.
 
-    >>> shares(np.array([[1.0, 0.0]]), np.array([[3.0, 0.0]]))[0]
-    array([[0.25,  nan]])
-    """
-    whole = yes + no
-    return ratio(yes, whole), whole
-
-
-def net_benefits(yes: FloatArray, no: FloatArray) -> FloatArray:
-    """Return the net benefit at every threshold; masses are by number of thresholds reached, shape (n, 100).
-
-    >>> net_benefits(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 98]]
+    >>> net_benefits(np.eye(1, 100, 99), np.eye(1, 100, 0))[0][0, [0, 98]]
     array([0.5, 0.5])
     """
-    return decision_curve(np.append(0.0, THRESHOLDS), yes, no, THRESHOLDS)
+    hits, alarms = (masses[:, ::-1].cumsum(axis=1)[:, ::-1] for masses in (yes, no))
+    gained = hits[:, 1:] - alarms[:, 1:] * (THRESHOLDS / (1 - THRESHOLDS))
+    return ratio(gained, (hits + alarms)[:, :1]), None
 
 
-def treated_all(yes: FloatArray, no: FloatArray) -> FloatArray:
-    """Return the net benefit at every threshold if all cases are called positive.
+class Sort(NamedTuple):
+    """What curves of a kind are made of.
 
-    >>> treated_all(np.eye(1, 100, 99), np.eye(1, 100, 0))[0, [0, 49]].round(3)
-    array([0.495, 0.   ])
+    Attributes
+    ----------
+    stated, codes, number
+        What a model says about the cases of a question, the steps that they fall into by it, and how many there are.
+    heights
+        What becomes of positive and negative masses (n, n_steps): values, and the mass that they are shares of, if any.
+    grid
+        The places; missing where they are the mean probabilities of bins.
     """
-    positive, negative = yes.sum(axis=1, keepdims=True), no.sum(axis=1, keepdims=True)
-    return decision_curve(np.ones(1), positive, negative, THRESHOLDS)
 
+    stated: Callable[[Said, Question], FloatArray]
+    codes: Callable[[FloatArray], IntArray]
+    number: int | None
+    heights: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray | None]]
+    grid: FloatArray | None
 
-def sensitivities_at(stated: FloatArray, positive: FloatArray, negative: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the sensitivity at some false positive rates, shape (n_draws, n_rates): what a band is drawn from.
-
-    >>> yes = np.array([[1.0, 0.0, 1.0, 0.0]])
-    >>> sensitivities_at(np.array([0.9, 0.5, 0.1, 0.05]), yes, 1 - yes, np.array([0.0, 0.25, 0.5]))
-    array([[0.5, 0.5, 1. ]])
-    """
-    from dissensus.kernels.label_sums import heights_and_areas, ranked
-
-    cases = ranked(stated)
-    return np.stack([heights_and_areas(cases, positive, negative, float(rate))[0] for rate in rates], axis=1)
-
-
-def decision_curve(
-    stated: FloatArray, positive: FloatArray, negative: FloatArray, thresholds: FloatArray
-) -> FloatArray:
-    """Return the net benefit at threshold probabilities, shape (n_draws, n_thresholds).
-
-    A threshold of 1 is no threshold: one false alarm would cost more than any positive case is worth.
-
-    >>> yes = np.array([[1.0, 0.0, 1.0]])
-    >>> decision_curve(np.array([0.9, 0.5, 0.1]), yes, 1 - yes, np.array([0.2, 0.5])).round(3)
-    array([[0.25, 0.  ]])
-    """
-    from dissensus.kernels.label_sums import ranked
-
-    cases = ranked(stated)
-    begins = cases.offsets[:-1]
-    yes, no = (
-        np.cumsum(np.add.reduceat(masses[:, cases.order], begins, axis=1), axis=1) for masses in (positive, negative)
-    )
-    n_above = np.searchsorted(-stated[cases.order[begins]], -thresholds, side="right")
-    nothing = np.zeros((len(yes), 1))
-    hits, alarms = (np.hstack([nothing, part])[:, n_above] for part in (yes, no))
-    return ratio(hits - alarms * (thresholds / (1 - thresholds)), (yes + no)[:, -1:])
+    def steps(self, said: Said, question: Question) -> tuple[IntArray, int]:
+        """Return the step of each case, and how many steps there are."""
+        codes = self.codes(self.stated(said, question))
+        return codes, int(codes.max(initial=0)) + 1 if self.number is None else self.number
 
 
 def scores_of(said: Said, question: Question) -> FloatArray:
@@ -231,29 +194,16 @@ def scores_of(said: Said, question: Question) -> FloatArray:
     return np.asarray(said.scores[question.rows, question.condition])
 
 
-class Steps(NamedTuple):
-    """Say which steps the cases of a question fall into, by what a model says."""
-
-    stated: Callable[[Said, Question], FloatArray]
-    codes: Callable[[FloatArray], IntArray]
-    number: int | None = None
-
-    def of(self, said: Said, question: Question) -> tuple[IntArray, int]:
-        """Return the step of each case, and how many steps there are."""
-        codes = self.codes(self.stated(said, question))
-        return codes, int(codes.max(initial=0)) + 1 if self.number is None else self.number
+def tenths(stated: FloatArray) -> IntArray:
+    """Put probabilities into ten bins of equal width, as a calibration error does."""
+    return bin_of(stated, N_BINS)
 
 
-RANKS, BINS = Steps(scores_of, rank_steps), Steps(probabilities_of, tenths, N_BINS)
-REACHED = Steps(probabilities_of, reached, len(THRESHOLDS) + 1)
-# The steps of every kind of curve.
-STEPS: Mapping[str, Steps] = {"roc": RANKS, "precision-recall": RANKS, "reliability": BINS, "decision": REACHED}
-
-# What becomes of the masses of steps, for curves whose values are shares of something.
-SHARES: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "roc": roc_heights,
-    "precision-recall": precision_heights,
-    "reliability": shares,
+SORTS: Mapping[str, Sort] = {
+    "roc": Sort(scores_of, rank_steps, None, roc_heights, RATES),
+    "precision-recall": Sort(scores_of, rank_steps, None, precision_heights, RECALLS),
+    "reliability": Sort(probabilities_of, tenths, N_BINS, lambda yes, no: (ratio(yes, yes + no), yes + no), None),
+    "decision": Sort(probabilities_of, reached, len(THRESHOLDS) + 1, net_benefits, THRESHOLDS),
 }
 
 
@@ -315,72 +265,65 @@ class Sheet:
 
     def curves(self, wanted: Sequence[Wish]) -> tuple[Curve, ...]:
         """Draw all curves that are wanted, kind by kind and question by question."""
-        drawn = [one for place in self._questions(wanted) for one in self._of_question(place, wanted)]
-        order: list[str] = list(KINDS)
-        return tuple(sorted(drawn, key=lambda one: order.index(one.kind)))
-
-    def _questions(self, wanted: Sequence[Wish]) -> list[int]:
-        """Choose the questions: all of them, or those with the most positive cases."""
         if not wanted:
-            return []
+            return ()
+        # all questions, or those with the most positive cases
         asked, means, weights = self.said[0].questions, self.labels[wanted[0].truth].means, self.said[0].weights
         sums = [float((means[one.rows, one.condition] * weights[one.rows]).sum()) for one in asked]
-        most = np.argsort(-np.array(sums), kind="stable")[:MOST_QUESTIONS]
-        return sorted(most.tolist())
+        most = sorted(np.argsort(-np.array(sums), kind="stable")[:MOST_QUESTIONS].tolist())
+        drawn = [one for place in most for one in self._of_question(place, wanted)]
+        return tuple(sorted(drawn, key=lambda one: [*map(str, KINDS)].index(one.kind)))
 
     def _of_question(self, place: int, wanted: Sequence[Wish]) -> Iterator[Curve]:
         question = self.said[0].questions[place]
         for truth in dict.fromkeys(wish.truth for wish in wanted):
             own = [wish for wish in wanted if wish.truth == truth]
-            steps = list(dict.fromkeys(STEPS[wish.kind] for wish in own if wish.kind in STEPS))
-            codes = [[one.of(said, question) for one in steps] for said in self.said]
-            sums = self._sums(question, truth, codes)
+            steps = list(dict.fromkeys(SORTS[wish.kind].codes for wish in own if wish.kind in SORTS))
+            kinds = [next(one for one in SORTS.values() if one.codes is codes) for codes in steps]
+            sums = self._sums(question, truth, [[one.steps(said, question) for one in kinds] for said in self.said])
             for wish in own:
-                if wish.kind in STEPS:
-                    mine = [of_model[steps.index(STEPS[wish.kind])] for of_model in sums]
-                    yield from self._drawn(wish, place, mine)
+                if wish.kind in SORTS:
+                    which = steps.index(SORTS[wish.kind].codes)
+                    yield from self._drawn(wish, place, [of_model[which] for of_model in sums])
                 elif self.said[0].is_binary or question.condition == 0:  # several conditions share one matrix
                     yield from self._matrices(wish, place)
 
     def _drawn(self, wish: Wish, place: int, sums: Sequence[FloatArray]) -> Iterator[Curve]:
         """Turn the sums (2, 2, n, n_steps) of every model into curves and their bands."""
-        for m, model in enumerate(self.models):
-            whose = Curve(wish.kind, self.run, model, self.names[place], wish.truth, "")
-            plain, resampled = sums[m][0][:, : self._n_draws(wish.truth)], sums[m][1]
-            if wish.kind == "decision":
-                yield self._curve(whose, THRESHOLDS, net_benefits(*plain), net_benefits(*resampled))
-                continue
-            (centres, _), (values, masses) = SHARES[wish.kind](*plain), SHARES[wish.kind](*resampled)
-            x, sizes = self._places(wish.kind, m, place)
-            yield self._curve(whose, x, centres, self._ended(values, masses), sizes)
+        sort, n_draws, by_model = SORTS[wish.kind], len(_chosen(self.labels[wish.truth])), dict(enumerate(sums))
         if wish.kind == "decision":
-            whose = Curve(wish.kind, self.run, EVERYBODY, self.names[place], wish.truth, "")
-            yield self._curve(whose, THRESHOLDS, treated_all(*plain), treated_all(*resampled))
+            all_positive = np.zeros_like(sums[0])
+            all_positive[..., -1] = sums[0].sum(axis=-1)
+            by_model[-1] = all_positive
+        for m, own in by_model.items():
+            (centres, _), (values, masses) = sort.heights(*own[0][:, :n_draws]), sort.heights(*own[1])
+            x, sizes = (sort.grid, None) if sort.grid is not None else self._bins(m, place)
+            whose = (wish, EVERYBODY if m < 0 else self.models[m], self.names[place])
+            yield self._curve(whose, x, centres, values if masses is None else self._ended(values, masses), sizes)
 
-    def _places(self, kind: str, m: int, place: int) -> tuple[FloatArray, FloatArray | None]:
-        """Return the grid, or the mean probability of every bin and the number of its cases."""
-        if kind != "reliability":
-            return (RATES if kind == "roc" else RECALLS), None
+    def _bins(self, m: int, place: int) -> tuple[FloatArray, FloatArray]:
+        """Return the mean probability of every bin, and the number of its cases."""
         question = self.said[m].questions[place]
         stated, weights = probabilities_of(self.said[m], question), self.said[m].weights[question.rows]
-        sizes = weighted_counts(tenths(stated), weights, N_BINS)
-        sums = weighted_counts(tenths(stated), weights * stated, N_BINS)
+        sizes, sums = (weighted_counts(tenths(stated), one, N_BINS) for one in (weights, weights * stated))
         return np.divide(sums, sizes, out=np.zeros(N_BINS), where=sizes > 0), sizes
 
     def _curve(
         self,
-        whose: Curve,
+        whose: tuple[Wish, str, str],
         x: FloatArray,
         centres: FloatArray,
         values: FloatArray,
         sizes: FloatArray | None = None,
+        given: str = "",
     ) -> Curve:
         """Average over draws, and take quantiles over resamples; places where nothing is known are left out."""
         known = ~np.isnan(centres).all(axis=0) & ~np.isnan(values).all(axis=0)
         y = np.nanmean(centres[:, known], axis=0)
         low, high = (np.nanquantile(values[:, known], (1 + side * self.level) / 2, axis=0) for side in (-1, 1))
-        own = np.empty(0) if sizes is None else sizes[known]
-        return replace(whose, x=x[known], y=y, low=np.minimum(low, y), high=np.maximum(high, y), sizes=own)
+        (wish, model, question), own = whose, np.empty(0) if sizes is None else sizes[known]
+        points = (x[known], y, np.minimum(low, y), np.maximum(high, y), own)
+        return Curve(wish.kind, self.run, model, question, wish.truth, given, *points)
 
     def _ended(self, values: FloatArray, masses: FloatArray) -> FloatArray:
         """Add a case at either end of the range, as intervals of metrics do."""
@@ -389,25 +332,26 @@ class Sheet:
         return np.asarray((values * masses + high) / (masses + low + high))
 
     def _matrices(self, wish: Wish, place: int) -> Iterator[Curve]:
-        """Count how much of which label was called what, with intervals, by model and by label."""
-        question, n_draws = self.said[0].questions[place], self._n_draws(wish.truth)
+        """Count how much of which label (K) was called what (K), with intervals, by model and by label."""
+        from dissensus.kernels.label_sums import confusions
+
+        question, codes = self.said[0].questions[place], np.arange(len(self.conditions), dtype=np.float64)
         calls = [decisions(said, wish.threshold)[question.rows] for said in self.said]
-        sums = self._called(question, wish.truth, calls)
-        whole = float(self.said[0].weights[question.rows].sum())
-        codes = np.arange(len(self.conditions), dtype=np.float64)
-        for model, of_model in zip(self.models, sums, strict=True):
-            totals = of_model[1].sum(axis=(1, 2))[:, None, None]
-            values = whole * self._ended((of_model[1] / totals).reshape(RESAMPLES, -1), totals[:, 0])
-            values = values.reshape(of_model[1].shape)
+        sums = np.zeros((len(calls), 2, RESAMPLES, len(codes), len(codes)))  # of cases as they are, and resampled
+        for part, masses, resampled in self._blocks(question.rows, wish.truth):
+            for kind, own in enumerate((masses, masses * resampled[:, None])):
+                for m, of_model in enumerate(calls):
+                    sums[m, kind] += confusions(own, np.ones(masses.shape[2]), of_model[part])
+        whole, n_draws = float(self.said[0].weights[question.rows].sum()), len(_chosen(self.labels[wish.truth]))
+        name = self.names[place] if self.said[0].is_binary else ""
+        for model, (plain, again) in zip(self.models, sums, strict=True):
+            totals = again.sum(axis=(1, 2))[:, None]
+            values = whole * self._ended(again.reshape(RESAMPLES, -1) / totals, totals).reshape(again.shape)
             for code, given in enumerate(self.conditions):
-                name = self.names[place] if self.said[0].is_binary else ""
-                whose = Curve(wish.kind, self.run, model, name, wish.truth, given)
-                yield self._curve(whose, codes, of_model[0][:n_draws, code], values[:, code])
+                centres = plain[:n_draws, code]
+                yield self._curve((wish, model, name), codes, centres, values[:, code], given=given)
 
     # Sums --------------------------------------------------------------------------------------------------
-
-    def _n_draws(self, truth: Truth) -> int:
-        return len(_chosen(self.labels[truth]))
 
     def _blocks(self, rows: IntArray, truth: Truth) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Give runs of rows, the masses of their labels (n, K, m) by resample, and their weights in resamples (n, m).
@@ -443,25 +387,6 @@ class Sheet:
                     for kind, sign in np.ndindex(2, 2):
                         sums = weighted_counts(places, every[kind][sign].ravel(), RESAMPLES * number)
                         found[m][which][kind, sign] += sums.reshape(RESAMPLES, number)
-        return found
-
-    def _called(self, question: Question, truth: Truth, calls: Sequence[FloatArray]) -> list[FloatArray]:
-        """Sum masses of labels by what cases are called, for all models: (2, n, K, K), as they are and resampled.
-
-        Parameters
-        ----------
-        calls : n_models arrays of shape (m, K)
-            How much of each case is called what.
-        """
-        from dissensus.kernels.label_sums import confusions
-
-        n_conditions = len(self.conditions)
-        found = [np.zeros((2, RESAMPLES, n_conditions, n_conditions)) for _ in calls]
-        for part, masses, resampled in self._blocks(question.rows, truth):
-            alone = np.ones(masses.shape[2])
-            for kind, own in enumerate((masses, masses * resampled[:, None])):
-                for m, of_model in enumerate(calls):
-                    found[m][kind] += confusions(own, alone, of_model[part])
         return found
 
 

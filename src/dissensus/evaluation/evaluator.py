@@ -22,7 +22,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, in_order_of_keys, known_name
-from dissensus.core.progress import expect
+from dissensus.core.output import expect
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
@@ -31,24 +31,20 @@ from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import (
     Plan,
     common_conditions,
-    common_draws,
-    depth_of,
     informed_by,
-    known_prior,
     prior_for,
+    refuse_whole,
 )
 from dissensus.evaluation.questions import IMAGES, Questions
-from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
-from dissensus.metrics.accuracy import CategoryAccuracy, SetAccuracy, TopKAccuracy
+from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
-from dissensus.metrics.confusion import CohenKappa
-from dissensus.metrics.decisions import FBeta, Sensitivity, Specificity
+from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
 from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.ranking import AUROC, AveragePrecision
-from dissensus.metrics.similarity import AverageOverlap
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -63,6 +59,13 @@ TOPS = (1, 2, 3)
 
 # How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least.
 LEAST_CASES, LEAST_OPINIONS = 100, 2
+
+# The metrics that answers to a kind of question are usually reported by.
+METRICS: Mapping[str, tuple[Metric, ...]] = {
+    "binary": (AUROC(), AveragePrecision(), Sensitivity(), Specificity(), FBeta(), TopKAccuracy(1)),
+    "grades": (TopKAccuracy(1), WithinGrades(1), GradeError(), CohenKappa("quadratic"), RankedProbabilityScore()),
+    "conditions": (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)),
+}
 
 POINTS: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
 # The deterministic aggregations that usual practice evaluates against.
@@ -92,19 +95,12 @@ def default_metrics(
 
     Of conditions they are those of the paper's main figure.
     """
-    wanted: list[Metric] = [TopKAccuracy(1)]
-    asked = study.question
-    if any(model.kind == "numbers" for model in models.values()):
-        wanted = list(default_number_metrics())
-    elif asked == "binary":
-        wanted = [AUROC(), AveragePrecision(), Sensitivity(), Specificity(), FBeta(), TopKAccuracy(1)]
-    elif asked == "grades":
-        wanted = [TopKAccuracy(1), WithinGrades(1), GradeError(), CohenKappa("quadratic"), RankedProbabilityScore()]
-    else:
-        wanted += [TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)]
-    if categories is not None:
-        wanted.append(CategoryAccuracy(categories.labels))
     kinds = {model.kind for model in models.values()}
+    wanted: tuple[Metric, ...] = METRICS.get(study.question, METRICS["conditions"])
+    if "numbers" in kinds:
+        wanted = default_number_metrics()
+    if categories is not None:
+        wanted = (*wanted, CategoryAccuracy(categories.labels))
     return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
 
 
@@ -181,7 +177,7 @@ def evaluate(
         default in this process. It changes the speed only.
     advance
         Told the number of cases done, aggregation by aggregation; how many there are is told to its ``expect``, if it
-        has one (:class:`~dissensus.core.progress.Watched`).
+        has one (:class:`~dissensus.core.output.Watched`).
 
     Examples
     --------
@@ -202,17 +198,27 @@ def evaluate(
         allow_missing=allow_missing,
         findings=annotations.kind == "checklists",
     )
-    common = common_cases(annotations, said)
-    labels = _labels_of(annotations, {**(strata or {}), **({} if images is None else {IMAGES: images})}, common)
-    asked = Questions.of(annotations.select(common), said, labels)
+    common = set(common_cases(annotations, said))
+    labels = {}
+    for column, of_cases in {**(strata or {}), **({} if images is None else {IMAGES: images})}.items():
+        check_length(f"{column} label", len(of_cases), annotations.n_cases)
+        pairs = zip(annotations.case_names, of_cases, strict=True)
+        labels[column] = {name: str(label) for name, label in pairs if name in common}
+    asked = Questions.of(annotations.select([name in common for name in annotations.case_names]), said, labels)
     study, models = asked.study, asked.models
-    chosen = chosen_aggregations(aggregations, annotations)
-    trust = calibration_of(study, models, reference, chosen, seed=seed, threads=threads, advance=advance)
-    chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-    chosen, reason = with_panel(asked, chosen, panel)
+    chosen, trust = chosen_aggregations(aggregations, annotations), None
+    if reference is not None:
+        from dissensus.evaluation.calibration import calibrated
+
+        trust = calibrated(reference, study, models, chosen, seed=seed, threads=threads, advance=advance)
+        chosen = chosen if trust.best in chosen else (trust.best, *chosen)
+    reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
+    chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
+    if executor is not None:
+        refuse_whole([spec for spec in chosen if not spec.is_informed])
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
-    known = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
-    pieces = [learned_from(*asked.of_part(rows), chosen, truth=known, **how) for rows in asked.parts.values()]
+    how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
+    pieces = [learned_from(*asked.of_part(rows), chosen, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
@@ -269,34 +275,29 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
             advice="leave these cases out, or leave truth out",
         )
     if isinstance(given, Study):
+        panel = given.counted.panel
+        again = [name for name, n in zip(given.case_names, panel.votes_per_case, strict=True) if n > 1]
+        if given.kind != study.kind or again:
+            raise DissensusError(
+                "the truth is not one answer per case",
+                expected=f"{study.kind} of one annotator, as the study holds {study.kind}",
+                got=f"several answers for {listing(again)}" if again else given.kind,
+            )
         return given
     names = [name for name in study.case_names if name in given]
     found: list[Any] = [given[name] for name in names]
-    build: Any = type(study)
     if study.kind == "ratings":
-        return cast(Study, build.from_scores([[float(value)] for value in found], case_names=names))
+        return Study.from_scores([[float(value)] for value in found], case_names=names)
     if study.kind == "checklists":
-        own: Any = study
-        return cast(Study, build.from_sets([[set(values)] for values in found], own.findings, case_names=names))
+        return Study.from_sets([[set(values)] for values in found], study.findings, case_names=names)
     for value in found:
         known_name("condition", str(value), study.conditions)
-    question = study.question
-    said = [[[[str(value)]]] for value in found]
-    return cast(Study, build.from_rankings(said, study.conditions, case_names=names, question=question))
+    said, question = [[[[str(value)]]] for value in found], cast("Any", study.question)
+    return Study.from_rankings(said, study.conditions, case_names=names, question=question)
 
 
-def learned_from(
-    study: Study,
-    models: Mapping[str, Predictions],
-    chosen: tuple[Aggregation, ...],
-    *,
-    metrics: Sequence[Metric | str] | None,
-    categories: Categories | None,
-    draws: int,
-    seed: int,
-    truth: Study | None = None,
-) -> Piece:
-    """Learn what is learned from all of these cases, and settle what is computed."""
+def learned_from(study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], **how: Any) -> Piece:
+    """Learn what is learned from all of these cases, and settle what is computed; ``how`` as in :func:`plan_of`."""
     study = study.select(in_order_of_keys(study.case_names))
     prior = known_prior(chosen)
     if prior is None and any(spec.is_informed for spec in chosen):
@@ -304,20 +305,10 @@ def learned_from(
             raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
         prior = prior_for(chosen, study, models)
     informed = tuple(informed_by(spec, prior) for spec in chosen)
-    sampled = common_draws([spec.sample(study, draws=draws, seed=seed, threads=1) for spec in informed])
-    plan = plan_of(
-        informed,
-        study,
-        models,
-        common_conditions(sampled),
-        metrics=metrics,
-        categories=categories,
-        draws=draws,
-        seed=seed,
-        refits=refits_of(informed, study, models, seed),
-        truth=truth if models else None,
-    )
-    return Piece(plan, study, models, prior)
+    sampling = {"draws": how["draws"], "seed": how["seed"], "threads": 1}
+    conditions = common_conditions([spec.sample(study, **sampling) for spec in informed])
+    refits = refits_of(informed, study, models, how["seed"])
+    return Piece(plan_of(informed, study, models, conditions, refits=refits, **how), study, models, prior)
 
 
 def plan_of(
@@ -340,53 +331,17 @@ def plan_of(
         wanted = default_metrics(study, models, conditions, grouping)
     else:
         known = {} if grouping is None else {"categories": grouping.labels}
-        wanted = tuple(as_specs(Metric.family, _listed(metrics), known))
-        for metric in wanted:
-            _check_spec("metric", metric, Metric)
+        wanted = tuple(as_specs(Metric.family, _checked(metrics, Metric), known))
     measured = wanted if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
     usual = [*(POINTS if study.question == "conditions" else POINTS[:1]), *(NUMBER_POINTS if numeric else ())]
     usual += [spec.limit for spec in aggregations if spec.limit is not None]
     points = tuple(dict.fromkeys(spec for spec in usual if spec.needs == study.kind)) if models else ()
-    depth = depth_of(measured, models, tops)
+    deepest = (metric.depth_for(model) for metric in measured for model in models.values())
+    depth = int(max([1, *tops, *deepest]))
     alone = bool(models) and study.kind in ("rankings", "ratings") and (study.kind == "ratings") == numeric
     settled = (aggregations, points, measured, tops, depth, grouping, draws, seed, refits)
-    return Plan(*settled, agreement=alone, truth=truth, conditions=conditions)
-
-
-def calibration_of(
-    study: Study,
-    models: Mapping[str, Predictions],
-    reference: Calibration | Literal["calibrated"] | None,
-    chosen: Sequence[Aggregation] = (),
-    *,
-    seed: int,
-    threads: int | None,
-    advance: Callable[[int], None] | None = None,
-) -> Calibration | None:
-    """Return what annotators who are held out say, if they are to choose the reference run."""
-    from dissensus.evaluation.calibration import Calibration, calibrate, judged_beside
-
-    if reference is None or isinstance(reference, Calibration):
-        return reference
-    check_choice("reference", reference, ("calibrated",))
-    return calibrate(study, judged_beside(study, chosen), models, seed=seed, threads=threads, advance=advance)
-
-
-def with_panel(
-    asked: Questions, chosen: tuple[Aggregation, ...], wanted: bool | None
-) -> tuple[tuple[Aggregation, ...], str]:
-    """Add the aggregation whose prior the models inform, if there is enough to fit it to; otherwise say why not.
-
-    Examples
-    --------
-    >>> from dissensus import Study
-    >>> asked = Questions.of(Study.from_counts([[3, 1]], ["a", "b"]), {})
-    >>> with_panel(asked, (PlackettLuce(),), None)[1]
-    'there are no predictions'
-    """
-    reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
-    return with_panel_unless(next(filter(None, reasons), ""), asked.study, chosen, wanted)
+    return Plan(*settled, agreement=alone, truth=truth if models else None, conditions=conditions)
 
 
 def with_panel_unless(
@@ -397,18 +352,16 @@ def with_panel_unless(
         return chosen, ""
     if wanted is False:
         return chosen, "it was not asked for"
-    added: Aggregation | None = PlackettLuce(prior="informed")
+    added: list[Aggregation] = [Dirichlet(prior="informed")]
     if study.kind == "ratings":
-        own = next((spec for spec in chosen if isinstance(spec, NormalInverseGamma)), None)
-        added = None if own is None else replace(own, prior="informed", reliability=1.0)
-    elif study.unranked == "unobserved":
-        added = Dirichlet(prior="informed")
-    reason = reason or ("" if added is not None else "no aggregation is a normal-inverse-gamma model of the ratings")
+        own = [spec for spec in chosen if isinstance(spec, NormalInverseGamma)]
+        added = [replace(spec, prior="informed", reliability=1.0) for spec in own[:1]]
+        reason = reason or ("" if added else "no aggregation is a normal-inverse-gamma model of the ratings")
+    elif study.unranked != "unobserved":
+        added = [PlackettLuce(prior="informed")]
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
-    if reason or added is None:
-        return chosen, reason
-    return (*chosen, added), ""
+    return (chosen, reason) if reason else ((*chosen, *added), "")
 
 
 def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
@@ -428,11 +381,10 @@ def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, 
     found: list[Aggregation] = []
     for spec in chosen:
         given = spec.parameters()
-        if "prior" in given and spec.needs == "rankings":
-            if prior == "informed" or isinstance(given.get("alpha"), str):
-                given.pop("alpha", None)
-            spec = type(spec).from_parameters({**given, "prior": prior})  # noqa: PLW2901 - the same with another prior
-        found.append(spec)
+        has_prior = "prior" in given and spec.needs == "rankings"
+        if has_prior and (prior == "informed" or isinstance(given.get("alpha"), str)):
+            given.pop("alpha", None)
+        found.append(type(spec).from_parameters({**given, "prior": prior}) if has_prior else spec)
     return tuple(dict.fromkeys(found))
 
 
@@ -525,9 +477,8 @@ def chosen_aggregations(
     if given is None:
         return default_aggregations(study, question=question)
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
-    chosen = tuple(as_specs(Aggregation.family, items))
+    chosen = tuple(as_specs(Aggregation.family, _checked(items, Aggregation)))
     for number, spec in enumerate(chosen):
-        _check_spec("aggregation", spec, Aggregation)
         if spec in chosen[:number]:
             raise DissensusError("an aggregation is given twice", got=repr(spec), advice="leave one of them out")
     return chosen
@@ -537,9 +488,14 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def _check_spec(what: str, spec: object, kind: type) -> None:
-    if not isinstance(spec, kind):
-        raise DissensusError(f"this is not {'an' if what[0] == 'a' else 'a'} {what}", got=f"{spec!r:.80}")
+def _checked(given: Any, kind: type) -> list[Any]:
+    """Return specs or their texts as they are given; refuse anything else."""
+    found = _listed(given)
+    for one in found:
+        if not isinstance(one, str | kind):
+            what = "a metric" if kind is Metric else "an aggregation"
+            raise DissensusError(f"this is not {what}", got=f"{one!r:.80}")
+    return found
 
 
 # Checks and names ---------------------------------------------------------------------------------------
@@ -563,11 +519,7 @@ def check_level(level: float) -> None:
 
 def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:
     """Return metrics or their texts as they are given; refuse anything else."""
-    found = _listed(given)
-    for one in found:
-        if not isinstance(one, str):
-            _check_spec("metric", one, Metric)
-    return tuple(found)
+    return tuple(_checked(given, Metric))
 
 
 def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:
@@ -579,15 +531,3 @@ def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], 
     for model in models.values():
         for metric in metrics:
             metric.check(model)
-
-
-def _labels_of(
-    annotations: Study, strata: Mapping[str, Sequence[str]], cases: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    kept = set(cases)
-    found = {}
-    for column, labels in strata.items():
-        check_length(f"{column} label", len(labels), annotations.n_cases)
-        pairs = zip(annotations.case_names, labels, strict=True)
-        found[column] = {name: str(label) for name, label in pairs if name in kept}
-    return found

@@ -3,28 +3,52 @@
 Annotators are left out in groups to see how far results move, single opinions to judge aggregations by, and halves of
 panels to confirm what the other halves let expect. A fold leaves a study like any other: what is learned from all cases
 is learned from what is left, and no opinion has a part in the posterior that it judges.
+
+Single opinions are left out in rounds, at most one annotator of a case in each, and of half of the cases only; the
+others on the case say how likely each was.
+
+Of a panel cut in two, the first choices of the held-out half have a winner; those who tie share the win. Certainty says
+how sure the first half is of *its* winner in a panel without end, while a held-out half of two or three is a lottery.
+So the chance to win in a panel of that very size is predicted too, by simulating panels from the draws: stated and
+confirmed then compare like with like.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.agreement.coefficients import seats_of
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
+from dissensus.agreement.coefficients import Table, seats_of
+from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.names import case_keys
+from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.draws import Batch
+from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 # More annotators than this are left out in groups.
 MOST_GROUPS = 20
+
+# How many opinions of a case are left out, one after the other; of more, these are taken at random.
+MOST_PER_CASE = 6
+
+# In how many parts the cases are divided: what is learned from others is learned from the whole panels of the rest.
+PARTS = 2
+
+# Limits of the bins of certainty; a bin holds its lower limit, and the last one also the upper.
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+# Votes closer than this are as many.
+EVEN = 1e-9
 
 # Arrays whose last axis is that of the cases of a batch.
 Columns = tuple[Any, ...]
@@ -251,3 +275,344 @@ def clusters_of(study: Study, cases: IntArray) -> IntArray:
     names = study.groups or study.case_names
     _, of_case = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
     return np.asarray(of_case, dtype=np.int64)[cases]
+
+
+# Opinions left out in turn ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Say which opinions are left out, and in which round.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    opinions : (n_pairs,)
+        Positions of the opinions that are left out, ascending.
+    weights : (n_pairs,)
+        How many annotators each stands for.
+    rounds : (n_pairs,)
+        In which round it is left out.
+
+    Examples
+    --------
+    >>> said = Study.from_counts([[2, 1, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> pairs = HeldOut.of(said, max_pairs=10, seed=0)
+    >>> pairs.opinions, pairs.weights
+    (array([0, 1]), array([2., 1.]))
+    """
+
+    study: Study
+    opinions: IntArray
+    weights: FloatArray
+    rounds: IntArray
+
+    @staticmethod
+    def of(study: Study, *, max_pairs: int, seed: int) -> HeldOut:
+        """Choose the opinions: all, or those of cases taken at random until there are enough, at least one."""
+        said = study.counted
+        check_some_remain(said)
+        can_go = remains(said)
+        rng = np.random.default_rng([seed, 1])
+        case, order = said.panel.case_of_opinion, rng.permutation(said.n_opinions)
+        order = order[can_go[order]]
+        order = order[np.argsort(case[order], kind="stable")]
+        place = places_within(case[order])
+        order, place = order[place < MOST_PER_CASE], place[place < MOST_PER_CASE]
+        cases = rng.permutation(said.n_cases)
+        counts = np.bincount(case[order], minlength=said.n_cases)[cases]
+        enough = cases[(np.cumsum(counts) <= max_pairs) | (np.cumsum(counts) == counts)]
+        kept = np.isin(case[order], enough)
+        chosen, place = order[kept], place[kept]
+        part = rng.integers(PARTS, size=said.n_cases)[case[chosen]]
+        _, rounds = np.unique(place * PARTS + part, return_inverse=True)
+        back = np.argsort(chosen)
+        chosen = chosen[back]
+        # those of a case that are chosen stand for all of its annotators together
+        votes = said.votes.astype(np.float64)
+        everyone = weighted_counts(case, np.where(can_go, votes, 0.0), said.n_cases)
+        some = weighted_counts(case[chosen], votes[chosen], said.n_cases)
+        share = np.divide(everyone, some, out=np.zeros_like(some), where=some > 0) * said.case_weights
+        return HeldOut(said, chosen, votes[chosen] * share[case[chosen]], rounds[back].astype(np.int64))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of opinions that are left out."""
+        return len(self.opinions)
+
+    @cached_property
+    def cases(self) -> IntArray:
+        """Position of the case of each pair, shape (n_pairs,)."""
+        return np.asarray(self.study.panel.case_of_opinion[self.opinions])
+
+    @cached_property
+    def clusters(self) -> IntArray:
+        """Number of the case of each pair, or of its group where cases have groups, shape (n_pairs,)."""
+        return clusters_of(self.study, self.cases)
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """What is left in every round."""
+        return tuple(without(self.study, self.opinions[self.rounds == one]) for one in np.unique(self.rounds))
+
+    def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
+        """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
+
+        The rankings themselves count once, at power one, whatever their weight. Of ratings it is the log density, of
+        what they are above the shift of their annotator where shifts are estimated from the others. ``how`` is what
+        :func:`judged_in_turn` takes.
+        """
+        columns, fitted = judged_in_turn(self.folds, spec, self._judge, **how)
+        back = np.argsort(np.argsort(self.rounds, kind="stable"))
+        return columns[0][back], columns[1][back], fitted
+
+    def _judge(self, number: int, spec: Aggregation) -> Callable[[Batch], Columns]:
+        """Return what judges the draws of a batch by the opinions that were left out of it in a round."""
+        fold, study = self.folds[number], self.study
+        said = dict(zip(fold.case_names, self.opinions[self.rounds == number].tolist(), strict=True))
+        if study.kind != "ratings":
+            return partial(judged, study=study, said=said)
+        shifts = spec.shifts_of(fold.left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
+        own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
+        return partial(judged_ratings, scores=study.scores - own, said=said)
+
+
+def judged_ratings(batch: Batch, scores: FloatArray, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+    """Return the log density of the rating that was left out of every case, twice: a rating has no first choice.
+
+    It is the mean over draws of the density of their normal distributions.
+    """
+    from scipy.special import logsumexp
+
+    assert batch.numbers is not None
+    left_out = scores[[said[name] for name in batch.case_names]]
+    mean, deviation = np.maximum(batch.numbers, [[[-np.inf, 1e-300]]]).transpose(2, 0, 1)
+    logs = -0.5 * ((left_out[:, None] - mean) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2 * np.pi)
+    found = np.asarray(logsumexp(logs, axis=1) - np.log(batch.n_draws))
+    return found, found
+
+
+def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray, FloatArray]:
+    """Return how likely the draws of every case make the opinion that was left out of it, and its first block."""
+    from dissensus.kernels.predictive import LeftOut, log_predictive
+
+    opinions = np.array([said[name] for name in batch.case_names], dtype=np.int64)
+    block_offsets, blocks = take_rows(study.block_offsets, opinions)
+    mention_offsets, mentions = take_rows(study.code_offsets, blocks)
+    codes, case = study.codes[mentions], row_of_each(mention_offsets[block_offsets])
+    # where their conditions are among the draws of the case
+    keys = row_of_each(batch.support_offsets) * batch.n_conditions + batch.support
+    place = np.minimum(np.searchsorted(keys, case * batch.n_conditions + codes), len(keys) - 1)
+    is_known = keys[place] == case * batch.n_conditions + codes
+    weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
+    own = weighted_counts(row_of_each(batch.support_offsets), batch.member_weights(), batch.n_cases)
+    left_out = LeftOut(
+        block_offsets,
+        mention_offsets,
+        np.where(is_known, place - batch.support_offsets[case], -1),
+        np.where(is_known, 0.0, batch.rest_shapes[case] * weights[codes]),
+        batch.rest_shapes * np.maximum(batch.total_weight - own, 0.0),
+    )
+    return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
+
+
+# Panels cut in two --------------------------------------------------------------------------------------
+
+
+class Expected(NamedTuple):
+    """What the first half of each panel lets expect, and what the second half said.
+
+    Attributes
+    ----------
+    stated : (n_cases,)
+        Certainty of the condition that the first half puts first.
+    predicted : (1 + n_models, n_cases)
+        Chance that it wins in a panel as large as the second half, and the same for what each model put first.
+    confirmed : (1 + n_models, n_cases)
+        Whether it won; ties share.
+    """
+
+    stated: FloatArray
+    predicted: FloatArray
+    confirmed: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PanelSplit:
+    """Say which annotators are on which side.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    cases : (n_cases,)
+        The cases whose panels are cut, ascending.
+    first : (n_opinions,)
+        How many of the annotators behind each opinion are in the first half.
+    parts : (n_cases,)
+        Cases are cut in turn, part by part; the others keep their panels, and others are learned from.
+
+    Examples
+    --------
+    >>> said = Study.from_counts([[2, 2, 0], [0, 0, 1]], ["a", "b", "c"])
+    >>> split = PanelSplit.of(said, max_cases=10, seed=0)
+    >>> split.cases, int(split.first[:2].sum())
+    (array([0]), 2)
+    """
+
+    study: Study
+    cases: IntArray
+    first: IntArray
+    parts: IntArray
+
+    @staticmethod
+    def of(study: Study, *, max_cases: int, seed: int) -> PanelSplit:
+        """Cut the panels of all cases with two annotators or more, or of as many as wanted, at random."""
+        said, rng = study.counted, np.random.default_rng([seed, 2])
+        several = np.unique(said.panel.case_of_opinion[remains(said)])
+        cases = np.sort(rng.permutation(several)[:max_cases])
+        return PanelSplit(said, cases, first_half(said, cases, rng), rng.integers(PARTS, size=len(cases)))
+
+    @cached_property
+    def second(self) -> IntArray:
+        """How many of the annotators behind each opinion are in the second half, shape (n_opinions,)."""
+        is_cut = np.isin(self.study.panel.case_of_opinion, self.cases)
+        return np.where(is_cut, self.study.votes - self.first, 0)
+
+    @cached_property
+    def clusters(self) -> IntArray:
+        """Number of each case, or of its group, shape (n_cases,)."""
+        return clusters_of(self.study, self.cases)
+
+    @property
+    def case_names(self) -> list[str]:
+        """Names of the cases whose panels are cut."""
+        return [self.study.case_names[case] for case in self.cases]
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """For every part, the first halves of its panels, and the whole panels of the others."""
+        study, case = self.study, self.study.panel.case_of_opinion
+        parts = [self.cases[self.parts == part] for part in range(PARTS)]
+        return tuple(Fold(study, np.where(np.isin(case, own), self.first, study.votes), own) for own in parts)
+
+    @cached_property
+    def votes(self) -> Matrix:
+        """First choices of the second half, shape (n_cases of the study, K); a tied block shares one vote."""
+        return self.choices(self.second)
+
+    def choices(self, votes: IntArray) -> Matrix:
+        """Count the first choices of those who stay."""
+        return Table.of(Fold(self.study, votes, self.cases).left).by_value
+
+    def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
+        """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
+        weights = self.study.case_weights[self.cases]
+        return clustered(values[chosen], weights[chosen], self.clusters[chosen])
+
+    def compared(
+        self, predicted: FloatArray, seen: FloatArray, word: str, chosen: BoolArray | slice = slice(None)
+    ) -> dict[str, float]:
+        """Compare what was predicted of cases with what was seen, which is called by a word."""
+        of_seen, gap = self.average(seen, chosen), self.average(predicted - seen, chosen)
+        means = {"predicted": self.average(predicted, chosen).mean, word: of_seen.mean}
+        return {**means, f"{word}_se": of_seen.error, "gap": gap.mean, "gap_se": gap.error}
+
+    def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
+        """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
+        totals: FloatArray = np.asarray(said.sum(axis=1), dtype=np.float64).ravel()[self.cases]
+        return self._of_targets(said, targets) / totals
+
+    def wins(self, targets: IntArray) -> FloatArray:
+        """Return whether one condition per case won the second half, shape (n_cases,); ties share."""
+        votes = self.votes.tocoo()
+        best = np.zeros(self.study.n_cases)
+        np.maximum.at(best, votes.row, votes.data)
+        n_best = np.bincount(votes.row[votes.data > best[votes.row] - EVEN], minlength=len(best))[self.cases]
+        own = self._of_targets(self.votes, targets)
+        return np.where((targets >= 0) & (own > best[self.cases] - EVEN), 1.0 / n_best, 0.0)
+
+    def _of_targets(self, votes: Matrix, targets: IntArray) -> FloatArray:
+        """Return the votes of one condition per case, none for -1."""
+        return np.where(targets >= 0, votes[self.cases, np.maximum(targets, 0)], 0.0)
+
+    def expected(self, spec: Aggregation, models: Mapping[str, IntArray], **how: Any) -> Expected:
+        """Draw from the first halves; ``models`` gives what each of them puts first on the cases, -1 for nothing.
+
+        ``how`` is what :func:`judged_in_turn` takes.
+        """
+        named = np.array([*models.values()], dtype=np.int64).reshape(len(models), len(self.cases))
+        place = {name: i for i, name in enumerate(self.case_names)}
+        foreseen = partial(self._foreseen, place=place, named=named)
+        (own, stated, wanted, predicted), _ = judged_in_turn(self.folds, spec, lambda _, __: foreseen, **how)
+        back = np.argsort(own)
+        return Expected(stated[back], predicted[:, back], np.array([self.wins(row) for row in wanted[:, back]]))
+
+    def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
+        """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
+        from dissensus.kernels.simulated_panels import Panels, winning_chances
+
+        own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
+        stated, leading = leading_conditions(batch)
+        wanted = np.vstack([leading, named[:, own]])
+        # the second halves of these cases take their seats
+        offsets, opinions = take_rows(self.study.panel.opinion_offsets, self.cases[own])
+        sizes, votes = np.diff(self.study.code_offsets)[self.study.block_offsets[opinions]], self.second[opinions]
+        seats = weighted_counts(row_of_each(offsets), votes.astype(float), len(own)).astype(np.int64)
+        panels = Panels(
+            offsets_from_lengths(seats),
+            np.repeat(sizes, votes),
+            np.arange(len(own) + 1) * len(wanted),
+            np.ascontiguousarray(wanted.T).ravel(),
+            case_keys(batch.case_names),
+        )
+        chances = winning_chances(batch.layout(), batch.values, panels)
+        return own, stated, wanted, np.where(wanted >= 0, chances.reshape(len(own), -1).T, 0.0)
+
+
+def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:
+    """Return the certainty of each case and the code of the condition that is most often on top, twice (n_cases,)."""
+    told = batch.identified(1)
+    case = row_of_each(told.support_offsets)
+    on_top = told.top_shares()[np.arange(len(case)) + case]
+    first = first_of_most(on_top, told.support_offsets)
+    return on_top[first], told.support[first]
+
+
+def first_choices(model: Predictions, case_names: Sequence[str]) -> IntArray:
+    """Return the code that a model lists first on each case, -1 where it lists nothing; of ties the first."""
+    place = {name: i for i, name in enumerate(model.case_names)}
+    rows = np.array([place[name] for name in case_names], dtype=np.int64)
+    has_any = model.entries_per_case[rows] > 0
+    return np.where(has_any, np.append(model.codes, -1)[np.where(has_any, model.offsets[rows], -1)], -1)
+
+
+# Tables -------------------------------------------------------------------------------------------------
+
+
+def bins_of(found: Expected, split: PanelSplit) -> list[dict[str, Any]]:
+    """Compare stated, predicted and confirmed in bins of certainty, and in all cases together."""
+    number = np.minimum(np.searchsorted(EDGES, found.stated + EVEN, side="right") - 1, len(EDGES) - 2)
+    limits = [*((number == i, EDGES[i], EDGES[i + 1]) for i in range(len(EDGES) - 1)), (number >= 0, 0.0, 1.0)]
+    return [
+        {
+            "low": low,
+            "high": high,
+            "n_cases": int(np.count_nonzero(chosen)),
+            "stated": split.average(found.stated, chosen).mean,
+            **split.compared(found.predicted[0], found.confirmed[0], "confirmed", chosen),
+        }
+        for chosen, low, high in limits
+        if chosen.any()
+    ]
+
+
+def calibration_error(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Average the distance between predicted and confirmed over the bins, by cases; the last row is all together.
+
+    >>> calibration_error([{"n_cases": 1, "gap": 0.1}, {"n_cases": 3, "gap": -0.1}, {"n_cases": 4, "gap": -0.05}])
+    0.1
+    """
+    bins = rows[:-1]
+    return float(np.average([abs(row["gap"]) for row in bins], weights=[row["n_cases"] for row in bins]))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,25 +22,21 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
-from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums, place_sums
-from dissensus.evaluation.tally import PIECE, cases_of_places, step_of
-from dissensus.metrics.base import Metric
+from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.tally import Influences, cases_of_places, interval_sums, step_of
+from dissensus.metrics.base import Metric, Truth
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
 from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan
+    from dissensus.evaluation.plan import Plan, Reference
 
 # Name of the column that says which finding a row is about, where every finding of a case is a row.
 FINDING = "finding"
 
 # How many masses of labels are looked at at a time: 32 MB.
 AT_ONCE = 4_000_000
-
-# How many cases are summed at a time.
-CASES_AT_ONCE = 4096
 
 
 def places_of(metrics: Sequence[Metric]) -> IntArray:
@@ -67,11 +64,6 @@ class DataSet:
     said: tuple[Said, ...]
     labels: LabelsByTruth
 
-    @property
-    def weights(self) -> FloatArray:
-        """How much each case counts, shape (n_cases,)."""
-        return self.said[0].weights
-
     def take(self, cases: IntArray, *, only_labels: bool = False) -> DataSet:
         """Keep the cases at these positions; ``only_labels`` where what was said is of these cases already."""
         said = self.said if only_labels else tuple(one.select(cases) for one in self.said)
@@ -81,17 +73,18 @@ class DataSet:
         """Keep the draws whose label is one of some conditions."""
         return DataSet(self.said, {truth: labels.within(codes) for truth, labels in self.labels.items()})
 
+    def means(self, metric: DataSetMetric) -> FloatArray:
+        """Return the mean masses of labels that a metric sees, shape (K, n_cases)."""
+        return np.ascontiguousarray(self.labels[metric.truth].means.T)
+
     def valued(self, metrics: Sequence[DataSetMetric], *, step: int = 1, threads: int = 1) -> Valued:
         """Compute metrics of all models on every ``step``-th draw."""
-        values = self._values(metrics, step, threads)
-        slopes = [[metric.slopes(said, self._means(metric)) for metric in metrics] for said in self.said]
-        counted = [[metric.counted(said, self._means(metric)) for metric in metrics] for said in self.said]
         return Valued(
-            values,
-            slopes,
+            self._values(metrics, step, threads),
+            [[metric.slopes(said, self.means(metric)) for metric in metrics] for said in self.said],
             np.stack([self.labels[metric.truth].means for metric in metrics]),
-            self.weights,
-            np.array(counted),
+            self.said[0].weights,
+            np.array([[metric.counted(said, self.means(metric)) for metric in metrics] for said in self.said]),
             np.array([metric.range for metric in metrics], dtype=np.float64),
             any(labels.form == "numbers" for labels in self.labels.values()),
         )
@@ -101,40 +94,17 @@ class DataSet:
         n_draws = max(labels.n_draws for labels in self.labels.values())
         found = np.full((len(self.said), len(metrics), -(-n_draws // step)), np.nan)
 
-        def fill(labels: Labels, draws: range, places: Sequence[int]) -> None:
-            masses = labels.block(draws)
-            own = slice(draws.start // step, -(-draws.stop // step))
-            for m, said in enumerate(self.said):
-                for k in places:
-                    found[m, k, own] = metrics[k].of_draws(said, masses)
+        def fill(truth: Truth, draws: range) -> None:
+            masses, own = self.labels[truth].block(draws), slice(draws.start // step, -(-draws.stop // step))
+            for k, metric in enumerate(metrics):
+                for m, said in enumerate(self.said if metric.truth == truth else ()):
+                    found[m, k, own] = metric.of_draws(said, masses)
 
-        tasks = []
-        for truth, labels in self.labels.items():
-            places = [k for k, metric in enumerate(metrics) if metric.truth == truth]
-            tasks += [(labels, draws, places) for draws in _blocks(labels, step) if places]
         with ThreadPoolExecutor(max(1, threads)) as pool:
+            tasks = [(truth, draws) for truth, labels in self.labels.items() for draws in _blocks(labels, step)]
             for done in [pool.submit(fill, *task) for task in tasks]:
                 done.result()
         return found
-
-    def _means(self, metric: DataSetMetric) -> FloatArray:
-        """Return the mean masses of labels, shape (K, n_cases)."""
-        return np.ascontiguousarray(self.labels[metric.truth].means.T)
-
-    def remarks(self, metrics: Sequence[DataSetMetric], names: Sequence[str]) -> tuple[str, ...]:
-        """Say what makes a metric of a model meaningless; what is true of several is said once."""
-        models: dict[tuple[str, str], list[str]] = {}
-        for metric in metrics:
-            for name, said in zip(names, self.said, strict=True):
-                for remark in metric.remarks(said, self._means(metric)):
-                    models.setdefault((remark, metric.name), []).append(name)
-        alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for (remark, metric_name), own in models.items():
-            alike.setdefault((remark, tuple(own)), []).append(metric_name)
-        return tuple(
-            f"{', '.join([*(() if len(own) == len(names) > 1 else own), *measures])}: {remark}"
-            for (remark, own), measures in alike.items()
-        )
 
 
 def _blocks(labels: Labels, step: int) -> Iterator[range]:
@@ -217,7 +187,13 @@ class Valued:
         sums = masses[..., 0] if self.are_numbers else masses.sum(axis=-1)
         return np.where(np.abs(sums - 1.0) < NEAR, 1.0, sums)
 
-    def pseudo_values(self, labels: FloatArray | None = None, cases: IntArray | None = None) -> FloatArray:
+    def _pseudo(self, m: int, k: int, masses: FloatArray, cases: IntArray | slice = slice(None)) -> FloatArray:
+        """Return the pseudo-values of a model and a metric under masses of labels (n_cases, ..., K)."""
+        added = self._mass[k] * np.einsum("n...k,kn->n...", masses, self.slopes[m][k][:, cases])
+        shares = self.shares(masses)
+        return np.asarray(self.centres[m, k] + np.divide(added, shares, out=np.zeros_like(added), where=shares > 0))
+
+    def pseudo_values(self, labels: FloatArray | None = None, cases: IntArray | slice = slice(None)) -> FloatArray:
         """Return the pseudo-value of each case, shape (models, metrics, n_cases).
 
         Parameters
@@ -228,14 +204,9 @@ class Valued:
             Positions of the cases that these are about.
         """
         masses = self.labels if labels is None else labels
-        whole, shares = self._mass, self.shares(masses)
-        centres, found = self.centres, np.empty((*self.centres.shape, masses.shape[1]))
-        for m, of_model in enumerate(self.slopes):
-            for k, slopes in enumerate(of_model):
-                own = slopes if cases is None else slopes[:, cases]
-                added = whole[k] * (masses[k].T * own).sum(axis=0)
-                found[m, k] = centres[m, k] + np.divide(added, shares[k], out=np.zeros_like(added), where=shares[k] > 0)
-        return found
+        return np.array(
+            [[self._pseudo(m, k, own, cases) for k, own in enumerate(masses)] for m in range(len(self.slopes))]
+        )
 
     def influences(self) -> tuple[FloatArray, FloatArray]:
         """Return pseudo-values and shares (models, metrics, n_cases); what is undefined does not count."""
@@ -244,14 +215,12 @@ class Valued:
 
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
-        whole, found = self._mass, np.full((*self.centres.shape, len(self.weights)), np.nan)
-        if self.are_numbers:
-            return found
-        for m, of_model in enumerate(self.slopes):
+        found = np.full((*self.centres.shape, len(self.weights)), np.nan)
+        for m, of_model in enumerate([] if self.are_numbers else self.slopes):
             for k, slopes in enumerate(of_model):
                 masses = self.labels[k].T
                 spread = (masses * slopes**2).sum(axis=0) - (masses * slopes).sum(axis=0) ** 2
-                found[m, k] = whole[k] * np.sqrt(np.maximum(spread, 0.0))
+                found[m, k] = self._mass[k] * np.sqrt(np.maximum(spread, 0.0))
         return found
 
     def fit(self, moved: Sequence[FloatArray], bootstrap: FloatArray) -> FloatArray:
@@ -264,15 +233,14 @@ class Valued:
         bootstrap : (n_cases, n_refits)
             Weights of resampled cases.
         """
-        still, n_refits = self.pseudo_values(), bootstrap.shape[1]
-        sums = np.zeros((3, n_refits, *still.shape[:2]))
-        for first in range(0, len(self.weights), CASES_AT_ONCE):
-            cases = np.arange(first, min(first + CASES_AT_ONCE, len(self.weights)))
-            for refit in range(n_refits):
-                weights = bootstrap[cases, refit] * self.weights[cases]
-                own = self.pseudo_values(np.stack([of[cases, refit].astype(np.float64) for of in moved]), cases)
-                parts = (still[..., cases], own, np.ones_like(own))
-                sums[:, refit] += np.stack([(weights * part).sum(axis=-1) for part in parts])
+        weights, still = bootstrap * self.weights[:, None], self.pseudo_values()
+        sums = np.empty((3, bootstrap.shape[1], *still.shape[:2]))
+        for m, k in np.ndindex(still.shape[:2]):
+            sums[:, :, m, k] = (
+                still[m, k] @ weights,
+                (weights * self._pseudo(m, k, moved[k])).sum(axis=0),
+                weights.sum(axis=0),
+            )
         return np.nan_to_num(sums)
 
 
@@ -309,22 +277,16 @@ class AllCases:
         return data_set_metrics(self.plan.metrics)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the cases."""
-        return tuple(self.sums["rows", "names"].tolist())
-
-    @cached_property
     def order(self) -> IntArray:
         """Positions of the cases in the order of their keys."""
-        return in_order_of_keys(self.names)
+        return in_order_of_keys(self.sums["rows", "names"].tolist())
 
     @cached_property
     def weights(self) -> CaseWeights:
         """How much each case counts, in the order of keys."""
-        weights, groups = (self.sums.arrays.get(("rows", "table", what)) for what in ("weights", "groups"))
-        assert weights is not None  # as every table has them
-        named = () if groups is None else tuple(groups.tolist())
-        return CaseWeights.named(self.plan.seed, weights, self.names, named).take(self.order)
+        names, groups = self.sums["rows", "names"], self.sums.arrays.get(("rows", "table", "groups"), np.empty(0))
+        cases = self.sums["rows", "table", "weights"], tuple(names.tolist()), tuple(groups.tolist())
+        return CaseWeights.named(self.plan.seed, *cases).take(self.order)
 
     @cached_property
     def strata(self) -> dict[str, npt.NDArray[Any]]:
@@ -338,14 +300,11 @@ class AllCases:
         rows = np.arange(len(self.order))
         findings, items = np.zeros_like(rows), rows
         if self.is_binary and FINDING in self.strata:
-            names = [self.names[i] for i in self.order]
+            names = self.sums["rows", "names"][self.order].tolist()
             findings, items = findings_of(names, self.strata[FINDING].tolist())
-        found = []
-        for model in range(self.n_models):
-            scores = self.sums["rows", "table", "scores", model][self.order]
-            shares = first_shares(scores)
-            found.append(Said(scores, shares, self.weights.weights, self.is_binary, findings, items))
-        return tuple(found)
+        every = (self.sums["rows", "table", "scores", model][self.order] for model in range(self.n_models))
+        known = (self.weights.weights, self.is_binary, findings, items)
+        return tuple(Said(scores, first_shares(scores), *known) for scores in every)
 
     def data(self, key: str) -> DataSet:
         """Return what the metrics see of a reference, in the order of keys."""
@@ -355,66 +314,64 @@ class AllCases:
     def entries(self) -> dict[Name, Array]:
         """Compute the metrics against all references, and sum over all cases what intervals are found from."""
         found: dict[Name, Array] = {}
-        back = np.argsort(self.order, kind="stable")  # into the order of the cases
         for reference in self.plan.references:
-            data = self.data(reference.key)
-            own = data.valued(self.metrics, threads=self.threads)
-            found |= self._by_draw(reference.key, ALL, own)
-            if reference.detail == "point":
-                continue
-            means, shares = own.influences()
-            for what, part in (("means", means), ("deviations", own.deviations()), ("shares", shares)):
-                found["cases", what, reference.key, DATA_SET] = part[..., back]
-            found |= self._intervals(reference.key, ALL, own, np.arange(len(self.order)))
-            if reference.detail == "run":
-                found |= self._details(reference.key, data, own)
+            key, data = reference.key, self.data(reference.key)
+            few = step_of(max(one.n_draws for one in data.labels.values()))
+            wanted: dict[Name, Influences] = {}
+            for place, (inside, rows) in self._places(reference, data):
+                own = inside.valued(self.metrics, step=1 if place == ALL else few, threads=self.threads)
+                # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
+                total = self.sums["weight", key, *place]
+                values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
+                weights = np.where(np.isnan(values), 0.0, total)
+                sums = np.where(np.isnan(values), 0.0, values) * weights
+                found["draws", key, *place, DATA_SET] = np.stack([sums, weights])
+                if reference.detail != "point":
+                    found["reach", key, *place, DATA_SET] = own.reaches
+                    wanted[key, *place, DATA_SET] = (*own.influences(), rows, np.arange(len(rows)))
+                if reference.detail != "point" and place == ALL:
+                    found |= self._of_cases(key, data, own)
+            found |= interval_sums(self.weights, wanted)
         return found
 
-    def _details(self, key: str, data: DataSet, whole: Valued) -> dict[Name, Array]:
-        """Compute the metrics of a run on groups of cases and by category, and as refits of a prior have them."""
-        found: dict[Name, Array] = {}
-        step = step_of(max(one.n_draws for one in data.labels.values()))
-        known = self.sums.arrays.get(("profile", key, "certainties"))
-        certainties = None if known is None else known[:, self.order]
-        for place, rows in cases_of_places(self.strata, certainties).items():
-            own = data.take(rows).valued(self.metrics, step=step, threads=self.threads)
-            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, rows)
+    def _places(self, reference: Reference, data: DataSet) -> Iterator[tuple[Place, tuple[DataSet, IntArray]]]:
+        """Give all cases and, of a run, groups of them and categories: what metrics see, and positions of cases."""
+        everyone = np.arange(len(self.order))
+        yield ALL, (data, everyone)
+        if reference.detail != "run":
+            return
+        known = self.sums.arrays.get(("profile", reference.key, "certainties"))
+        for place, rows in cases_of_places(self.strata, None if known is None else known[:, self.order]).items():
+            yield place, (data.take(rows), rows)
         for code, name in enumerate(self.plan.category_names):
             assert self.plan.categories is not None  # as they have names
-            inside = data.within(np.flatnonzero(self.plan.categories.codes == code))
-            own, place = inside.valued(self.metrics, step=step, threads=self.threads), ("category", name)
-            found |= self._by_draw(key, place, own) | self._intervals(key, place, own, np.arange(len(self.order)))
+            yield ("category", name), (data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone)
+
+    def _of_cases(self, key: str, data: DataSet, own: Valued) -> dict[Name, Array]:
+        """Say what every case adds, in the order of the cases, and what refits of a prior do."""
+        back, (means, shares) = np.argsort(self.order, kind="stable"), own.influences()
+        parts = {"means": means, "deviations": own.deviations(), "shares": shares}
+        found: dict[Name, Array] = {("cases", what, key, DATA_SET): part[..., back] for what, part in parts.items()}
         moved = [data.labels[metric.truth].moved for metric in self.metrics]
         if moved[0].shape[1]:
-            bootstrap = self.weights.bootstrap(np.arange(len(self.order)), moved[0].shape[1])
-            found["fit", key, DATA_SET] = whole.fit(moved, bootstrap)
+            bootstrap = self.weights.bootstrap(slice(None), moved[0].shape[1])
+            found["fit", key, DATA_SET] = own.fit(moved, bootstrap)
         return found
-
-    def _by_draw(self, key: str, place: Place, own: Valued) -> dict[Name, Array]:
-        """Weigh the values of every draw as those of other metrics; what is undefined weighs nothing."""
-        total = self.sums["weight", key, *place]
-        values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
-        is_known = ~np.isnan(values)
-        weights = np.where(is_known, total, 0.0)
-        return {("draws", key, *place, DATA_SET): np.stack([np.where(is_known, values, 0.0) * weights, weights])}
-
-    def _intervals(self, key: str, place: Place, own: Valued, rows: IntArray) -> dict[Name, Array]:
-        """Sum over cases, a piece at a time, what intervals are found from."""
-        means, shares = own.influences()
-        n_resamples = RESAMPLES if place == ALL else GROUP_RESAMPLES
-        parts = []
-        for start in range(0, max(len(rows), 1), PIECE):
-            now = slice(start, start + PIECE)
-            weights, bootstrap = self.weights.take(rows[now]), self.weights.bootstrap(rows[now], n_resamples)
-            if place[0] == "category":
-                weights = replace(weights, is_grouped=False)
-            words: dict[str, Any] = {"where": (key, *place), "block": DATA_SET, "pairs": place == ALL}
-            parts.append(place_sums(means[..., now], shares[..., now], weights, bootstrap, **words))
-        return {**Sums.joined(map(Sums, parts)).arrays, ("reach", key, *place, DATA_SET): own.reaches}
 
     def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:
         """Say what makes a metric of a model meaningless; what is true of several is said once."""
-        return self.data(key).remarks(self.metrics, models)
+        data = self.data(key)
+        alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for metric in self.metrics:
+            pairs = zip(models, data.said, strict=True)
+            told = {name: metric.remarks(said, data.means(metric)) for name, said in pairs}
+            for remark in dict.fromkeys(chain.from_iterable(told.values())):
+                own = tuple(name for name, remarks in told.items() if remark in remarks)
+                alike.setdefault((remark, own), []).append(metric.name)
+        return tuple(
+            f"{', '.join([*(() if len(own) == len(models) > 1 else own), *measures])}: {remark}"
+            for (remark, own), measures in alike.items()
+        )
 
     def curves(
         self, key: str, models: tuple[str, ...], conditions: tuple[str, ...], run: str, level: float

@@ -84,20 +84,15 @@ class Resampled:
         >>> cases.on_scales(np.array([[0.9]]), ["logit"]).means.round(3)
         array([[[0.979]]])
         """
-        if all(scale == "plain" for scale in scales):
-            return self
         means = self.means.copy()
         for k, scale in enumerate(scales):
-            centre = centres[:, k, None]
-            gaps = means[:, k] - centre
+            centre, own = centres[:, k, None], means[:, k]
+            inside = (centre > 0) & ((centre < 1) | (scale == "log"))
+            c = np.where(inside, centre, 0.5)
             if scale == "logit":
-                inside = (centre > 0) & (centre < 1)
-                c = np.where(inside, centre, 0.5)
-                means[:, k] = np.where(inside, expit(logit(c) + gaps / (c * (1 - c))), means[:, k])
-            if scale == "log":
-                inside = centre > 0
-                c = np.where(inside, centre, 1.0)
-                means[:, k] = np.where(inside, c * np.exp(np.clip(gaps / c, -FARTHEST, FARTHEST)), means[:, k])
+                means[:, k] = np.where(inside, expit(logit(c) + (own - c) / (c * (1 - c))), own)
+            elif scale == "log":
+                means[:, k] = np.where(inside, c * np.exp(np.clip((own - c) / c, -FARTHEST, FARTHEST)), own)
         return replace(self, means=means)
 
 
@@ -152,15 +147,11 @@ def widened(
     total = sum((part.variance for part in parts), start=np.zeros_like(own))
     doubt = sum((np.square(part.before) / part.freedom for part in parts), start=np.zeros_like(own))
     freedom = np.where(doubt > 0, np.square(total) / np.where(doubt > 0, doubt, 1.0), np.inf)
-    factor = np.sqrt(np.where(own > 0, total / np.where(own > 0, own, 1.0), 1.0)) * _student(freedom, level)
-    return np.asarray(np.clip(centres + factor[..., None] * (values - centres), low[..., None], high[..., None]))
-
-
-def _student(freedom: FloatArray, level: float) -> FloatArray:
-    """Return by how much an interval is wider than that of a normal distribution."""
+    # by how much an interval is wider than that of a normal distribution
     tail, is_finite = (1 + level) / 2, np.isfinite(freedom)
-    quantiles = stdtrit(np.where(is_finite, np.maximum(freedom, 1.0), 1.0), tail)
-    return np.asarray(np.where(is_finite, quantiles / ndtri(tail), 1.0))
+    student = np.where(is_finite, stdtrit(np.where(is_finite, np.maximum(freedom, 1.0), 1.0), tail) / ndtri(tail), 1.0)
+    factor = np.sqrt(np.where(own > 0, total / np.where(own > 0, own, 1.0), 1.0)) * student
+    return np.asarray(np.clip(centres + factor[..., None] * (values - centres), low[..., None], high[..., None]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import offsets_from_lengths, weighted_counts
+from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, Truth, expected_worth
@@ -67,13 +67,9 @@ class Labels(Value):
     @staticmethod
     def joined(parts: Sequence[Labels]) -> Labels:
         """Put labels of different cases one after the other."""
-        first = parts[0]
-        if len(parts) == 1:
-            return first
         names = ("data", "means", "moved")
-        return Labels(
-            first.form, first.n_draws, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        )
+        own: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return replace(parts[0], **own)
 
     def take(self, cases: IntArray) -> Labels:
         """Keep the cases at these positions."""
@@ -82,7 +78,12 @@ class Labels(Value):
     def block(self, draws: range) -> FloatArray:
         """Return the masses of some draws, shape (n_draws, K, n_cases)."""
         if self.form == "bits":
-            return self._of_bits(draws)
+            first = draws.start // 8
+            some = np.unpackbits(self.data[:, first : -(-draws.stop // 8)], axis=1, bitorder="little")
+            masses = np.empty((2, len(draws), self.n_cases))
+            masses[1] = some[:, draws.start - 8 * first : draws.stop - 8 * first : draws.step].T
+            np.subtract(1.0, masses[1], out=masses[0])
+            return masses.transpose(1, 0, 2)  # so that those of one condition are a plain array
         own = self.data[:, draws.start : draws.stop : draws.step]
         if self.form == "codes":
             masses = np.zeros((len(draws), self.means.shape[1], self.n_cases))
@@ -91,15 +92,6 @@ class Labels(Value):
         if self.form == "numbers":
             return np.stack([np.ones(own.shape[:2]).T, own[..., 0].T, own[..., 1].T], axis=1)
         return np.ascontiguousarray(own.transpose(1, 2, 0), dtype=np.float64)
-
-    def _of_bits(self, draws: range) -> FloatArray:
-        first = draws.start // 8
-        some = self.data[:, first : -(-draws.stop // 8)]
-        bits = np.unpackbits(some, axis=1, bitorder="little")[:, draws.start - 8 * first : draws.stop - 8 * first]
-        masses = np.empty((2, len(draws), self.n_cases))
-        masses[1] = bits[:, :: draws.step].T
-        np.subtract(1.0, masses[1], out=masses[0])
-        return masses.transpose(1, 0, 2)  # so that those of one condition are a plain array
 
     def within(self, codes: IntArray) -> Labels:
         """Keep the masses of some conditions only: what a draw says where its label is another one does not count."""
@@ -135,27 +127,32 @@ def labels_of(
         How much every ``step``-th draw of each case counts under refits of an informed prior, if there is one.
     """
     batch, n_draws = drawn.batch, drawn.batch.n_draws
+    form: Form
+    data: npt.NDArray[Any]
     if batch.numbers is not None:  # with truth="soft" that of one annotator, who varies
         centres, spreads = batch.numbers[..., 0], batch.numbers[..., 1]
         squares = np.square(centres) + (np.square(spreads) if truth == "soft" else 0.0)
-        data = np.stack([centres, squares], axis=2)
+        form, data = "numbers", np.stack([centres, squares], axis=2)
         means = np.column_stack([np.ones(len(data)), data.mean(axis=1)])
-        return _with_moved(plain_labels("numbers", n_draws, data, means), weights, step)
-    if truth == "soft":
+    elif truth == "soft":
         check_soft(batch.n_conditions)
         masses = soft_masses(batch)
-        kept = masses if n_draws == 1 else masses.astype(np.float32)
-        return _with_moved(plain_labels("masses", n_draws, kept, masses.mean(axis=1)), weights, step)
-    of_orders = order_masses(drawn)
-    means = np.stack([drawn.means(row) for row in of_orders], axis=1)
-    if n_draws == 1:
-        return _with_moved(plain_labels("masses", 1, of_orders.T[drawn.orders.of_draw], means), weights, step)
-    codes = settled(of_orders, drawn.orders.of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
-    small = codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
-    if batch.n_conditions == 2:
-        bits = np.packbits(codes.astype(np.uint8), axis=1, bitorder="little")
-        return _with_moved(plain_labels("bits", n_draws, bits, means), weights, step)
-    return _with_moved(plain_labels("codes", n_draws, small, means), weights, step)
+        form, data, means = "masses", masses if n_draws == 1 else masses.astype(np.float32), masses.mean(axis=1)
+    else:
+        of_orders, of_draw = order_masses(drawn), drawn.orders.of_draw
+        means = np.stack([drawn.means(row) for row in of_orders], axis=1)
+        form, data = "masses", of_orders.T[of_draw]
+        if n_draws > 1:
+            codes = settled(of_orders, of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
+            form, data = "codes", codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
+            if batch.n_conditions == 2:
+                form, data = "bits", np.packbits(codes == 1, axis=1, bitorder="little")
+    labels = plain_labels(form, n_draws, data, means)
+    if weights is None:
+        return labels
+    blocks = labels.block(range(0, n_draws, step))
+    moved = np.stack([of_case @ blocks[:, :, case] for case, of_case in enumerate(weights)])
+    return replace(labels, moved=moved.astype(np.float32))
 
 
 def plain_labels(form: Form, n_draws: int, data: npt.NDArray[Any], means: FloatArray) -> Labels:
@@ -202,18 +199,13 @@ def settled(of_orders: FloatArray, of_draw: IntArray, keys: KeyArray) -> IntArra
     if is_tied.any():
         case, draw = np.nonzero(is_tied[of_draw])
         sums = np.cumsum(of_orders[:, of_draw[case, draw]], axis=0)
-        chance = _uniform(keys[case], draw) * sums[-1]
+        with np.errstate(over="ignore"):  # mix keys and numbers of draws
+            mixed = (keys[case] ^ TIES) + (draw.astype(np.uint64) + np.uint64(1)) * STEP
+            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+                mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        chance = ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53 * sums[-1]
         chosen[case, draw] = np.minimum((sums <= chance).sum(axis=0), len(of_orders) - 1)
     return np.asarray(chosen)
-
-
-def _uniform(keys: KeyArray, draws: IntArray) -> FloatArray:
-    """Mix keys and numbers of draws into numbers between 0 and 1, shape (m,)."""
-    with np.errstate(over="ignore"):
-        mixed = (keys ^ TIES) + (draws.astype(np.uint64) + np.uint64(1)) * STEP
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53)
 
 
 def soft_masses(batch: Batch) -> FloatArray:
@@ -230,15 +222,6 @@ def soft_masses(batch: Batch) -> FloatArray:
         found[case] = draws[:, -1:] * (others / max(others.sum(), 1e-300))
         found[case][:, own] = draws[:, :-1]
     return found
-
-
-def _with_moved(labels: Labels, weights: Sequence[FloatArray] | None, step: int) -> Labels:
-    """Average the labels of each case over its draws as refits weigh them."""
-    if weights is None:
-        return labels
-    masses = labels.block(range(0, labels.n_draws, step))
-    moved = np.stack([of_case @ masses[:, :, case] for case, of_case in enumerate(weights)])
-    return replace(labels, moved=moved.astype(np.float32))
 
 
 def label_entries(key: str, labels: LabelsByTruth) -> dict[Name, npt.NDArray[Any]]:
@@ -261,40 +244,23 @@ def kept_labels(sums: Sums, key: str, truths: Iterable[Truth]) -> LabelsByTruth:
     return {truth: found.get(truth) or found["any"] for truth in truths}
 
 
-def vote_masses(study: Study, rows: IntArray, n_rows: int) -> FloatArray:
-    """Average over opinions what they name first, shape (n_rows, K); of ratings, 1, the score and its square.
-
-    Parameters
-    ----------
-    study
-        Opinions that count.
-    rows : (n_opinions,)
-        The row that each opinion is averaged in; negative for none.
-    """
-    kept = np.flatnonzero(rows >= 0)
-    weights = (study.weights * study.votes)[kept]
-    totals = np.maximum(weighted_counts(rows[kept], weights, n_rows), 1e-300)
-    if study.kind == "ratings":
-        scores = study.scores[kept]
-        parts = [
-            weighted_counts(rows[kept], weights * power, n_rows) for power in (1.0 + 0 * scores, scores, scores**2)
-        ]
-        return np.column_stack(parts) / totals[:, None]
-    said: Any = study
-    first = said.block_offsets[:-1][kept]
-    sizes = (said.code_offsets[first + 1] - said.code_offsets[first]).astype(np.int64)
-    entries = np.repeat(said.code_offsets[first] - offsets_from_lengths(sizes)[:-1], sizes) + np.arange(sizes.sum())
-    places = np.repeat(rows[kept], sizes) * study.n_conditions + said.codes[entries]
-    sums = weighted_counts(places, np.repeat(weights / sizes, sizes), n_rows * study.n_conditions)
-    return np.asarray(sums.reshape(n_rows, study.n_conditions) / totals[:, None])
-
-
 def vote_labels(study: Study, case_names: Sequence[str]) -> Labels:
-    """Return what single annotators say about cases, as the labels of one draw."""
-    said = study.counted
+    """Return what single annotators name first on cases, averaged by their weights, as the labels of one draw."""
+    said: Any = study.counted
     place = {name: row for row, name in enumerate(case_names)}
     of_case = np.array([place.get(name, -1) for name in said.case_names], dtype=np.int64)
-    masses = vote_masses(said, of_case[said.panel.case_of_opinion], len(case_names))
+    rows, n_rows = of_case[said.panel.case_of_opinion], len(case_names)
+    kept = np.flatnonzero(rows >= 0)
+    rows, weights = rows[kept], (said.weights * said.votes)[kept]
+    totals = np.maximum(weighted_counts(rows, weights, n_rows), 1e-300)[:, None]
     if study.kind == "ratings":
-        return plain_labels("numbers", 1, masses[:, None, 1:], masses)
-    return plain_labels("masses", 1, masses[:, None], masses)
+        powers = said.scores[kept] ** np.arange(3)[:, None]
+        means = np.column_stack([weighted_counts(rows, weights * power, n_rows) for power in powers]) / totals
+        return plain_labels("numbers", 1, means[:, None, 1:], means)
+    # all that a first block names, in equal shares
+    offsets, entries = take_rows(said.code_offsets, said.block_offsets[:-1][kept])
+    sizes = np.diff(offsets)
+    places = np.repeat(rows, sizes) * study.n_conditions + said.codes[entries]
+    sums = weighted_counts(places, np.repeat(weights / sizes, sizes), n_rows * study.n_conditions)
+    means = sums.reshape(n_rows, study.n_conditions) / totals
+    return plain_labels("masses", 1, means[:, None], means)

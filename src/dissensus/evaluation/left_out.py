@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.folds import Fold
 from dissensus.evaluation.influences import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of
-from dissensus.evaluation.labels import Labels, LabelsByTruth, plain_labels, vote_labels, vote_masses
-from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, known_prior, prior_for
-from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.labels import Labels, LabelsByTruth, vote_labels
+from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
+from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.sums import Sums
-from dissensus.evaluation.tally import SingleOpinions, Tallier, table_entries
+from dissensus.evaluation.tally import Tallier, opinion_means, table_entries
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 # Draws per case where annotators are left out: the noise of draws is told apart from what annotators move.
 LEFT_OUT_DRAWS = 250
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """Cases of which everything is learned together: all cases of a study, or those of one finding.
 
     Attributes
@@ -76,83 +75,83 @@ class LeftOut:
         """What is computed, without what is learned."""
         return self.pieces[0].plan
 
+    @cached_property
+    def _metrics(self) -> tuple[DataSetMetric, ...]:
+        return data_set_metrics(self.plan.metrics)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The cases of the design on which somebody said something, in its order."""
+        study = self.design.study
+        return [name for name, count in zip(study.case_names, study.panel.votes_per_case, strict=True) if count]
+
+    @cached_property
+    def _of_opinions(self) -> FloatArray:
+        return Tallier(self.plan, self.design.study, self.models, {}).of_opinions()
+
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far every run and the agreement with single annotators move; nothing for draws from elsewhere."""
-        runs = {one.key: one.spec for one in self.plan.references if one.detail == "run"}
-        keys = [key for key, spec in runs.items() if not isinstance(spec, GivenDraws)]
-        whole = (
-            {key: self._valued(labels) for key, (_, labels) in self._runs(self.design.study, self._names, keys).items()}
-            if self._metrics
-            else {}
-        )
+        whole: dict[str, Valued] = {}
+        if self._metrics:
+            whole = {key: self._valued(labels) for key, (_, labels) in self._evaluated(None).items()}
         found: dict[str, list[FloatArray]] = {}
         for group in np.unique(self.design.group):
             fold = self.design.fold(int(group))
-            study, names = fold.reweighted, fold.case_names
-            refitted = self._runs(study, names, keys, again=True)
-            for key, (means, labels) in refitted.items():
-                found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, names))
+            for key, (means, labels) in self._evaluated(fold).items():
+                found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, fold.case_names))
             if advance is not None:
-                advance(len(names) * len(runs))
-        spreads = {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
-        return {**spreads, **({ANNOTATORS: self._single()} if self.plan.agreement else {})}
+                advance(len(fold.cases) * len(self.plan.aggregations))
+        return {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
 
-    def _runs(
-        self, study: Study, names: Sequence[str], keys: Sequence[str], *, again: bool = False
-    ) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
-        """Evaluate some cases of a study under every run, piece by piece: means of cases, and labels.
+    def _evaluated(self, fold: Fold | None) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
+        """Evaluate the cases of a fold, or all with everybody, under every run: means of cases, and labels.
 
-        ``again`` where opinions are missing, so that priors are fitted again.
+        Every piece is evaluated by itself; where opinions are missing, its prior is fitted again.
         """
+        study, names = (self.design.study, self._names) if fold is None else (fold.reweighted, fold.case_names)
         order = {name: place for place, name in enumerate(names)}
         parts: dict[str, list[tuple[FloatArray, LabelsByTruth]]] = {}
         rows: list[int] = []
         for piece in self.pieces:
-            wanted = set(piece.study.case_names)
+            wanted, aggregations = set(piece.study.case_names), piece.plan.aggregations
             own = [name for name in names if name in wanted]
             if not own:
                 continue
             rows += [order[name] for name in own]
             said = study if len(self.pieces) == 1 else study.select([n for n in study.case_names if n in wanted])
             tallier = Tallier(replace(piece.plan, draws=LEFT_OUT_DRAWS), said, self.models, {})
-            prior = known_prior(piece.plan.aggregations) if again else None
+            prior = None if fold is None else known_prior(aggregations)
             if prior is not None:
-                names_said = list(said.case_names)
-                asked = {name: model.select(names_said) for name, model in self.models.items()}
-                prior = prior_for(piece.plan.aggregations, said, asked, prior)
-            for key in keys:
-                spec = informed_by(piece.plan.aggregations[int(key.split()[1])], prior)
-                how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
-                parts.setdefault(key, []).append(tallier.compared(spec.sample(said, **how).select(own)))
+                asked = {name: model.select(list(said.case_names)) for name, model in self.models.items()}
+                prior = prior_for(aggregations, said, asked, prior)
+            for number, spec in enumerate(aggregations):
+                if not isinstance(spec, GivenDraws):
+                    how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
+                    drawn = informed_by(spec, prior).sample(said, **how).select(own)
+                    parts.setdefault(f"run {number}", []).append(tallier.compared(drawn))
         back = np.argsort(rows, kind="stable")
-        return {
+        found: dict[str, tuple[FloatArray, LabelsByTruth]] = {
             key: (
                 np.concatenate([means for means, _ in own], axis=-1)[..., back],
                 {truth: Labels.joined([labels[truth] for _, labels in own]).take(back) for truth in own[0][1]},
             )
             for key, own in parts.items()
         }
+        if self.plan.agreement:
+            kept = np.arange(study.n_opinions) if fold is None else np.flatnonzero(fold.votes > 0)
+            means = opinion_means(study, self._of_opinions[..., kept])[..., study.panel.positions(names)]
+            votes = vote_labels(study, names)
+            found[ANNOTATORS] = means, {metric.truth: votes for metric in self._metrics}
+        return found
 
     # Metrics of a whole data set --------------------------------------------------------------------------
 
-    @cached_property
-    def _metrics(self) -> tuple[DataSetMetric, ...]:
-        return data_set_metrics(self.plan.metrics)
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        """The cases of the design on which somebody said something, in its order."""
-        counts = self.design.study.panel.votes_per_case
-        return tuple(name for name, count in zip(self.design.study.case_names, counts, strict=True) if count)
-
     def _valued(self, labels: LabelsByTruth) -> Valued:
         """Compute metrics of a whole data set with everybody, to know what every case adds."""
-        names = list(self._names)
+        study = self.design.study.select(self._names)
         strata = {FINDING: dict(self.findings)} if self.findings else {}
-        study = self.design.study.select(names)
-        table = {("rows", "names"): np.array(names), **table_entries(study, self.models, strata, names)}
-        is_binary = study.question == "binary"
-        cases = AllCases(self.plan, Sums(table), len(self.models), is_binary)
+        table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
+        cases = AllCases(self.plan, Sums(table), len(self.models), study.question == "binary")
         back = np.argsort(cases.order, kind="stable")
         return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)
 
@@ -169,26 +168,3 @@ class LeftOut:
         masses = np.stack([labels[metric.truth].means for metric in self._metrics])
         found[:, places] = whole.pseudo_values(masses, np.array([position[name] for name in names], dtype=np.int64))
         return found
-
-    def _single(self) -> AnnotatorSpread:
-        """Say how far the agreement with single annotators moves."""
-        design, found = self.design, []
-        alone = SingleOpinions.of(Tallier(self.plan, design.study, self.models, {}))
-        groups = np.append(design.group_of, ANONYMOUS)[alone.study.annotators]
-        whole = None
-        if self._metrics:
-            votes = vote_labels(design.study, self._names)
-            whole = self._valued({metric.truth: votes for metric in self._metrics})
-        for group in np.unique(design.group):
-            cases = design.case[design.group == group]
-            means = alone.means(cases, kept=np.flatnonzero(groups != group))
-            labels: LabelsByTruth = {}
-            if whole is not None:
-                rows = np.full(design.study.n_cases, -1, dtype=np.int64)
-                rows[cases] = np.arange(len(cases))
-                left = np.where(groups != group, rows[alone.study.panel.case_of_opinion], -1)
-                masses = plain_labels("masses", 1, np.empty((0, 0)), vote_masses(alone.study, left, len(cases)))
-                labels = {metric.truth: masses for metric in self._metrics}
-            names = [design.study.case_names[case] for case in cases]
-            found.append(self._arranged(means, whole, labels, names))
-        return design.spread(np.concatenate(found, axis=-1))

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,13 +22,15 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.refits import InformedPrior, RatingRefits, Refits, Reweighting
+from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from dissensus.workers import worked
+
+Cases = TypeVar("Cases", range, list[str])
 
 # Keys of the references that are no aggregations of opinions.
 ANNOTATORS, TRUTH = "annotators", "truth"
@@ -38,8 +39,7 @@ ANNOTATORS, TRUTH = "annotators", "truth"
 Strata = Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
+class Reference(NamedTuple):
     """What models are evaluated against: weighted draws of every case.
 
     Attributes
@@ -139,18 +139,22 @@ class Plan:
         study = study.select(in_order_of_keys(study.case_names))
         if executor is None:
             sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
-            pieces = _pieces(sampled["run 0"].n_cases)
+            pieces = cut(range(sampled["run 0"].n_cases))
             done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
         else:
-            fixed = replace(self, aggregations=fixed_aggregations(self.aggregations, study))
+            lessons = Lessons.of(study)  # what is learned from all cases
+            specs = tuple(taught(spec, lessons, study.conditions) for spec in self.aggregations)
             counts = study.counted.panel.votes_per_case
-            names = tuple(name for name, count in zip(study.case_names, counts, strict=True) if count)
-            pieces = [range(start, min(start + PIECE, len(names))) for start in range(0, len(names), PIECE)]
-            payloads = [
-                partial(_payload, study, models, strata, list(names[rows.start : rows.stop])) for rows in pieces
-            ]
-            done = sent(executor, pickled((fixed, threads)), payloads)
-        sums = Sums.joined(counted(done, pieces, len(self.aggregations), advance))
+            names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
+            payloads = [partial(_payload, study, models, strata, cases) for cases in cut(names)]
+            done = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads)
+
+        def told(piece: Sums) -> Sums:
+            if advance is not None:
+                advance(int(piece["n",]) * len(self.aggregations))
+            return piece
+
+        sums = Sums.joined(map(told, done))
         if not places:
             return sums
         known = sums["rows", "names"].tolist()
@@ -171,30 +175,10 @@ class Plan:
                 found[one.key] = drawn if drawn.case_names == names else drawn.select(list(names))
         return found
 
-    def reweighting(self, reference: Reference, study: Study) -> Reweighting | None:
-        """Return how draws count under refits of the prior that a run was given, if it was given one."""
-        prior = None if reference.spec is None else known_prior([reference.spec])
-        if prior is None or self.refits is None:
-            return None
-        return (
-            RatingRefits(prior, self.refits)
-            if isinstance(prior, RatingPrior)
-            else Refits(prior, study.opinions, self.refits)
-        )
 
-
-def _pieces(n_cases: int) -> list[range]:
-    return [range(start, min(start + PIECE, n_cases)) for start in range(0, n_cases, PIECE)]
-
-
-def counted(
-    done: Iterator[Sums], pieces: Sequence[range], n_runs: int, advance: Callable[[int], None] | None
-) -> Iterator[Sums]:
-    """Tell how many cases are done, as they are."""
-    for sums, rows in zip(done, pieces, strict=True):
-        yield sums
-        if advance is not None:
-            advance(len(rows) * n_runs)
+def cut(cases: Cases) -> list[Cases]:
+    """Cut cases into pieces, the last one shorter."""
+    return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
 
 
 def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
@@ -239,16 +223,13 @@ def pickled(settings: object) -> bytes:
         ) from error
 
 
-def fixed_aggregations(aggregations: Sequence[Aggregation], study: Study) -> tuple[Aggregation, ...]:
-    """Fix what aggregations learn from all cases; refuse those that have to see all cases at once."""
+def refuse_whole(aggregations: Sequence[Aggregation]) -> None:
+    """Refuse aggregations that have to see all cases at once."""
     for spec in aggregations:
-        reason = spec.needs_whole
-        if reason:
+        if spec.needs_whole:
             raise DissensusError(
-                f"{spec.id} cannot be evaluated by an executor", got=reason, advice="leave the executor out"
+                f"{spec.id} cannot be evaluated by an executor", got=spec.needs_whole, advice="leave the executor out"
             )
-    lessons = Lessons.of(study)
-    return tuple(taught(spec, lessons, study.conditions) for spec in aggregations)
 
 
 def _payload(study: Study, models: Mapping[str, Predictions], strata: Strata, cases: list[str]) -> bytes:
@@ -286,19 +267,6 @@ def tally_piece(settings: bytes, payload: bytes) -> bytes:
     return pickle.dumps(plan.tally(study, models, strata, threads=threads, places=False))
 
 
-def depth_of(metrics: Sequence[Metric], models: Mapping[str, Predictions], tops: IntArray) -> int:
-    """Return how many places of a draw matter."""
-    wanted = (metric.depth_for(model) for metric in metrics for model in models.values())
-    return int(max(chain([1], tops.tolist(), wanted)))
-
-
-def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    fields = ("case_prior", "rating_prior")
-    given = (getattr(spec, name, None) for spec in specs for name in fields)
-    return next((prior for prior in given if prior is not None), None)
-
-
 def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:
     """Give an aggregation the prior that it asks for."""
     if prior is None or not spec.is_informed:
@@ -325,7 +293,7 @@ def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
     if len({drawn.case_names for drawn in sampled}) < 2:
         return list(sampled)
     shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
-    excluded = tuple(dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names)))
+    excluded = dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names))
     lost = tuple(name for name in excluded if name not in shared)
     kept = [name for name in sampled[0].case_names if name in shared]
     return [replace(drawn.select(kept), excluded=lost) for drawn in sampled]

@@ -14,8 +14,9 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import known_name
 from dissensus.evaluation.curves import EVERYBODY
-from dissensus.evaluation.practices import single_values
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, Evaluation
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
+from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.tables import single_values
 from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Chart
 
@@ -29,9 +30,8 @@ ChosenRun: TypeAlias = int | str | None
 Options = ParamSpec("Options")
 
 
-def kept_curves(evaluation: Evaluation) -> set[str]:
-    """Name the kinds of curves that an evaluation keeps."""
-    return {one.kind for one in evaluation.lines}
+def _has_curves(kind: str) -> Callable[[Evaluation], bool]:
+    return lambda evaluation: any(one.kind == kind for one in evaluation.lines)
 
 
 # What figures may need, and how to tell whether an evaluation has it.
@@ -44,10 +44,10 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.kind == "rankings",
     "a calibration": lambda evaluation: evaluation.calibration is not None and bool(evaluation.calibration.split_rows),
-    "a metric that ranks cases": lambda evaluation: "roc" in kept_curves(evaluation),
-    "a calibration error": lambda evaluation: "reliability" in kept_curves(evaluation),
-    "net benefit": lambda evaluation: "decision" in kept_curves(evaluation),
-    "decisions between few conditions": lambda evaluation: "confusion" in kept_curves(evaluation),
+    "a metric that ranks cases": _has_curves("roc"),
+    "a calibration error": _has_curves("reliability"),
+    "net benefit": _has_curves("decision"),
+    "decisions between few conditions": _has_curves("confusion"),
 }
 
 
@@ -122,22 +122,14 @@ def figure(
 
 
 class Tables:
-    """Give the tables of an evaluation, each computed once, when it is first asked for."""
+    """Give the tables of an evaluation, by the names of its methods, each computed once."""
 
     def __init__(self, evaluation: Evaluation) -> None:
-        self.results = cache(evaluation.to_frame)
-        self.per_draw = cache(evaluation.per_draw)
-        self.per_resample = cache(evaluation.per_resample)
-        self.by_category = cache(evaluation.by_category)
-        self.by_certainty = cache(evaluation.by_certainty)
-        self.certainties = cache(evaluation.certainties)
-        self.category_certainties = cache(evaluation.category_certainties)
-        self.risks = cache(evaluation.risks)
-        self.plausibilities = cache(evaluation.plausibilities)
-        self.agreement = cache(evaluation.agreement)
-        self.comparison = cache(evaluation.compare)
-        self.curves = cache(evaluation.curves)
-        self.confusion = cache(evaluation.confusion)
+        self.evaluation = evaluation
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = cache(getattr(self.evaluation, name))
+        return found
 
 
 @dataclass(frozen=True)
@@ -176,12 +168,12 @@ class Plots:
     @figure()
     def certainty_histogram(self, run: ChosenRun = None) -> Chart:
         """Count the cases by certainty."""
-        return case_charts.certainty_histogram(self._rows(self.tables.certainties(), run), run=self._label(run))
+        return self._of_run(case_charts.certainty_histogram, self.tables.certainties(), run)
 
     @figure()
     def certainty_by_top(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by the certainty of the first one, two and three conditions."""
-        return case_charts.certainty_by_top(self._rows(self.tables.certainties(), run), run=self._label(run))
+        return self._of_run(case_charts.certainty_by_top, self.tables.certainties(), run)
 
     @figure()
     def share_below(self) -> Chart:
@@ -191,13 +183,9 @@ class Plots:
     @figure("categories")
     def categories(self, run: ChosenRun = None) -> Chart:
         """Plot the certainty of categories against that of conditions."""
-        of_conditions, of_categories = self.tables.certainties(), self.tables.category_certainties()
-        return case_charts.categories_against_conditions(
-            self._rows(of_conditions, run),
-            self._rows(of_categories, run),
-            run=self._label(run),
-            order=self._category_names,
-        )
+        own = self._rows(self.tables.category_certainties(), run)
+        build, certainties = case_charts.categories_against_conditions, self.tables.certainties()
+        return self._of_run(build, certainties, run, own, order=self._category_names)
 
     @figure("a calibration")
     def confirmation(self) -> Chart:
@@ -209,7 +197,7 @@ class Plots:
     @figure("models")
     def estimands(self, metric: str | None = None) -> Chart:
         """Put panel, agreement and adjusted values of every model side by side, with intervals."""
-        name, results, level = self._metric(metric), self.tables.results(), self.evaluation.level
+        name, results, level = self._metric(metric), self.tables.to_frame(), self.evaluation.level
         labels = [self.evaluation.run_label(run) for run in (self.evaluation.reference, self.evaluation.headline)]
         rows = results.filter(results["run"].is_in(labels) | (results["estimand"] == AGREEMENT))
         points = single_values(self.evaluation, results, name)
@@ -218,37 +206,36 @@ class Plots:
     @figure("models", "an adjusted run")
     def reliability(self, metric: str | None = None) -> Chart:
         """Follow the adjusted metric of every model across reliabilities, with intervals, beside panel and practice."""
-        results, run, level = self.tables.results(), self.evaluation.panel, self.evaluation.level
-        panel = None if run is None else self.evaluation.of_run(results, run)
-        return model_charts.metric_across_reliability(
-            self._swept(results), self._metric(metric), panel=panel, level=level
-        )
+        results, run, level = self.tables.to_frame(), self.evaluation.panel, self.evaluation.level
+        panel, name = None if run is None else self.evaluation.of_run(results, run), self._metric(metric)
+        return model_charts.metric_across_reliability(self._swept(results), name, panel=panel, level=level)
 
     @figure("models", panel=True)
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how a metric spreads over draws."""
-        found = (self.tables.per_draw(), self.tables.per_resample(), self.tables.results())
-        per_draw, per_resample, results = (self._rows(table, run) for table in found)
-        return model_charts.draws_histogram(per_draw, per_resample, results, self._metric(metric), run=self._label(run))
+        others = (self._rows(table, run) for table in (self.tables.per_resample(), self.tables.to_frame()))
+        return self._of_run(model_charts.draws_histogram, self.tables.per_draw(), run, *others, self._metric(metric))
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        return self._grouped(model_charts.metric_by_certainty, self.tables.by_certainty(), metric, run)
+        level = self.evaluation.level
+        build, table = model_charts.metric_by_certainty, self.tables.by_certainty()
+        return self._of_run(build, table, run, self._metric(metric), level=level)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Tabulate the probability that one model is better than another."""
-        pairs, models = self._rows(self.tables.comparison().to_frame(), run), self.evaluation.models
-        return model_charts.probability_matrix(pairs, self._metric(metric), run=self._label(run), models=models)
+        pairs, models = self.tables.compare().to_frame(), self.evaluation.models
+        return self._of_run(model_charts.probability_matrix, pairs, run, self._metric(metric), models=models)
 
     @figure("two models", panel=True)
     def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how often each model has each rank; the run ``"all"`` shows the sweep over reliabilities."""
-        ranks = self.tables.comparison().rank_frame()
+        ranks, name = self.tables.compare().rank_frame(), self._metric(metric)
         if run == "all":
-            return model_charts.rank_distribution(self._swept(ranks), self._metric(metric))
-        return model_charts.rank_distribution(self._rows(ranks, run), self._metric(metric), run=self._label(run))
+            return model_charts.rank_distribution(self._swept(ranks), name)
+        return self._of_run(model_charts.rank_distribution, ranks, run, name)
 
     @figure("a metric that ranks cases", panel=True)
     def roc(self, run: ChosenRun = None) -> Chart:
@@ -282,12 +269,14 @@ class Plots:
         categories = self.evaluation.categories
         assert categories is not None, "checked by the needs of the figure"
         levels = tuple(zip(categories.levels, categories.names, strict=True))
-        return case_charts.risk_ranges(self._rows(self.tables.risks(), run), run=self._label(run), levels=levels)
+        return self._of_run(case_charts.risk_ranges, self.tables.risks(), run, levels=levels)
 
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        return self._grouped(model_charts.category_metrics, self.tables.by_category(), metric, run)
+        level = self.evaluation.level
+        build, table = model_charts.category_metrics, self.tables.by_category()
+        return self._of_run(build, table, run, self._metric(metric), level=level)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
@@ -309,8 +298,8 @@ class Plots:
         names = self.evaluation.case_names
         if case is None:
             raise DissensusError("this figure shows one case", expected=f"its name, such as {names[0]!r}")
-        rows = self._rows(self.tables.plausibilities(), run)
-        return case_charts.case_plausibilities(rows, known_name("case", case, names), run=self._label(run))
+        shown = known_name("case", case, names)
+        return self._of_run(case_charts.case_plausibilities, self.tables.plausibilities(), run, shown)
 
     # By name ----------------------------------------------------------------------------------------------
 
@@ -374,21 +363,18 @@ class Plots:
     def _rows(self, frame: pl.DataFrame, chosen: ChosenRun) -> pl.DataFrame:
         return self.evaluation.of_run(frame, self._run(chosen))
 
-    def _grouped(
-        self, build: Callable[..., Chart], frame: pl.DataFrame, metric: str | None, chosen: ChosenRun
+    def _of_run(
+        self, build: Callable[..., Chart], frame: pl.DataFrame, chosen: ChosenRun, *others: Any, **more: Any
     ) -> Chart:
-        """Compare the models by a metric among groups of cases."""
-        rows, level = self._rows(frame, chosen), self.evaluation.level
-        return build(rows, self._metric(metric), run=self._label(chosen), level=level)
+        """Draw the rows of a run."""
+        return build(self._rows(frame, chosen), *others, run=self._label(chosen), **more)
 
     def _curves(self, build: Callable[..., Chart], frame: pl.DataFrame, chosen: ChosenRun, **more: Any) -> Chart:
         """Draw the curves of a run, or say that curves of it were not kept."""
-        label = self._label(chosen)
-        found = frame.filter(frame["run"] == label)
-        if not len(found):
-            known = frame["run"].unique(maintain_order=True).to_list()
+        label, known = self._label(chosen), frame["run"].unique(maintain_order=True).to_list()
+        if label not in known:
             raise DissensusError(f"there are no curves of the run {label!r}", expected=f"one of {', '.join(known)}")
-        return build(found, run=label, level=self.evaluation.level, **more)
+        return self._of_run(build, frame, chosen, level=self.evaluation.level, **more)
 
     @property
     def _category_names(self) -> tuple[str, ...]:

@@ -128,23 +128,18 @@ def pooled(batch: Batch, side_by_side: FloatArray, told: IntArray) -> FloatArray
 def sketched(batch: Batch, told: IntArray) -> SmallFloatArray:
     """Pick a few draws of every case, evenly spaced, shape (at most 20, sum of (U + 1))."""
     kept = np.unique(np.linspace(0, batch.n_draws - 1, SKETCHED).astype(np.int64))
-    columns, case = batch.columns, row_of_each(batch.columns)
-    first = batch.n_draws * columns[case] + np.arange(columns[-1]) - columns[case]
-    sketch = batch.values[first + kept[:, None] * np.diff(columns)[case]]
+    columns, owner = batch.columns, row_of_each(batch.columns)
+    first = batch.n_draws * columns[owner] + np.arange(columns[-1]) - columns[owner]
+    sketch = batch.values[first + kept[:, None] * np.diff(columns)[owner]]
     if batch.is_mentioned is not None:
-        sketch = _with_winners(batch, sketch, kept, told)
+        # unmentioned conditions that are told apart are taken out of the rest, and the others dropped
+        case = row_of_each(batch.support_offsets)
+        for member in told[~batch.is_mentioned[told]]:
+            masses = batch.plausibility_of(int(case[member]), int(batch.support[member]), kept)
+            sketch[:, member + case[member]] = masses
+            sketch[:, columns[case[member] + 1] - 1] -= masses
+        is_kept = np.zeros(sketch.shape[1], dtype=np.bool_)
+        is_kept[told + case[told]] = is_kept[columns[1:] - 1] = True
+        sketch = np.maximum(sketch[:, is_kept], 0.0)
     small: SmallFloatArray = sketch.astype(np.float16)
     return small
-
-
-def _with_winners(batch: Batch, sketch: FloatArray, kept: IntArray, told: IntArray) -> FloatArray:
-    """Take the unmentioned conditions that are told apart out of the rest, and drop the others."""
-    assert batch.is_mentioned is not None
-    case = row_of_each(batch.support_offsets)
-    for member in told[~batch.is_mentioned[told]]:
-        masses = batch.plausibility_of(int(case[member]), int(batch.support[member]), kept)
-        sketch[:, member + case[member]] = masses
-        sketch[:, batch.columns[case[member] + 1] - 1] -= masses
-    is_kept = np.zeros(sketch.shape[1], dtype=np.bool_)
-    is_kept[told + case[told]] = is_kept[batch.columns[1:] - 1] = True
-    return np.maximum(sketch[:, is_kept], 0.0)

@@ -7,12 +7,14 @@ of the mean and spread of ratings counts in proportion to its density under the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 
+from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import CasePrior
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
@@ -58,74 +60,39 @@ class FitSpread:
         return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Refits:
-    """Know the coefficients of the prior of rankings under resamples of the cases.
+def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
+    """Return the prior that was given to an aggregation, if any was."""
+    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
+    return next((prior for prior in given if prior is not None), None)
 
-    Attributes
+
+def refit_weights(
+    prior: InformedPrior, opinions: Opinions, coefficients: FloatArray, batch: Batch, step: int
+) -> list[FloatArray]:
+    """Weigh every ``step``-th draw of each case under refits, by case of shape (n_refits, n_weighed); rows sum to one.
+
+    Parameters
     ----------
     prior
         The prior that was drawn with.
     opinions
         Of the study.
     coefficients : (n_refits, n_coefficients)
-        What each resample would have.
+        What each resample of the cases would have.
+    batch
+        The draws.
     """
-
-    prior: CasePrior
-    opinions: Opinions
-    coefficients: FloatArray
-
-    def shifts(self, names: tuple[str, ...]) -> FloatArray:
-        """Return how far the shapes of some cases move, shape (n_refits, sum of (U + 1))."""
-        places = np.array([self.prior.place[name] for name in names], dtype=np.int64)
-        return self.prior.repeated(names, names).shifted(self.opinions.take(places), self.coefficients)
-
-    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
-        """Weigh draws by how far the shapes move."""
-        shifts = self.shifts(batch.case_names)
-        return [
-            draw_weights(batch, case, shifts[:, start:stop], step)
-            for case, (start, stop) in enumerate(pairwise(batch.columns))
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class RatingRefits:
-    """Know the coefficients of the prior of ratings under resamples of the cases.
-
-    Attributes
-    ----------
-    prior
-        The prior that was drawn with.
-    coefficients : (n_refits, n_coefficients)
-        What each resample would have; see :meth:`RatingPrior.refitted`.
-    """
-
-    prior: RatingPrior
-    coefficients: FloatArray
-
-    def weights(self, batch: Batch, step: int) -> list[FloatArray]:
-        """Weigh draws by the ratio of their densities under the priors."""
+    names = batch.case_names
+    if isinstance(prior, RatingPrior):
         assert batch.numbers is not None  # as ratings have numbers
-        logs = self.prior.log_ratios(batch.case_names, batch.numbers[:, ::step], self.coefficients)
+        logs = prior.log_ratios(names, batch.numbers[:, ::step], coefficients)
         return [normalised_weights(of_case) for of_case in logs]
-
-
-# Weigh the draws of cases as other fits of an informed prior would have them.
-Reweighting: TypeAlias = Refits | RatingRefits
-
-
-def draw_weights(batch: Batch, case: int, shifts: FloatArray, step: int) -> FloatArray:
-    """Weigh every ``step``-th draw of a case under each refit, shape (n_refits, n_weighed); rows sum to one.
-
-    Parameters
-    ----------
-    shifts : (n_refits, U + 1)
-        What the shapes gain.
-    """
-    logs = shifts @ np.log(np.maximum(batch.of_case(case)[::step], LEAST)).T
-    return normalised_weights(logs)
+    # how far the shapes move, (n_refits, sum of (U + 1))
+    shifts = prior.repeated(names, names).shifted(opinions.take(prior.positions(names)), coefficients)
+    return [
+        normalised_weights(shifts[:, start:stop] @ np.log(np.maximum(batch.of_case(case)[::step], LEAST)).T)
+        for case, (start, stop) in enumerate(pairwise(batch.columns))
+    ]
 
 
 def normalised_weights(logs: FloatArray) -> FloatArray:
@@ -138,7 +105,7 @@ def normalised_weights(logs: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def reweighted_means(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Average the draws of a case as they are and weighed anew; those that are undefined do not count.
 
     Parameters
@@ -146,28 +113,20 @@ def reweighted_means(values: FloatArray, weights: FloatArray) -> tuple[FloatArra
     values : (models, metrics, n_weighed)
         Of every draw.
     weights : (n_refits, n_weighed)
-        Weights of :func:`draw_weights`.
+        Weights of :func:`refit_weights`.
 
     Returns
     -------
-    still, moved, counted
-        Means as they are (models, metrics) and weighed anew (n_refits, models, metrics); and 1 where any draw counts,
-        like ``moved``.
+    (3, n_refits, models, metrics)
+        Means as they are and weighed anew; and 1 where any draw counts.
 
     Examples
     --------
-    >>> still, moved, counted = reweighted_means(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]]))
-    >>> still, moved, counted
-    (array([[0.5]]), array([[[0.75]]]), array([[[1.]]]))
+    >>> reweighted_means(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]])).ravel()
+    array([0.5 , 0.75, 1.  ])
     """
     is_known = ~np.isnan(values)
-    if is_known.all():
-        moved = np.moveaxis(values @ weights.T, -1, 0)
-        return values.mean(axis=-1), moved, np.ones_like(moved)
-    filled = np.where(is_known, values, 0.0)
-    plain = np.full((1, weights.shape[1]), 1.0 / weights.shape[1])
-    still, moved = (
-        np.moveaxis(filled @ part.T, -1, 0) / np.maximum(np.moveaxis(is_known @ part.T, -1, 0), LEAST)
-        for part in (plain, weights)
-    )
-    return still[0], moved, np.broadcast_to(is_known.any(axis=-1), moved.shape).astype(np.float64)
+    rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
+    sums, counts = (np.tensordot(rows, part, axes=(1, 2)) for part in (np.where(is_known, values, 0.0), is_known))
+    means = sums / np.maximum(counts, LEAST)
+    return np.stack(np.broadcast_arrays(means[:1], means[1:], is_known.any(axis=-1)))

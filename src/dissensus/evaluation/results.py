@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from dissensus.aggregations.base import Aggregation
+from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
+from dissensus.core.output import directory_written_whole
+from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
-from dissensus.core.spec import SWEPT, distinct_names
+from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.curves import Curve
+from dissensus.evaluation.curves import KINDS, Curve
+from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, stacked
 from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.refits import FitSpread
-from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, design_effects, resampled_means
-from dissensus.evaluation.tables import RUN, SUMMARY
+from dissensus.evaluation.sums import EACH, Place, Sums
+from dissensus.evaluation.tables import SUMMARY
 from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
@@ -39,115 +41,13 @@ from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
 
-# What a number is an estimate of: see the glossary.
-PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
 
-# What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what.
-PRACTICE = "practice"
-
-# What the columns of tables say about references that are no runs.
-IDENTITIES = {
-    ANNOTATORS: {"run": ANNOTATORS, "aggregation": ANNOTATORS, "reliability": None, "estimand": AGREEMENT},
-    TRUTH: {"run": TRUTH, "aggregation": TRUTH, "reliability": None, "estimand": TRUTH},
-}
-
-# Stands for the end of a range that has none, where it is multiplied by nothing.
-BEYOND = 1e100
-
-
-@dataclass(frozen=True)
-class Run:
-    """One aggregation as it was sampled.
-
-    Attributes
-    ----------
-    spec
-        The aggregation with all its parameters.
-    aggregation
-        Its id, with the parameters that tell it from others of the same evaluation; the reliability is not part of it.
-    n_draws, n_chains
-        Draws per case, and the chains they come from.
-    fitted
-        The numbers that parameters stand for which were fitted to the study, by name.
-
-    Examples
-    --------
-    >>> from dissensus.aggregations import PlackettLuce
-    >>> Run(PlackettLuce(3), "plackett-luce", 1000, 4).label
-    'plackett-luce 3'
-    """
-
-    spec: Aggregation
-    aggregation: str
-    n_draws: int
-    n_chains: int
-    fitted: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def reliability(self) -> float | None:
-        """How much annotators are trusted, where that is a parameter."""
-        value = self.spec.parameters().get(SWEPT)
-        return None if value is None else float(value)
-
-    @property
-    def estimand(self) -> str:
-        """What its values estimate: those of a large panel if models inform the prior, otherwise adjusted ones.
-
-        >>> from dissensus.aggregations import PlackettLuce
-        >>> Run(PlackettLuce(prior="informed"), "plackett-luce", 1000, 4).estimand
-        'panel'
-        """
-        return PANEL if self.spec.is_informed else ADJUSTED
-
-    @property
-    def label(self) -> str:
-        """Aggregation and reliability: no two runs of an evaluation have the same. The panel needs no reliability."""
-        plain = self.reliability is None or (self.estimand == PANEL and self.reliability == 1)
-        return self.aggregation if plain else f"{self.aggregation} {self.reliability:g}"
-
-    @property
-    def fitted_words(self) -> str:
-        """What was fitted, in words; empty if nothing was.
-
-        >>> from dissensus.aggregations import Dirichlet
-        >>> Run(Dirichlet(alpha="fitted"), "dirichlet", 1000, 1, {"alpha": 0.0134}).fitted_words
-        'alpha = 0.0134'
-        """
-        return ", ".join(f"{name} = {value:.3g}" for name, value in self.fitted.items())
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What the columns of every table say about a run."""
-        return {
-            "run": self.label,
-            "aggregation": self.aggregation,
-            "reliability": self.reliability,
-            "estimand": self.estimand,
-        }
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Run) and self.record() == other.record()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def record(self) -> dict[str, Any]:
-        """Return everything as plain values.
-
-        Examples
-        --------
-        >>> from dissensus.aggregations import MajorityVote
-        >>> Run(MajorityVote(), "majority-vote", 1, 1).record()["spec"]["id"]
-        'majority-vote'
-        """
-        numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
-        fitted = {"fitted": dict(self.fitted)} if self.fitted else {}
-        return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
+# Columns that say whose curve it is.
+OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
 
 
 @dataclass(frozen=True)
@@ -171,51 +71,8 @@ class PriorRecord:
     reason: str = ""
     warnings: tuple[str, ...] = ()
 
-    def table(self) -> pl.DataFrame:
-        """Return the rows of all models."""
-        import polars as pl
 
-        return pl.DataFrame(list(self.models))
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """One number per model, metric and case, and what it is an estimate of.
-
-    Attributes
-    ----------
-    key
-        What names of sums call it.
-    identity
-        What the columns of every table say about it: ``run``, ``aggregation``, ``reliability`` and ``estimand``.
-    means : (models, metrics, n_cases)
-        Mean of every case.
-    tally
-        Sums over cases by draw.
-    annotators
-        How far means over cases move when annotators are left out, if that is known.
-    fit
-        How far they move when the prior is fitted to resampled cases, if it was fitted.
-    n_draws, n_chains
-        Draws per case, and the chains they come from.
-    """
-
-    key: str
-    identity: Mapping[str, Any]
-    means: FloatArray
-    tally: Tally
-    annotators: AnnotatorSpread | None = None
-    fit: FitSpread | None = None
-    n_draws: int = 1
-    n_chains: int = 1
-
-
-# What a row is labelled with, the estimate, the cases, and how many they are.
-Wanted: TypeAlias = tuple[Mapping[str, Any], Estimate, Place, float]
-
-
-@dataclass(frozen=True)
-class Certainties:
+class Certainties(NamedTuple):
     """Count the cases whose annotations leave the answer open.
 
     Attributes
@@ -384,7 +241,7 @@ class Evaluation(Value):
         if not findings:
             return self.n_cases
         if self.is_sample:
-            return max(self._n(self._key(0), ("stratum", FINDING, label)) for label in findings)
+            return max(int(self.sums["n", "run 0", "stratum", FINDING, label]) for label in findings)
         labels = self.strata[FINDING]
         return len({name.removesuffix(f"{PAIR}{label}") for name, label in zip(self.case_names, labels, strict=True)})
 
@@ -402,18 +259,23 @@ class Evaluation(Value):
     def n_groups(self) -> int:
         """Number of groups of cases, 0 if cases stand alone."""
         if self.study.groups and self.is_sample and self.models:
-            return self._designs(self._key(0), ALL)[1] or 0
+            return self.estimates[0].designs[1] or 0
         return len(set(self.study.groups))
 
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
         """For every run, in how many cases the annotations leave the answer open; none without certainties."""
         found = []
-        for run in range(len(self.runs)):
-            if ("certainty", self._key(run)) in self.sums:
-                n, is_open, categories, rough, total = self.sums["certainty", self._key(run)].tolist()
+        for key in self.keys:
+            if ("certainty", key) in self.sums:
+                n, is_open, categories, rough, total = self.sums["certainty", key].tolist()
                 found.append(Certainties(int(n), int(is_open), int(categories), int(rough), total / n))
         return tuple(found)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What names of sums call the runs."""
+        return tuple(f"run {place}" for place in range(len(self.runs)))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -440,7 +302,7 @@ class Evaluation(Value):
         if self.calibration is not None:
             best = self.calibration.best.record()
             return next(i for i, run in enumerate(self.runs) if run.spec.record() == best)
-        adjusted = [i for i, run in enumerate(self.runs) if run.estimand == ADJUSTED] or range(len(self.runs))
+        adjusted = self.adjusted_runs or range(len(self.runs))
         first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
         return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])
 
@@ -469,43 +331,29 @@ class Evaluation(Value):
 
     # What the sums hold -----------------------------------------------------------------------------------
 
-    def _key(self, place: int) -> str:
-        return f"run {place}"
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """What the tables hold: the values of every run, then the agreement with single annotators, and the truth."""
+        if not self.models:
+            return ()
+        others = (Estimate(self, key) for key in (ANNOTATORS, TRUTH) if self.sums.names("draws", key))
+        return (*(Estimate(self, key, run) for key, run in zip(self.keys, self.runs, strict=True)), *others)
 
-    def _stacked(self, *name: str | int, axis: int = 1) -> FloatArray:
-        """Put what is known of metrics of single cases and of those of a whole data set into the order of metrics."""
-        blocks = {block: self._places(block) for block in (EACH, DATA_SET)}
-        parts = {block: self.sums[*name, block] for block, own in blocks.items() if own}
-        places = [k for block in parts for k in blocks[block]]
-        if len(parts) == 1:
-            return next(iter(parts.values()))
-        trailing = [np.moveaxis(part, axis, 0) for part in parts.values()]
-        shape = np.broadcast_shapes(*(part.shape[1:] for part in trailing))
-        full = [
-            np.broadcast_to(part, (len(blocks[block]), *shape)) for part, block in zip(trailing, parts, strict=True)
-        ]
-        return np.moveaxis(np.concatenate(full)[np.argsort(places)], 0, axis)
-
-    def tally(self, key: str, place: Place = ALL) -> Tally:
-        """Return the sums over some cases of every draw of a reference."""
-        return Tally(*self._stacked("draws", key, *place, axis=2))
+    @property
+    def shared(self) -> Estimate | None:
+        """The agreement with single annotators; missing where opinions are no answers of their own."""
+        return next((one for one in self.estimates if one.key == ANNOTATORS), None)
 
     @cached_property
-    def tallies(self) -> tuple[Tally, ...]:
-        """For each run, sums over all cases of every draw."""
-        return tuple(self.tally(self._key(run)) for run in range(len(self.runs)))
-
-    @cached_property
-    def point_tallies(self) -> tuple[Tally, ...]:
-        """For each deterministic aggregation, sums over all cases."""
-        return tuple(self.tally(f"point {place}") for place in range(len(self.points)))
+    def point_values(self) -> tuple[FloatArray, ...]:
+        """For each deterministic aggregation, the mean over all cases, shape (models, metrics)."""
+        keys = (f"point {place}" for place in range(len(self.points)))
+        return tuple(Estimate(self, key).tally.means[..., 0] for key in keys)
 
     def _cases(self, what: str) -> FloatArray:
         if not self.models:
             return np.empty((len(self.runs), 0, 0, len(self.case_names)))
-        found = [self._stacked("cases", what, self._key(run)) for run in range(len(self.runs))]
-        shape = np.broadcast_shapes(*(one.shape for one in found))
-        return np.stack([np.broadcast_to(one, shape) for one in found])
+        return np.stack(np.broadcast_arrays(*(stacked(self.sums, self.metrics, "cases", what, k) for k in self.keys)))
 
     @cached_property
     def case_means(self) -> FloatArray:
@@ -513,31 +361,22 @@ class Evaluation(Value):
         return self._cases("means")
 
     @cached_property
-    def case_deviations(self) -> FloatArray:
-        """Standard deviation over draws of every case that is held, shape (runs, models, metrics, cases)."""
-        return self._cases("deviations")
-
-    @cached_property
     def profiles(self) -> tuple[Profiles, ...]:
         """For each run, what the draws say about every case that is held."""
-        keys = [self._key(run) for run in range(len(self.runs)) if ("profile", self._key(run), "support") in self.sums]
+        keys = [key for key in self.keys if ("profile", key, "support") in self.sums]
         names = Profiles.__dataclass_fields__
         return tuple(Profiles(**{name: self.sums["profile", key, name] for name in names}) for key in keys)
 
     def label_masses(self, run: int) -> LabelsByTruth:
         """Return the labels of the draws of a run, by truth; nothing where no metric keeps them."""
         truths = {metric.truth: None for metric in self.metrics if isinstance(metric, DataSetMetric)}
-        has_any = bool(self.sums.names("rows", "labels", self._key(run)))
-        return kept_labels(self.sums, self._key(run), truths) if has_any else {}
+        has_any = bool(self.sums.names("rows", "labels", self.keys[run]))
+        return kept_labels(self.sums, self.keys[run], truths) if has_any else {}
 
     def labels_of(self, column: str) -> list[str]:
         """Return the labels of a column of cases, in order."""
-        first = ("n", self._key(0), "stratum", column)
-        known = [str(name[-1]) for name in self.sums.names(*first)]
+        known = [str(name[-1]) for name in self.sums.names("n", "run 0", "stratum", column)]
         return sorted(known or set(self.strata[column]))
-
-    def _n(self, key: str, place: Place) -> int:
-        return int(self.sums.arrays.get(("n", key, *place), 0))
 
     # Tables -----------------------------------------------------------------------------------------------
 
@@ -561,138 +400,7 @@ class Evaluation(Value):
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
         """
-        wanted: list[Wanted] = [({}, one, ALL, self.n_cases) for one in self.estimates]
-        return self._summarised(SUMMARY, wanted)
-
-    @cached_property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """What the tables hold: the values of every run, then the agreement with single annotators, and the truth."""
-        if not self.models:
-            return ()
-        found = []
-        for place, run in enumerate(self.runs):
-            key, means = self._key(place), self.case_means[place]
-            has_fit = any(("fit", key, block) in self.sums for block in (EACH, DATA_SET))
-            fit = FitSpread(self._stacked("fit", key, axis=3)) if has_fit else None
-            how = (self.moved.get(key), fit, run.n_draws, run.n_chains)
-            found.append(Estimate(key, run.identity, means, self.tallies[place], *how))
-        for key in (ANNOTATORS, TRUTH):
-            if self.sums.names("draws", key):
-                means = self._stacked("cases", "means", key)
-                found.append(Estimate(key, IDENTITIES[key], means, self.tally(key), self.moved.get(key)))
-        return tuple(found)
-
-    @property
-    def annotators(self) -> tuple[AnnotatorSpread | None, ...]:
-        """For each run, how far its means move when annotators are left out; missing where they count as fixed."""
-        return tuple(self.moved.get(self._key(run)) for run in range(len(self.runs)))
-
-    @property
-    def shared(self) -> Estimate | None:
-        """The agreement with single annotators; missing where opinions are no answers of their own."""
-        return next((one for one in self.estimates if one.key == ANNOTATORS), None)
-
-    # Intervals --------------------------------------------------------------------------------------------
-
-    def spread(self, place: int) -> Spread:
-        """Return where the means of all models may lie on cases like these, found when it is first asked for.
-
-        ``place`` is that of :attr:`estimates`: the runs, then the agreement, and the truth.
-        """
-        one = self.estimates[place]
-        return cast("Spread", self._once(("spread", place), lambda: self._spread(one.key, ALL, one.tally, one)))
-
-    def _spread(self, key: str, where: Place, tally: Tally, one: Estimate | None = None) -> Spread:
-        """Return where the means over some cases may lie; without an estimate, annotators count as fixed."""
-        return spread(
-            self._resampled(key, where, tally),
-            *self._limits(key),
-            ends=end_weights(self.seed, RESAMPLES if where == ALL else GROUP_RESAMPLES),
-            n_groups=self._designs(key, ALL if where[0] == "category" else where)[1],
-            annotators=None if one is None or one.annotators is None else one.annotators.of_models(),
-            fit=None if one is None or one.fit is None else one.fit.of_models(),
-            level=self.level,
-        )
-
-    @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-    def spread_of_difference(self, place: int, first: int, second: int) -> Spread:
-        """Return where the difference of two models may lie on cases like these, for all metrics."""
-        if self.models[first] > self.models[second]:  # one order only, so that the other is its mirror image
-            return self.spread_of_difference(place, second, first).mirrored()
-        one = self.estimates[place]
-        own = self._resampled(one.key, ALL, one.tally)
-        designs, n_groups = self._designs(one.key, ALL)
-        pair = len(self.models) + list(combinations(range(len(self.models)), 2)).index(
-            (min(first, second), max(first, second))
-        )
-        low, high = self._limits(one.key)
-        widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
-        return spread(
-            Resampled(
-                own.means[first] - own.means[second],
-                (own.masses[first] + own.masses[second]) / 2,
-                own.units[first] / designs[first] * designs[pair],
-                own.gaps[first] - own.gaps[second],
-            ),
-            *(-widest, widest),
-            ends=end_weights(self.seed, RESAMPLES),
-            n_groups=n_groups,
-            annotators=None if one.annotators is None else one.annotators.of_difference(first, second),
-            fit=None if one.fit is None else one.fit.of_difference(first, second),
-            level=self.level,
-        )
-
-    @cached_property
-    def _known(self) -> dict[tuple[str | int, ...], Any]:
-        return {}
-
-    def _once(self, name: tuple[str | int, ...], find: Callable[[], Any]) -> Any:
-        """Find something when it is first asked for."""
-        if name not in self._known:
-            self._known[name] = find()
-        return self._known[name]
-
-    def _designs(self, key: str, where: Place) -> tuple[FloatArray, int | None]:
-        """Return how many cases an added case stands for (models, then pairs; metrics), and the number of groups."""
-
-        def find() -> tuple[FloatArray, int | None]:
-            n_models, n_groups = len(self.models), None
-            n_rows = n_models * (n_models + 1) // 2 if where == ALL else n_models
-            found = np.ones((n_rows, len(self.metrics)))
-            n_cases = self.n_cases if where == ALL else self._n(key, where)
-            for block in (EACH, DATA_SET):
-                if ("moments", key, *where, block) in self.sums:
-                    own, n_groups = design_effects(self.sums, (key, *where, block), n_cases)
-                    found[:, self._places(block)] = own
-            return found, n_groups
-
-        return cast("tuple[FloatArray, int | None]", self._once(("design", key, *where), find))
-
-    def _places(self, block: str) -> list[int]:
-        """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
-        return [k for k, one in enumerate(self.metrics) if (one.sees == "data set") == (block == DATA_SET)]
-
-    def _limits(self, key: str) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
-        ranges = np.array([metric.range for metric in self.metrics], dtype=np.float64).reshape(-1, 2)
-        seen = np.stack([self._stacked(what, key, *ALL) for what in ("least", "greatest")])
-        seen[:, :, self._places(DATA_SET)] = np.array([-BEYOND, BEYOND])[:, None, None]  # no value is one of a case
-        low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
-        return low, high
-
-    def _resampled(self, key: str, where: Place, tally: Tally) -> Resampled:
-        """Return means over resampled cases on the scale of each metric, without added cases."""
-
-        def find() -> Resampled:
-            both = self._stacked("resampled", key, *where, axis=2).astype(np.float64)
-            squares = self._stacked("squares", key, *where).astype(np.float64)
-            designs = self._designs(key, where if where[0] != "category" else ALL)[0][: len(self.models)].copy()
-            if ("reach", key, *where, DATA_SET) in self.sums:
-                designs[:, self._places(DATA_SET)] *= self.sums["reach", key, *where, DATA_SET]
-            centres, scales = over_draws(np.mean, tally.means), [metric.scale for metric in self.metrics]
-            return resampled_means(both, squares, tally, designs).on_scales(centres, scales)
-
-        return cast("Resampled", self._once(("resampled", key, *where), find))
+        return _summarised({}, (({"n_cases": self.n_cases}, one) for one in self.estimates))
 
     # Groups of cases --------------------------------------------------------------------------------------
 
@@ -704,8 +412,7 @@ class Evaluation(Value):
                 expected=f"one of {listing(self.strata)}" if self.strata else "evaluate(..., strata={...})",
                 advice=suggestion(column, self.strata),
             )
-        places = [("stratum", column, label) for label in self.labels_of(column)]
-        return self._grouped("stratum", {place: self._n(self._key(0), place) for place in places})
+        return self._grouped("stratum", [("stratum", column, label) for label in self.labels_of(column)])
 
     def by_category(self) -> pl.DataFrame:
         """Return the same rows for each category, by the category of the first condition of every draw.
@@ -724,19 +431,17 @@ class Evaluation(Value):
         [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """
         names = () if self.categories is None or not self.models else self.categories.names
-        keys = [self._key(run) for run in range(len(self.runs))]
-        sizes: dict[Place, float] = {
-            ("category", name): float(np.mean([self.tally(key, ("category", name)).weights.mean() for key in keys]))
-            for name in names
-        }
-        return self._grouped("category", sizes)
+        return self._grouped("category", [("category", name) for name in names])
 
-    def _grouped(self, name: str, sizes: Mapping[Place, float]) -> pl.DataFrame:
-        import polars as pl
-
-        runs = self.estimates[: len(self.runs)]
-        wanted = [({name: place[-1]}, one, place, size) for place, size in sizes.items() for one in runs]
-        return self._summarised({name: pl.String, **SUMMARY, "n_cases": pl.Float64}, wanted)
+    def _grouped(self, name: str, places: Sequence[Place]) -> pl.DataFrame:
+        wanted: list[tuple[dict[str, Any], Estimate]] = []
+        for place in places:
+            runs = [one.at(place) for one in self.estimates[: len(self.runs)]]
+            size = float(runs[0].n_cases) if runs else 0.0
+            if name == "category":
+                size = float(np.mean([one.tally.weights.mean() for one in runs]))
+            wanted += [({name: place[-1], "n_cases": size}, one) for one in runs]
+        return _summarised({name: pl.String, "n_cases": pl.Float64}, wanted)
 
     def by_certainty(self) -> pl.DataFrame:
         """Return the same rows by the certainty of the case under the same aggregation, with its bin and its limits.
@@ -744,39 +449,13 @@ class Evaluation(Value):
         A bin reaches from its lower limit up to, but not including, the upper one; the last bin includes it. Bins
         without cases are left out.
         """
-        import polars as pl
-
-        wanted: list[Wanted] = [
-            (
-                {"bin": f"{EDGES[i]:g} to {EDGES[i + 1]:g}", "from": EDGES[i], "to": EDGES[i + 1]},
-                *(one, ("bin", i), self._n(one.key, ("bin", i))),
-            )
-            for one in self.estimates[: len(self.runs)]
-            for i in sorted(int(name[-1]) for name in self.sums.names("n", one.key, "bin"))
-        ]
-        return self._summarised({"bin": pl.String, "from": pl.Float64, "to": pl.Float64, **SUMMARY}, wanted)
-
-    @np.errstate(invalid="ignore")  # the difference of what is infinite is undefined
-    def _summarised(self, schema: Mapping[str, Any], wanted: Sequence[Wanted]) -> pl.DataFrame:
-        """Return one tidy row per model and metric for estimates on some cases; each has labels, place and size."""
-        import polars as pl
-
-        rows: list[dict[str, Any]] = []
-        for labels, one, place, size in wanted:
-            tally, run = (one.tally if place == ALL else self.tally(one.key, place)), self.estimates.index(one)
-            apart = self.spread(run) if place == ALL else self._spread(one.key, place, tally)
-            numbers = summary(tally.means, apart, one.n_chains, self.level)
-            limit = self.runs[run].spec.limit if place == ALL and run < len(self.runs) else None
-            if limit in self.points:
-                numbers["point_estimate"] = self.point_tallies[self.points.index(limit)].means[..., 0]
-                numbers["difference"] = numbers["point_estimate"] - numbers["mean"]
-            for m, k in np.ndindex(tally.sums.shape[:2]):
-                if one.key in IDENTITIES and np.isnan(one.means[m, k]).all():
-                    continue
-                named = {**labels, **one.identity, "model": self.models[m], "metric": self.metrics[k].name}
-                counts = {"n_cases": size, "n_draws": min(one.n_draws, tally.n_draws)}
-                rows.append({**named, **{name: float(values[m, k]) for name, values in numbers.items()}, **counts})
-        return pl.DataFrame(rows, schema=dict(schema))
+        wanted: list[tuple[dict[str, Any], Estimate]] = []
+        for one in self.estimates[: len(self.runs)]:
+            for i in sorted(int(name[-1]) for name in self.sums.names("n", one.key, "bin")):
+                low, high, own = EDGES[i], EDGES[i + 1], one.at(("bin", i))
+                labels = {"bin": f"{low:g} to {high:g}", "from": low, "to": high}
+                wanted.append(({**labels, "n_cases": own.n_cases}, own))
+        return _summarised({"bin": pl.String, "from": pl.Float64, "to": pl.Float64}, wanted)
 
     # More tables ------------------------------------------------------------------------------------------
 
@@ -803,7 +482,18 @@ class Evaluation(Value):
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
         ('A', 0.5, 1.0)
         """
-        return tables.curves(self, kind)
+        drawn = [name for name in KINDS if name != "confusion"]
+        if kind is not None:
+            check_choice("kind", kind, drawn)
+        rows = [
+            (one.kind, *whose, x, y, low, high, size)
+            for one, whose in self._identified(drawn if kind is None else [kind])
+            for x, y, low, high, size in zip(
+                *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
+            )
+        ]
+        numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
+        return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
 
     def confusion(self) -> pl.DataFrame:
         """Return how many cases of which label a model calls what: expected numbers, with intervals.
@@ -811,29 +501,37 @@ class Evaluation(Value):
         A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
         decisions were asked for, and at most twelve conditions.
         """
-        return tables.confusion(self)
+        rows = [
+            (*whose, one.given, self.conditions[int(x)], y, low, high)
+            for one, whose in self._identified(["confusion"])
+            for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
+        ]
+        own = {"label": pl.String, "called": pl.String, **dict.fromkeys(("n_cases", "low", "high"), pl.Float64)}
+        return pl.DataFrame(rows, schema={**OF_CURVE, **own}, orient="row")
+
+    def _identified(self, kinds: Sequence[str]) -> Iterator[tuple[Curve, tuple[str, ...]]]:
+        """Give every curve of some kinds, and what columns say about it."""
+        estimands = {run.label: run.estimand for run in self.runs}
+        for one in self.lines:
+            if one.kind in kinds:
+                yield one, (one.run, estimands[one.run], one.truth, one.model, one.question)
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
 
         The column ``estimand`` says ``practice``: such a number takes one answer per case for certain.
         """
-        import polars as pl
-
+        columns = {
+            **dict.fromkeys(("aggregation", "estimand", "model", "metric"), pl.String),
+            "point_estimate": pl.Float64,
+        }
         rows = [
-            {
-                "aggregation": name,
-                "estimand": PRACTICE,
-                "model": model,
-                "metric": metric.name,
-                "point_estimate": float(tally.means[m, k, 0]),
-            }
-            for name, tally in zip(distinct_names(self.points), self.point_tallies, strict=True)
+            (name, PRACTICE, model, metric.name, float(values[m, k]))
+            for name, values in zip(distinct_names(self.points), self.point_values if self.models else (), strict=False)
             for m, model in enumerate(self.models)
             for k, metric in enumerate(self.metrics)
         ]
-        names = ("aggregation", "estimand", "model", "metric")
-        return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "point_estimate": pl.Float64})
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def per_case(self) -> pl.DataFrame:
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
@@ -841,60 +539,24 @@ class Evaluation(Value):
         Where cases are a sample (``is_sample``), so are the rows; those of all cases are in ``per_case`` of the run.
         Metrics of a whole data set have no value of one case.
         """
-        import polars as pl
-
-        own = self._places(EACH)
-        columns = self._labels(self.case_names, "case", metrics=own)
-        numbers = {"mean": self.case_means[:, :, own].ravel(), "sd": self.case_deviations[:, :, own].ravel()}
-        return pl.DataFrame({**columns, **numbers})
+        own = block_places(self.metrics, EACH)
+        names = [self.metrics[k].name for k in own]
+        both = zip(self.case_means[:, :, own], self._cases("deviations")[:, :, own], strict=True)
+        parts = ({"mean": means, "sd": deviations} for means, deviations in both)
+        return tables.laid_out(self, "case", pl.Series(self.case_names, dtype=pl.String), parts, names)
 
     def per_draw(self) -> pl.DataFrame:
         """Return the mean over cases of every draw: one row per aggregation, model, metric and draw."""
-        import polars as pl
-
-        parts = []
-        for run in range(len(self.runs)):
-            means = self.tallies[run].means if self.models else np.empty((0, 0, 0))
-            columns = self._labels([str(draw) for draw in range(means.shape[-1])], "draw", runs=[run])
-            table = pl.DataFrame({**columns, "mean": means.ravel()})
-            parts.append(table.with_columns(pl.col("draw").cast(pl.Int64)))
-        return pl.concat(parts)
+        parts = ({"mean": one.tally.means} for one in self.estimates[: len(self.runs)])
+        return tables.laid_out(self, "draw", None, parts)
 
     def per_resample(self) -> pl.DataFrame:
         """Return the mean over every resample of the cases: one row per aggregation, model, metric and resample.
 
         The quantiles of these means are the limits of intervals, so they hold everything that widens one.
         """
-        import polars as pl
-
-        columns = self._labels([str(number) for number in range(RESAMPLES)], "resample")
-        means = np.concatenate([self.spread(run).values.ravel() for run in range(len(self.runs))])
-        return pl.DataFrame({**columns, "mean": means}).with_columns(pl.col("resample").cast(pl.Int64))
-
-    def _labels(
-        self,
-        last: Sequence[str],
-        name: str,
-        *,
-        runs: Sequence[int] | None = None,
-        metrics: Sequence[int] | None = None,
-    ) -> dict[str, pl.Series]:
-        """Name the rows of arrays (runs, models, metrics, last) laid out flat."""
-        import polars as pl
-
-        chosen = range(len(self.runs)) if runs is None else runs
-        measures = [self.metrics[k].name for k in (range(len(self.metrics)) if metrics is None else metrics)]
-        shape = (len(chosen), len(self.models), len(measures), len(last))
-        run, model, measure, place = (axis.ravel() for axis in np.indices(shape))
-        identities = [self.runs[r].identity for r in chosen]
-        return {
-            **{
-                name: pl.Series([one[name] for one in identities], dtype=kind).gather(run) for name, kind in RUN.items()
-            },
-            "model": pl.Series(self.models, dtype=pl.String).gather(model),
-            "metric": pl.Series(measures, dtype=pl.String).gather(measure),
-            name: pl.Series(last, dtype=pl.String).gather(place),
-        }
+        parts = ({"mean": one.spread.values} for one in self.estimates[: len(self.runs)])
+        return tables.laid_out(self, "resample", None, parts)
 
     def certainties(self) -> pl.DataFrame:
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
@@ -902,7 +564,19 @@ class Evaluation(Value):
         ``error`` is its Monte Carlo standard error and ``winner`` the set that most draws agree on, as a list. Where
         cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
         """
-        return tables.certainties(self)
+        cases = pl.Series(self.case_names, dtype=pl.String)
+        found = []
+        for known in self.profiles:
+            tops = range(1, len(known.certainties) + 1)
+            columns = {
+                "top": np.repeat(tops, len(cases)),
+                "case": pl.concat([cases for _ in tops]),
+                "certainty": known.certainties.ravel(),
+                "error": known.errors.ravel(),
+                "winner": pl.concat([tables.winners(self.conditions, known, top) for top in tops]),
+            }
+            found.append(columns)
+        return tables.of_runs(self, found)
 
     def category_certainties(self) -> pl.DataFrame:
         """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
@@ -918,11 +592,25 @@ class Evaluation(Value):
         >>> result.risks().select("case", "mean").rows()
         [('x', 0.5), ('y', 2.0)]
         """
-        return tables.category_certainties(self)
+        names = pl.Series(() if self.categories is None else self.categories.names, dtype=pl.String)
+        found = [
+            {
+                "case": pl.Series(self.case_names[: len(known.category_winners)], dtype=pl.String),
+                "certainty": known.category_certainties,
+                "error": known.category_errors,
+                "category": names.gather(known.category_winners),
+            }
+            for known in self.profiles  # which hold nothing without categories
+        ]
+        return tables.of_runs(self, found)
 
     def risks(self) -> pl.DataFrame:
         """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case."""
-        return tables.risks(self)
+        found = []
+        for known in self.profiles:  # which hold nothing without levels of risk
+            cases = pl.Series(self.case_names[: known.risks.shape[1]], dtype=pl.String)
+            found.append({"case": cases, **dict(zip(("mean", "min", "max"), known.risks, strict=True))})
+        return tables.of_runs(self, found)
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
@@ -930,14 +618,28 @@ class Evaluation(Value):
         A missing condition stands for all that nobody mentioned, together. Cases are those that are held, which may be
         a sample (``is_sample``).
         """
-        return tables.plausibilities(self)
+        cases = pl.Series(self.case_names, dtype=pl.String)
+        names, others = pl.Series([*self.conditions, None], dtype=pl.String), len(self.conditions)
+        found = [
+            {
+                "case": cases.gather(row_of_each(known.columns)),
+                "condition": names.gather(np.insert(known.support, known.support_offsets[1:], others)),
+                "mean": known.means,
+                "top": known.tops,
+                "draws": pl.Series(np.ascontiguousarray(known.sketch.T.astype(np.float32))).arr.to_list(),
+            }
+            for known in self.profiles
+        ]
+        return tables.of_runs(self, found)
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
 
         Where cases are a sample (``is_sample``), so are the rows.
         """
-        return tables.agreement(self)
+        if self.study.kind != "rankings":
+            return pl.DataFrame(schema={"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64})
+        return annotator_agreement(self.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
     @checked
     def compare(self, *, margin: float | None = None) -> Comparison:
@@ -983,9 +685,10 @@ class Evaluation(Value):
         overwrite
             Replace earlier results. A directory that holds anything else stays, as does the working directory.
         """
-        from dissensus.evaluation.store import save_evaluation
+        from dissensus.evaluation.store import not_results, write_files
 
-        save_evaluation(self, directory, overwrite=overwrite)
+        with directory_written_whole(directory, overwrite=overwrite, foreign=not_results) as place:
+            write_files(self, place)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and equal_fields(self._plain(), other._plain())
@@ -1017,44 +720,8 @@ class Evaluation(Value):
         return headline(self)
 
 
-@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> dict[str, FloatArray]:
-    """Summarise the means over cases of every draw, as they are and on cases like these, each (models, metrics).
-
-    The interval always holds the mean. Draws in which no case counts, as in a rare category, are left out.
-    """
-    from dissensus.aggregations.diagnostics import standard_errors_of_means
-
-    tails = ((1 - level) / 2, (1 + level) / 2)
-    mean = over_draws(np.mean, means)
-    return {
-        "mean": mean,
-        "sd": over_draws(np.std, means),
-        "low": np.fmin(over_draws(np.quantile, apart.values, q=tails[0]), mean),
-        "high": np.fmax(over_draws(np.quantile, apart.values, q=tails[1]), mean),
-        "annotation_low": over_draws(np.quantile, means, q=tails[0]),
-        "annotation_high": over_draws(np.quantile, means, q=tails[1]),
-        "min": over_draws(np.min, means),
-        "max": over_draws(np.max, means),
-        "case_sd": apart.case_sd,
-        "annotator_sd": apart.annotator_sd,
-        "draw_sd": apart.draw_sd,
-        "fit_sd": apart.fit_sd,
-        "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
-    }
-
-
-def over_draws(function: Callable[..., Any], values: FloatArray, **options: float) -> FloatArray:
-    """Apply a function along the last axis, to the draws that have a value; nan where none has.
-
-    >>> over_draws(np.max, np.array([[1.0, np.nan], [np.nan, np.nan]]))
-    array([ 1., nan])
-    """
-    is_known = ~np.isnan(values)
-    if is_known.all():
-        return np.asarray(function(values, axis=-1, **options))
-    found = np.full(values.shape[:-1], np.nan)
-    for place in np.ndindex(found.shape):
-        if is_known[place].any():
-            found[place] = function(values[place][is_known[place]], **options)
-    return found
+def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:
+    """Return tidy rows of estimates, each with labels of its own; ``columns`` come before the usual ones."""
+    rows = [{**row, **labels} for labels, one in wanted for row in one.rows()]
+    first = {name: kind for name, kind in columns.items() if name not in SUMMARY}
+    return pl.DataFrame(rows, schema={**first, **SUMMARY, **columns})

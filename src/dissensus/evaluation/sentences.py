@@ -14,10 +14,10 @@ from dissensus.core.errors import listing
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference, difference
-from dissensus.evaluation.glossary import term
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.intervals import RESAMPLES
-from dissensus.evaluation.practices import Beside, Result, called, of_estimand, side_by_side
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL, Evaluation
+from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.tables import Beside, Result, called, of_estimand, side_by_side
 from dissensus.evaluation.words import (
     NOTHING,
     amount,
@@ -28,14 +28,13 @@ from dissensus.evaluation.words import (
     probability,
     signed,
     small_probability,
+    term,
     value,
 )
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dissensus.evaluation.results import Certainties
 
 # A larger share of uncertain cases is shown in a warm colour.
 MANY = 0.2
@@ -200,14 +199,54 @@ def unbroken(name: str) -> Markup:
 # Panel, agreement and adjusted value ----------------------------------------------------------------------
 
 
+# The title and the sentence of every estimand, with what it says about a model.
+TOLD = {
+    PANEL: (
+        "{Panel} {metric} of {model}",
+        "The {panel} {metric}{oriented} of {model} is {value} ({interval}), {meaning}",
+    ),
+    AGREEMENT: (
+        "{Agreement} with single annotators: {metric} of {model}",
+        "The {agreement} of {model} with single annotators is {value} ({interval}): its {metric} against one annotator "
+        "of each case, taken at random. No prior is part of it.",
+    ),
+    ADJUSTED: (
+        "{Adjusted} {metric} of {model}, under {run}",
+        "The {adjusted} {metric}{oriented} of {model} under {under} is {value} ({interval}).",
+    ),
+}
+
+
 def estimands(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     """Give the first metric of the leading model: against a large panel, against single annotators, and adjusted."""
     if not evaluation.models:
         return []
-    one = leading(evaluation, results)[0]
-    builds = {PANEL: _panel, AGREEMENT: _agreement, ADJUSTED: _adjusted}
-    rows = {name: getattr(one, name) for name in builds}
-    return [builds[name](evaluation, one, row) for name, row in rows.items() if row]
+    one, run = leading(evaluation, results)[0], evaluation.runs[evaluation.reference]
+    better, worse = one.metric.goodness(np.array([1.0, -1.0]))
+    oriented = "" if one.metric.higher_is_better else " (lower is better)"
+    words = {
+        **{name: term(name) for name in TOLD},
+        **{name.capitalize(): term(name, name.capitalize()) for name in TOLD},
+        "metric": unbroken(one.metric.name),
+        "model": one.model,
+        "oriented": " (closest to zero is best)" if better == worse else oriented,
+        "meaning": panel_meaning(),
+        "run": run.label,
+        "under": run.label if run.reliability is None else f"{run.label} (reliability {run.reliability:g})",
+    }
+    found = []
+    for name, (title, said) in TOLD.items():
+        row, more = getattr(one, name), []
+        if row is None:
+            continue
+        own = {"value": strong(value(row["mean"])), "interval": f"{100 * evaluation.level:g} % interval {between(row)}"}
+        if name == ADJUSTED:
+            more = [] if one.agreement else [Markup("There is no {agreement} with single annotators by this metric.")]
+            more = [*(part.format(**words) for part in more), *no_panel(evaluation)]
+        assumed = [Markup(assumption(evaluation))] if name == ADJUSTED else []
+        sentences = (Markup(said).format(**words, **own), *assumed, *shares(evaluation, row), *more)
+        found.append(Statement(value(row["mean"], 2), Markup(title).format(**words), sentences))
+    return found
 
 
 def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
@@ -215,20 +254,6 @@ def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     name = evaluation.metrics[0].name
     found = {one.model: one for one in side_by_side(evaluation, results) if one.metric.name == name}
     return [found[row["model"]] for row in best_first(evaluation, results, evaluation.metrics[0])]
-
-
-def _panel(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
-    name = unbroken(one.metric.name)
-    said = Markup("The {} {}{} of {} is {} ({}), {}").format(
-        term("panel"), name, _oriented(one.metric), one.model, *_found(evaluation, row), panel_meaning()
-    )
-    title = Markup("{} {} of {}").format(term("panel", "Panel"), name, one.model)
-    return Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
-
-
-def _found(evaluation: Evaluation, row: Result) -> tuple[Markup, str]:
-    """Write the value of a row, and its interval."""
-    return strong(value(row["mean"])), f"{100 * evaluation.level:g} % interval {between(row)}"
 
 
 def panel_meaning() -> Markup:
@@ -244,37 +269,6 @@ def no_panel(evaluation: Evaluation) -> list[Markup]:
     if evaluation.panel is not None or evaluation.prior is None or not evaluation.prior.reason:
         return []
     return [Markup("What a large {} would say is not estimated: {}.").format(term("panel"), evaluation.prior.reason)]
-
-
-def _oriented(metric: Metric) -> str:
-    one, other = metric.goodness(np.array([1.0, -1.0]))
-    if one == other:
-        return " (closest to zero is best)"
-    return "" if metric.higher_is_better else " (lower is better)"
-
-
-def _agreement(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
-    name = unbroken(one.metric.name)
-    said = Markup(
-        "The {} of {} with single annotators is {} ({}): its {} against one annotator of each case, taken at random. "
-        "No prior is part of it."
-    ).format(term("agreement"), one.model, *_found(evaluation, row), name)
-    title = Markup("{} with single annotators: {} of {}").format(term("agreement", "Agreement"), name, one.model)
-    return Statement(value(row["mean"], 2), title, (said, *shares(evaluation, row)))
-
-
-def _adjusted(evaluation: Evaluation, one: Beside, row: Result) -> Statement:
-    run, name = evaluation.runs[evaluation.reference], unbroken(one.metric.name)
-    under = run.label if run.reliability is None else f"{run.label} (reliability {run.reliability:g})"
-    said = Markup("The {} {}{} of {} under {} is {} ({}).").format(
-        term("adjusted"), name, _oriented(one.metric), one.model, under, *_found(evaluation, row)
-    )
-    sentences = [said, Markup(assumption(evaluation)), *shares(evaluation, row)]
-    if not one.agreement:
-        told = Markup("There is no {} with single annotators by this metric.")
-        sentences.append(told.format(term("agreement")))
-    title = Markup("{} {} of {}, under {}").format(term("adjusted", "Adjusted"), name, one.model, run.label)
-    return Statement(value(row["mean"], 2), title, (*sentences, *no_panel(evaluation)))
 
 
 def between(row: Result) -> str:
@@ -303,16 +297,15 @@ def shares(evaluation: Evaluation, row: Result) -> list[Markup]:
     """Say which part of the variance of an interval comes from where, and which part is missing."""
     variances = {name: row[name] ** 2 for name in PARTS if row[name] and not math.isnan(row[name])}
     total = sum(variances.values())
-    parts = [f"{percent(own / total)} comes from {PARTS[name]}" for name, own in variances.items()]
-    if not parts:
+    if not variances:
         return []
+    parts = [f"{percent(own / total)} from {PARTS[name]}" for name, own in variances.items()]
+    told = Markup("Of the variance of this {}, {}.").format(
+        term("interval"), joined([parts[0].replace(" from", " comes from", 1), *parts[1:]])
+    )
     if len(parts) == 1:
-        found = [
-            Markup("The variance of this {} comes from {}.").format(term("interval"), PARTS[next(iter(variances))])
-        ]
-    else:
-        listed = joined([parts[0], *(part.replace("comes from", "from") for part in parts[1:])])
-        found = [Markup("Of the variance of this {}, {}.").format(term("interval"), listed)]
+        told = Markup("The variance of this {} comes from {}.").format(term("interval"), *map(PARTS.get, variances))
+    found = [told]
     if row["annotator_sd"] == 0:
         found.append(Markup("Who the annotators were makes no difference that could be told from chance."))
     elif math.isnan(row["annotator_sd"]):
@@ -330,40 +323,33 @@ def shares(evaluation: Evaluation, row: Result) -> list[Markup]:
 
 def practice(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     """Compare what is usually reported, by name, with panel, or with the adjusted value where there is no panel."""
-    if not evaluation.models:
-        return []
-    known = [one for one in leading(evaluation, results) if one.gaps]
+    known = [one for one in leading(evaluation, results) if one.gaps] if evaluation.models else []
     if not known:
         return []
     one, metric = known[0], evaluation.metrics[0]
-    name, gap = next(iter(one.gaps.items()))
-    title = Markup("{} minus {}: {} of {}").format(
-        name, term(one.headline["estimand"]), unbroken(metric.name), one.model
-    )
-    gaps = [other.gaps[name] for other in known if name in other.gaps]
-    sentences = (*_practices(evaluation, one), *_ranges(evaluation, results, name, gaps), *_nearer(one))
-    return [Statement(signed(gap, is_share=metric.is_share), title, sentences)]
-
-
-def _practices(evaluation: Evaluation, one: Beside) -> Iterable[Markup]:
-    """Say how each practice reads beside panel, or beside the adjusted value."""
     (name, gap), *others = one.gaps.items()
-    yield Markup("Against {}, the {} of {} is {}: it {} {} {} ({}).").format(
-        called(name),
-        unbroken(one.metric.name),
-        one.model,
-        strong(number(one.practices[name])),
-        strong(reads(gap, one.metric)),
-        "than" if is_visible(gap, is_share=one.metric.is_share) else "as",
-        named_estimand(evaluation, one.headline),
-        number(one.headline["mean"]),
-    )
+    sentences = [
+        Markup("Against {}, the {} of {} is {}: it {} {} {} ({}).").format(
+            called(name),
+            unbroken(metric.name),
+            one.model,
+            strong(number(one.practices[name])),
+            strong(reads(gap, metric)),
+            "than" if is_visible(gap, is_share=metric.is_share) else "as",
+            named_estimand(evaluation, one.headline),
+            number(one.headline["mean"]),
+        )
+    ]
     if others:
         told = [
-            f"against {called(name)} it {reads(gap, one.metric)} ({number(one.practices[name])})"
-            for name, gap in others
+            f"against {called(each)} it {reads(own, metric)} ({number(one.practices[each])})" for each, own in others
         ]
-        yield Markup("{}.").format(capital(joined(told)))
+        sentences.append(Markup("{}.").format(capital(joined(told))))
+    gaps = [other.gaps[name] for other in known if name in other.gaps]
+    sentences += [*_ranges(evaluation, results, name, gaps), *_nearer(one)]
+    names = name, term(one.headline["estimand"]), unbroken(metric.name), one.model
+    title = Markup("{} minus {}: {} of {}").format(*names)
+    return [Statement(signed(gap, is_share=metric.is_share), title, tuple(sentences))]
 
 
 def named_estimand(evaluation: Evaluation, row: Result) -> Markup:
@@ -416,29 +402,22 @@ def reads(gap: float | None, metric: Metric) -> str:
     return f"reads {amount(gap, is_share=metric.is_share)} {'higher' if gap > 0 else 'lower'}"
 
 
-def _ranges(evaluation: Evaluation, results: pl.DataFrame, name: str, own: Sequence[float]) -> list[Markup]:
+def _ranges(evaluation: Evaluation, results: pl.DataFrame, name: str, own: Sequence[float]) -> Iterable[Markup]:
     """Say how far the difference depends on the model, the aggregation and how much annotators are trusted."""
     metric = evaluation.metrics[0]
     values = {one.model: one.practices[name] for one in leading(evaluation, results)}
     rows = of_estimand(results.filter(results["metric"] == metric.name), ADJUSTED)
     every = [gap for row in rows if math.isfinite(gap := values[row["model"]] - row["mean"])]
-    found = []
-    estimand = evaluation.runs[evaluation.headline].estimand
-    if len(own) > 1:
-        found.append(_range(f"the {len(own)} models", f"{called(name)} minus {estimand}", own, metric))
-    if len(evaluation.adjusted_runs) > 1 and len(every) > 1:
-        swept = Markup("all {}, {} and models").format(
-            term("aggregation", "aggregations"), term("reliability", "reliabilities")
-        )
-        found.append(_range(swept, f"{called(name)} minus {ADJUSTED}", every, metric))
-    return found
-
-
-def _range(what: Markup | str, difference: str, gaps: Sequence[float], metric: Metric) -> Markup:
-    least, most = (signed(gap, is_share=metric.is_share) for gap in (min(gaps), max(gaps)))
-    if least == most:
-        return Markup("Over {}, {} is {}.").format(what, difference, least)
-    return Markup("Over {}, {} goes from {} to {}.").format(what, difference, least, most)
+    swept = Markup("all {}, {} and models").format(
+        term("aggregation", "aggregations"), term("reliability", "reliabilities")
+    )
+    kinds = [(f"the {len(own)} models", evaluation.runs[evaluation.headline].estimand, own)]
+    kinds += [(swept, ADJUSTED, every)] if len(evaluation.adjusted_runs) > 1 else []
+    for what, estimand, gaps in kinds:
+        if len(gaps) > 1:
+            least, most = (signed(gap, is_share=metric.is_share) for gap in (min(gaps), max(gaps)))
+            goes = f"is {least}" if least == most else f"goes from {least} to {most}"
+            yield Markup("Over {}, {} minus {} {}.").format(what, called(name), estimand, goes)
 
 
 # How certain the annotations are --------------------------------------------------------------------------
@@ -453,54 +432,48 @@ def certainty(evaluation: Evaluation) -> list[Statement]:
     """Say in how many cases the annotations leave the answer open."""
     if not evaluation.certainty_counts:
         return []
-    found = evaluation.certainty_counts[evaluation.reference]
-    sentences = [_open_sentence(evaluation, found)]
+    found, several = evaluation.certainty_counts[evaluation.reference], rows_of(evaluation)[1]
+    cases: Markup | str = "the one case" if found.n_cases == 1 else f"all {found.n_cases:,} {several}"
+    if found.n_open:
+        cases = Markup("{} of {}").format(strong(f"{found.n_open:,}"), counted(found.n_cases, *rows_of(evaluation)))
+    agreed = Markup(
+        "In {} the {} of {} agree on the most plausible {} {} 99 % of the time. The average {} is {}."
+    ).format(
+        cases,
+        term("draw", "draws"),
+        evaluation.runs[evaluation.reference].label,
+        term("condition"),
+        "less than" if found.n_open else "at least",
+        term("certainty"),
+        strong(number(found.mean, 2)),
+    )
     if found.n_cases == 1:
-        tone = "warm" if found.n_open else "calm"
-        return [
-            Statement(
-                number(found.mean, 2), Markup("{} of the one case").format(term("certainty")), (*sentences,), tone
-            )
-        ]
-    sentences += [*_open_sweep(evaluation), *_open_categories(evaluation)]
-    title = Markup("of {} are open: {} below {}").format(rows_of(evaluation)[1], term("certainty"), CERTAIN)
+        title = Markup("{} of the one case").format(term("certainty"))
+        return [Statement(number(found.mean, 2), title, (agreed,), "warm" if found.n_open else "calm")]
+    sentences = (agreed, *_open_sweep(evaluation), *_open_categories(evaluation))
+    title = Markup("of {} are open: {} below {}").format(several, term("certainty"), CERTAIN)
     tone = "warm" if found.n_open > MANY * found.n_cases else "calm"
-    return [Statement(percent(found.n_open / found.n_cases), title, tuple(sentences), tone)]
+    return [Statement(percent(found.n_open / found.n_cases), title, sentences, tone)]
 
 
-def _open_sentence(evaluation: Evaluation, found: Certainties) -> Markup:
-    label, draws = evaluation.runs[evaluation.reference].label, term("draw", "draws")
-    agree = Markup("the {} of {} agree on the most plausible {}").format(draws, label, term("condition"))
-    mean = Markup("The average {} is {}.").format(term("certainty"), strong(number(found.mean, 2)))
-    if not found.n_open:
-        cases = "the one case" if found.n_cases == 1 else f"all {found.n_cases:,} {rows_of(evaluation)[1]}"
-        return Markup("In {} {} at least 99 % of the time. {}").format(cases, agree, mean)
-    share = Markup("{} of {}").format(strong(f"{found.n_open:,}"), counted(found.n_cases, *rows_of(evaluation)))
-    return Markup("In {} {} less than 99 % of the time. {}").format(share, agree, mean)
-
-
-def _open_sweep(evaluation: Evaluation) -> list[Markup]:
+def _open_sweep(evaluation: Evaluation) -> Iterable[Markup]:
     every = uncertain_shares(evaluation)
-    shares = [every[run] for run in evaluation.adjusted_runs]
-    if len(shares) < 2:
-        return []
-    least, most = percent(min(shares)), percent(max(shares))
-    by = Markup("{} and {}").format(term("aggregation"), term("reliability"))
-    such = rows_of(evaluation)[1]
-    if least == most:
-        return [Markup("The share of such {} is the same for every {}.").format(such, by)]
-    return [Markup("Depending on {}, the share of such {} is between {} and {}.").format(by, such, least, most)]
+    shares, such = [every[run] for run in evaluation.adjusted_runs], rows_of(evaluation)[1]
+    if len(shares) > 1:
+        least, most = percent(min(shares)), percent(max(shares))
+        by = Markup("{} and {}").format(term("aggregation"), term("reliability"))
+        told = Markup("Depending on {}, the share of such {} is between {} and {}.").format(by, such, least, most)
+        yield Markup("The share of such {} is the same for every {}.").format(such, by) if least == most else told
 
 
-def _open_categories(evaluation: Evaluation) -> list[Markup]:
-    if evaluation.categories is None:
-        return []
+def _open_categories(evaluation: Evaluation) -> Iterable[Markup]:
     found, category = evaluation.certainty_counts[evaluation.reference], term("category")
-    n_open = found.n_open_categories
-    if not n_open:
-        return [Markup("On the {}, they agree at least 99 % of the time in every case.").format(category)]
-    cases = Markup("{} of the cases ({})").format(strong(percent(n_open / found.n_cases)), f"{n_open:,}")
-    return [Markup("On the {}, they agree less than 99 % of the time in {}.").format(category, cases)]
+    if evaluation.categories is not None and found.n_open_categories:
+        share = strong(percent(found.n_open_categories / found.n_cases))
+        cases = Markup("{} of the cases ({})").format(share, f"{found.n_open_categories:,}")
+        yield Markup("On the {}, they agree less than 99 % of the time in {}.").format(category, cases)
+    elif evaluation.categories is not None:
+        yield Markup("On the {}, they agree at least 99 % of the time in every case.").format(category)
 
 
 # Which model leads ------------------------------------------------------------------------------------------
@@ -515,8 +488,17 @@ def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
         return []
     rows = best_first(evaluation, results, evaluation.metrics[0])
     duel = duel_of(evaluation, rows, evaluation.headline)
+    is_panel = duel.estimand == PANEL and named_estimand(evaluation, rows[0]) == term(PANEL)
     sentences = (
-        _leader(evaluation, rows, duel),
+        Markup("{}{} has the best {} {} ({}), then {} ({}).").format(
+            "" if is_panel else f"Under {duel.run}, ",
+            strong(rows[0]["model"]),
+            term(duel.estimand),
+            unbroken(duel.metric),
+            number(rows[0]["mean"]),
+            rows[1]["model"],
+            number(rows[1]["mean"]),
+        ),
         judged(duel),
         *_beside_leaders(evaluation, results),
         *_usual_leader(evaluation, results),
@@ -532,26 +514,12 @@ def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
 
 def duel_of(evaluation: Evaluation, rows: Sequence[Result], place: int) -> Difference:
     """Compare the first two models of some rows by the first metric under one estimate."""
-    return difference(evaluation, place, 0, *(evaluation.models.index(row["model"]) for row in rows[:2]))
+    return difference(evaluation.estimates[place], 0, *(evaluation.models.index(row["model"]) for row in rows[:2]))
 
 
 def probability_better(found: Difference) -> str:
     """Write the probability that the first of two models is better, as far as resampling can tell."""
     return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
-
-
-def _leader(evaluation: Evaluation, rows: Sequence[Result], duel: Difference) -> Markup:
-    first, second = rows[0], rows[1]
-    is_panel = duel.estimand == PANEL and named_estimand(evaluation, first) == term(PANEL)
-    return Markup("{}{} has the best {} {} ({}), then {} ({}).").format(
-        "" if is_panel else f"Under {duel.run}, ",
-        strong(first["model"]),
-        term(duel.estimand),
-        unbroken(duel.metric),
-        number(first["mean"]),
-        second["model"],
-        number(second["mean"]),
-    )
 
 
 def judged(duel: Difference) -> Markup:
@@ -588,15 +556,12 @@ def _beside_leaders(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[M
 def _usual_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
     metric, rows = evaluation.metrics[0], leading(evaluation, results)
     known = [one for one in rows if one.gaps]
-    if not known:
-        return
-    name = next(iter(known[0].gaps))
-    best = max(known, key=lambda one: float(metric.goodness(np.array(one.practices[name]))))
-    yield Markup("Against {}, {} ({}).").format(
-        called(name),
-        Markup("the same model leads") if best is rows[0] else Markup("{} leads instead").format(strong(best.model)),
-        number(best.practices[name]),
-    )
+    if known:
+        name = next(iter(known[0].gaps))
+        best = max(known, key=lambda one: float(metric.goodness(np.array(one.practices[name]))))
+        leads = Markup("{} leads instead").format(strong(best.model))
+        told = Markup("the same model leads") if best is rows[0] else leads
+        yield Markup("Against {}, {} ({}).").format(called(name), told, number(best.practices[name]))
 
 
 def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -> Iterable[Markup]:

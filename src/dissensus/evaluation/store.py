@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
@@ -28,13 +28,14 @@ from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
-from dissensus.core.output import directory_written_whole, foreign_entry, write_parquet
+from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.calibration import restored_calibration
 from dissensus.evaluation.curves import Curve
-from dissensus.evaluation.results import Evaluation, PriorRecord, Run
+from dissensus.evaluation.estimates import Run
+from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.evaluation.tally import is_of_places
 from dissensus.metrics.base import restored_metric
@@ -59,6 +60,7 @@ DISPUTED = "disputed"
 EARLIER = ("arrays.npz", "data_set.bundle")
 
 REPORT = "report.html"
+NAMED = ("case_names", "annotator_names", "groups")
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
@@ -72,12 +74,8 @@ PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
 LISTED = ("excluded", "remarks", "images")
 
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
-
-
-def save_evaluation(evaluation: Evaluation, directory: Path, *, overwrite: bool = False) -> None:
-    """Write an evaluation into a directory."""
-    with directory_written_whole(directory, overwrite=overwrite, foreign=not_results) as place:
-        write_files(evaluation, place)
+FITTED = ("models", "concentrations", "warnings")
+SPREAD, NOISE = ("scale", "n_annotators"), ("effects", "noise")
 
 
 def not_results(place: FilePath) -> str:
@@ -102,7 +100,7 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
         (place / DISPUTED).mkdir()
         write_files(evaluation.disputed, place / DISPUTED)
     write_arrays(_arrays(evaluation), place / ARRAYS)
-    hashes = _hashes(place, _numbers(evaluation.is_sample))
+    hashes = {name: _hash(place / name) for name in _numbers(evaluation.is_sample)}
     described = _plain({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": hashes})
     (place / "run.json").write_text(_json({**described, "checksum": checksum(described)}), encoding="utf-8")
 
@@ -164,25 +162,21 @@ def load(directory: Path) -> Evaluation:
     True
     """
     place = checked_path(directory)
-    files = ("run.json", ARRAYS) if (place / DISPUTED).is_dir() else FILES
-    if not (place / "run.json").is_file() or _version(place) == VERSION:
-        missing = [name for name in files if not (place / name).is_file()]
-        if missing:
-            unfinished = "run.json" in missing and (place / "manifest.json").is_file()
-            raise FormatError(
-                "this is not a directory of results",
-                expected=f"the files {', '.join(files)}",
-                got="a run that is not finished" if unfinished else f"no {', '.join(missing)}",
-                where=str(directory),
-                advice="evaluate with --resume to finish it" if unfinished else "",
-            )
-    described = _verified(open_source(place / "run.json").content, place)
+    described = _verified(place, str(directory))
     try:
-        return _fitting(_restored(described, read_arrays(place / ARRAYS), place))
+        found = _restored(described, read_arrays(place / ARRAYS), place)
+        keys = {str(name[1]) for name in found.sums.names("draws")}
+        points = sum(key.startswith("point") for key in keys)
+        shape = found.estimates[0].tally.sums.shape[:2] if found.models else (0, 0)
+        had = (len(found.sums.names("least", "draws")), points, *shape)
+        said = (len(found.runs), len(found.points), len(found.models), len(found.metrics) if found.models else 0)
+        if had != said:
+            raise ValueError(f"numbers of runs, points, models and metrics: {said}, and of their sums: {had}")
     except DissensusError as error:
         raise error.at(str(place)) from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise FormatError("the results do not fit together", got=repr(error), where=str(place)) from error
+    return found
 
 
 def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -207,16 +201,8 @@ def _plain(value: Any) -> Any:
 # Verification --------------------------------------------------------------------------------------------
 
 
-def _version(place: FilePath) -> Any:
-    try:
-        found = json.loads((place / "run.json").read_bytes())
-        return found.get("version", VERSION) if found.get("format") == FORMAT else VERSION
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return VERSION
-
-
-def _hashes(place: FilePath, names: Iterable[str]) -> dict[str, str]:
-    return {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in names}
+def _hash(file: FilePath) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def checksum(described: Mapping[str, Any]) -> str:
@@ -226,17 +212,31 @@ def checksum(described: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _verified(described: Any, place: FilePath) -> Described:
+def _verified(place: FilePath, shown: str) -> Described:
     """Return what ``run.json`` says if it is whole and fits the files beside it."""
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
+    files = ("run.json", ARRAYS) if (place / DISPUTED).is_dir() else FILES
+    missing = [name for name in files if not (place / name).is_file()]
+    described: Any = None if "run.json" in missing else open_source(place / "run.json").content
+    is_known = isinstance(described, dict) and described.get("format") == FORMAT
+    version = described.get("version") if is_known else VERSION
+    is_present = version == VERSION and not isinstance(version, bool)
+    if missing and is_present:
+        unfinished = "run.json" in missing and (place / "manifest.json").is_file()
+        raise FormatError(
+            "this is not a directory of results",
+            expected=f"the files {', '.join(files)}",
+            got="a run that is not finished" if unfinished else f"no {', '.join(missing)}",
+            where=shown,
+            advice="evaluate with --resume to finish it" if unfinished else "",
+        )
+    if not is_known:
         raise FormatError(
             "these results have no format that is known",
             expected=f"a run.json with the format {FORMAT!r}",
             where=str(place),
             advice="results of versions before 0.2 cannot be read: evaluate again",
         )
-    version = described.get("version")
-    if isinstance(version, bool) or version != VERSION:
+    if not is_present:
         again = "evaluate again: dissensus evaluate OPINIONS --predictions NAME=FILE --out DIRECTORY"
         raise FormatError(
             "these results were written in another version of the schema",
@@ -245,70 +245,59 @@ def _verified(described: Any, place: FilePath) -> Described:
             where=str(place / "run.json"),
             advice="update Dissensus" if isinstance(version, int) and version > VERSION else again,
         )
+    names, hashes = _numbers(described.get("sample") is True), described.get("files")
+    changed = [name for name in names if not isinstance(hashes, dict) or hashes.get(name) != _hash(place / name)]
     if described.get("checksum") != checksum(described):
-        raise _changed("run.json", place)
-    hashes = described.get("files")
-    for name in _numbers(described.get("sample") is True):
-        there = (place / name).is_file()
-        if not there or not isinstance(hashes, dict) or hashes.get(name) != _hashes(place, [name])[name]:
-            raise _changed(name, place)
-    return described
-
-
-def _changed(name: str, place: FilePath) -> FormatError:
-    return FormatError(
-        "the results were changed or damaged after they were written",
-        got="a checksum that does not fit",
-        where=str(place / name),
-        advice="evaluate again, or get the directory from where it was written",
-    )
+        changed = ["run.json"]
+    if changed:
+        raise FormatError(
+            "the results were changed or damaged after they were written",
+            got="a checksum that does not fit",
+            where=str(place / changed[0]),
+            advice="evaluate again, or get the directory from where it was written",
+        )
+    return dict(described)
 
 
 # What is written -----------------------------------------------------------------------------------------
 
 
 def _described(evaluation: Evaluation) -> Described:
-    study, categories = evaluation.study, evaluation.categories
-    spreads = {key: {"scale": one.scale, "n_annotators": one.n_annotators} for key, one in evaluation.moved.items()}
+    study, panel, categories = evaluation.study, evaluation.study.panel, evaluation.categories
     return {
         **{name: getattr(evaluation, name) for name in (*PLAIN, *LISTED)},
         "sample": evaluation.is_sample,
-        "runs": [run.record() for run in evaluation.runs],
-        "points": [point.record() for point in evaluation.points],
-        "metrics": [metric.record() for metric in evaluation.metrics],
-        "annotators": spreads,
-        "prior": None if evaluation.prior is None else asdict(evaluation.prior),
-        "calibration": None if evaluation.calibration is None else evaluation.calibration.record(),
+        **{name: [one.record() for one in getattr(evaluation, name)] for name in ("runs", "points", "metrics")},
+        "annotators": {key: {name: getattr(one, name) for name in SPREAD} for key, one in evaluation.moved.items()},
+        "prior": evaluation.prior and asdict(evaluation.prior),
+        "calibration": evaluation.calibration and evaluation.calibration.record(),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
         "study": {
             "kind": study.kind,
             "settings": study.settings(),
-            "conditions": list(study.conditions),
-            "receipt": _described_receipt(study.receipt),
+            "conditions": study.conditions,
+            "receipt": _receipt_of(study),
         },
-        "case_names": list(study.panel.case_names),
-        "annotator_names": list(study.panel.annotator_names),
-        "groups": list(study.panel.groups),
-        "conditions": list(evaluation.conditions),
-        "categories": None
-        if categories is None
-        else {"names": list(categories.names), "levels": list(categories.levels)},
+        **{name: getattr(panel, name) for name in NAMED},
+        "conditions": evaluation.conditions,
+        "categories": categories and {"names": categories.names, "levels": categories.levels},
         "models": [
             {
                 "name": name,
                 "title": said.name,
                 "kind": said.kind,
                 "complete": said.complete,
-                "receipt": _described_receipt(said.receipt),
+                "receipt": _receipt_of(said),
             }
             for name, said in evaluation.predictions.items()
         ],
-        "strata": {column: list(labels) for column, labels in evaluation.strata.items()},
+        "strata": evaluation.strata,
     }
 
 
-def _described_receipt(receipt: Receipt | None) -> Described | None:
-    return None if receipt is None else {**receipt.to_dict(), "path": FilePath(receipt.path).name}
+def _receipt_of(read: Study | Predictions) -> Described | None:
+    kept = read.receipt
+    return None if kept is None else {**kept.to_dict(), "path": FilePath(kept.path).name}
 
 
 def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
@@ -316,7 +305,7 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
     kept = evaluation.sums if evaluation.is_sample else evaluation.sums.only(lambda name: not is_of_places(name))
     found: dict[Name, npt.NDArray[Any]] = {("sums", *name): array for name, array in kept.arrays.items()}
     for key, one in evaluation.moved.items():
-        found |= {("annotators", key, "effects"): one.effects, ("annotators", key, "noise"): one.noise}
+        found |= {("annotators", key, name): getattr(one, name) for name in NOISE}
     for number, line in enumerate(evaluation.lines):
         found |= {("curve", number, name): getattr(line, name) for name in POINTS}
     found |= {("panel", name): getattr(evaluation.study.panel, name) for name in PANEL}
@@ -332,14 +321,26 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 
 
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
-    conditions, grouping = tuple(described["conditions"]), described["categories"]
-    prior, trust = described["prior"], described["calibration"]
-    study = _restored_study(described, arrays)
+    conditions, grouping, prior = tuple(described["conditions"]), described["categories"], described["prior"]
+    told = described["study"]
+    seats: Described = {name: tuple(described[name]) for name in NAMED}
+    panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
+    own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
+    study = restored_study(
+        told["kind"], panel, conditions=told["conditions"], settings=told["settings"], arrays=own
+    ).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
         sums = places_again(sums, study, described["strata"], described["seed"])
         sums = sums.only(lambda name: name != ("rows", "names"))
-    lists = {} if prior is None else {name: tuple(prior[name]) for name in ("models", "concentrations", "warnings")}
+    predictions = {}
+    for i, model in enumerate(described["models"]):
+        offsets, codes, values = (arrays["model", i, name] for name in LISTS)
+        known = conditions
+        if model["kind"] == "numbers":
+            known = (NUMBER, DEVIATION) if len(codes) > len(panel.case_names) else (NUMBER,)
+        parts = (model["title"], model["kind"], known, panel.case_names, offsets, codes, values, model["complete"])
+        predictions[model["name"]] = Predictions(*parts).with_receipt(_receipt(model))
     plain: Described = {
         **{name: described[name] for name in PLAIN},
         **{name: tuple(described[name]) for name in LISTED},
@@ -355,19 +356,18 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         metrics=tuple(restored_metric(metric) for metric in described["metrics"]),
         study=study,
         conditions=conditions,
-        predictions={one["name"]: _restored_lists(described, arrays, i) for i, one in enumerate(described["models"])},
+        predictions=predictions,
         sums=sums,
-        categories=None
-        if grouping is None
-        else Categories(conditions, tuple(grouping["names"]), arrays["categories",], tuple(grouping["levels"])),
+        categories=grouping
+        and Categories(conditions, tuple(grouping["names"]), arrays["categories",], tuple(grouping["levels"])),
         strata={column: tuple(labels) for column, labels in described["strata"].items()},
         **plain,
         moved={
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
-        prior=None if prior is None else PriorRecord(reason=prior["reason"], **lists),
-        calibration=None if trust is None else restored_calibration(trust),
+        prior=prior and PriorRecord(reason=prior["reason"], **{name: tuple(prior[name]) for name in FITTED}),
+        calibration=described["calibration"] and restored_calibration(described["calibration"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))
             for i, one in enumerate(described["curves"])
@@ -376,37 +376,5 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     )
 
 
-def _fitting(found: Evaluation) -> Evaluation:
-    """Refuse runs, models and metrics of another number than the sums have."""
-    keys = {str(name[1]) for name in found.sums.names("draws")}
-    points = sum(key.startswith("point") for key in keys)
-    shape = found.tallies[0].sums.shape[:2] if found.models else (0, 0)
-    had = (len(found.sums.names("least", "draws")), points, *shape)
-    said = (len(found.runs), len(found.points), len(found.models), len(found.metrics) if found.models else 0)
-    if had != said:
-        raise ValueError(f"numbers of runs, points, models and metrics: {said}, and of their sums: {had}")
-    return found
-
-
-def _restored_study(described: Described, arrays: Arrays) -> Study:
-    offsets, annotators, weights, case_weights, votes = (arrays["panel", name] for name in PANEL)
-    names, groups = tuple(described["annotator_names"]), tuple(described["groups"])
-    panel = Panel(tuple(described["case_names"]), offsets, annotators, names, weights, groups, case_weights, votes)
-    study = described["study"]
-    own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
-    parts = {"conditions": study["conditions"], "settings": study["settings"], "arrays": own}
-    return restored_study(study["kind"], panel, **parts).with_receipt(_receipt(study))
-
-
 def _receipt(described: Described) -> Receipt | None:
-    return None if described.get("receipt") is None else Receipt.from_dict(described["receipt"])
-
-
-def _restored_lists(described: Described, arrays: Arrays, number: int) -> Predictions:
-    model = described["models"][number]
-    offsets, codes, values = (arrays["model", number, name] for name in LISTS)
-    names, conditions = tuple(described["case_names"]), tuple(described["conditions"])
-    if model["kind"] == "numbers":
-        conditions = (NUMBER, DEVIATION) if len(codes) > len(names) else (NUMBER,)
-    parts = (model["title"], model["kind"], conditions, names, offsets, codes, values, model["complete"])
-    return Predictions(*parts).with_receipt(_receipt(model))
+    return described.get("receipt") and Receipt.from_dict(described["receipt"])

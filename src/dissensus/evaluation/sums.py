@@ -35,6 +35,9 @@ EACH, DATA_SET = "each case", "data set"
 # First words of what is put side by side, and along which axis.
 JOINED = {"cases": -1, "profile": -1, "rows": 0}
 
+# First words of what is put side by side and is not about cases.
+GROUPS = (("rows", "group keys"), ("rows", "group sums"))
+
 LIMITS: Mapping[str, Callable[[Array, Array], Array]] = {"least": np.fmin, "greatest": np.fmax}
 
 # Share of the sum of squares below which values count as all equal: what rounding leaves.
@@ -174,7 +177,7 @@ class CaseWeights:
         """Hash of what is resampled, shape (n_cases,)."""
         return case_keys(self.names)
 
-    def bootstrap(self, cases: IntArray, n_resamples: int) -> FloatArray:
+    def bootstrap(self, cases: IntArray | slice, n_resamples: int) -> FloatArray:
         """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
         from dissensus.kernels.resamples import case_weights
 
@@ -187,25 +190,13 @@ class CaseWeights:
         return found
 
 
-def resampled_sums(values: FloatArray, bootstrap: FloatArray) -> FloatArray:
-    """Sum values (..., n_cases) of cases times their bootstrap weights (n_cases, n), shape (..., n)."""
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.resamples import add_resampled
-
-    columns = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
-    sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
-    add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
-    return np.ascontiguousarray(sums[0].T.reshape(*values.shape[:-1], bootstrap.shape[1]))
-
-
 def place_sums(
     means: FloatArray,
     shares: FloatArray,
     weights: CaseWeights,
     bootstrap: FloatArray,
+    name: Name,
     *,
-    where: tuple[str | int, ...],
-    block: str,
     pairs: bool = False,
 ) -> dict[Name, Array]:
     """Sum over cases what intervals are found from.
@@ -220,30 +211,35 @@ def place_sums(
         Of these cases.
     bootstrap : (n_cases, n_resamples)
         Their weights in resamples.
-    where, block
-        The reference and the place of the cases, and which metrics these are: words of the names.
+    name
+        The reference and the place of the cases, and which metrics these are.
     pairs
         Whether differences of models are asked for.
     """
+    from dissensus.kernels.jit import plain
+    from dissensus.kernels.resamples import add_resampled
+
     masses = np.broadcast_to(shares * weights.weights, means.shape)
     products = np.multiply(masses, means, out=np.zeros_like(means), where=masses > 0)
-    both = resampled_sums(np.stack([products, masses]), bootstrap)
+    columns = np.ascontiguousarray(np.stack([products, masses]).reshape(-1, means.shape[-1]).T)
+    sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
+    add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
     found: dict[Name, Array] = {
-        ("resampled", *where, block): both,
-        ("squares", *where, block): np.square(masses).sum(axis=-1),
+        ("resampled", *name): np.ascontiguousarray(sums[0].T.reshape(2, *means.shape[:-1], len(sums[0]))),
+        ("squares", *name): np.square(masses).sum(axis=-1),
     }
     if pairs:
         found |= {
-            ("least", *where, block): np.fmin.reduce(means, axis=-1, initial=np.nan),
-            ("greatest", *where, block): np.fmax.reduce(means, axis=-1, initial=np.nan),
+            ("least", *name): np.fmin.reduce(means, axis=-1, initial=np.nan),
+            ("greatest", *name): np.fmax.reduce(means, axis=-1, initial=np.nan),
         }
     if weights.is_grouped:
-        found |= _group_sums(np.where(masses > 0, means, 0.0), masses, weights.keys, (*where, block), pairs=pairs)
+        found |= _group_sums(np.where(masses > 0, means, 0.0), masses, weights.keys, name, pairs=pairs)
     return found
 
 
 def _group_sums(
-    values: FloatArray, masses: FloatArray, keys: KeyArray, name: tuple[str | int, ...], *, pairs: bool
+    values: FloatArray, masses: FloatArray, keys: KeyArray, name: Name, *, pairs: bool
 ) -> dict[Name, Array]:
     """Sum what tells how far cases of a group repeat each other, by model and then by pair of models.
 
@@ -252,8 +248,9 @@ def _group_sums(
     difference is the smaller one of both models.
     """
     both = list(combinations(range(len(values)), 2)) if pairs else []
-    v = np.concatenate([values, *(_gaps(values[a], values[b])[None] for a, b in both)])
-    m = np.concatenate([masses, *(np.minimum(masses[a], masses[b])[None] for a, b in both)])
+    gaps = [np.where(np.isclose(values[a], values[b], NO_SPREAD, 0.0), 0.0, values[a] - values[b]) for a, b in both]
+    v = np.stack([*values, *gaps])  # what only rounding leaves of a difference is nothing
+    m = np.stack([*masses, *(np.minimum(masses[a], masses[b]) for a, b in both)])
     known, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -263,12 +260,6 @@ def _group_sums(
         ("rows", "group keys", *name): known,
         ("rows", "group sums", *name): np.add.reduceat(terms, starts, axis=0) if len(starts) else terms,
     }
-
-
-def _gaps(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Subtract; what only rounding leaves is nothing."""
-    gaps = one - other
-    return np.where(np.abs(gaps) > NO_SPREAD * np.maximum(np.abs(one), np.abs(other)), gaps, 0.0)
 
 
 def design_effects(sums: Sums, name: tuple[str | int, ...], n_cases: int) -> tuple[FloatArray, int]:

@@ -1,20 +1,28 @@
-"""Tables of single cases, such as their certainty, and of curves and confusion matrices."""
+"""Tables of single cases, draws and curves, and all estimands beside what is usually reported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dissensus.agreement.peers import annotator_agreement
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.given_draws import GivenDraws
+from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.top_sets import ANY_OTHER
-from dissensus.core.aliases import IntArray
-from dissensus.core.checks import check_choice
+from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
-from dissensus.evaluation.curves import KINDS, Curve
-from dissensus.study.study import require_kind
+from dissensus.core.spec import distinct_names
+from dissensus.draws import Plausibilities
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
+from dissensus.evaluation.plan import TRUTH
+from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.sums import ALL, Sums
+from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
@@ -36,143 +44,202 @@ SUMMARY = {
 }
 
 
-def _of_cases(evaluation: Evaluation, found: Iterable[tuple[int, IntArray | None, Mapping[str, Any]]]) -> pl.DataFrame:
-    """Put columns of runs together; each has the run, the position of the case of every row if not all, and columns."""
-    names, parts = pl.Series("case", evaluation.case_names, dtype=pl.String), []
-    for run, rows, columns in found:
-        identity = evaluation.runs[run].identity
-        own = {"case": names if rows is None else names.gather(rows), **columns}
-        labels = (pl.lit(identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
-        parts.append(pl.DataFrame(own).select(*labels, pl.all()))
+def of_runs(evaluation: Evaluation, found: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Put the columns of all runs together, and say before them which run each is of."""
+    parts = []
+    for run, columns in zip(evaluation.runs, found, strict=True):
+        labels = (pl.lit(run.identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
+        parts.append(pl.DataFrame(columns).select(*labels, pl.all()))
     return pl.concat(parts)
 
 
-def certainties(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.certainties`."""
-    found = []
-    for run, known in enumerate(evaluation.profiles):
-        for top, is_member in enumerate(known.is_member, start=1):
-            columns = {
-                "top": pl.Series([top], dtype=pl.Int64).new_from_index(0, len(evaluation.case_names)),
-                "certainty": known.certainties[top - 1],
-                "error": known.errors[top - 1],
-                "winner": _winners(evaluation.conditions, known.support_offsets, known.support, is_member, top),
-            }
-            found.append((run, None, columns))
-    return _of_cases(evaluation, found).select(*RUN, "top", "case", "certainty", "error", "winner")
+def laid_out(
+    evaluation: Evaluation,
+    name: str,
+    names: pl.Series | None,
+    found: Iterable[Mapping[str, FloatArray]],
+    metrics: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Lay out arrays (models, metrics, last) of every run; the last axis has a name, and names or numbers."""
+    measures = [one.name for one in evaluation.metrics] if metrics is None else metrics
+    parts = []
+    for columns in list(found) or [{"mean": np.empty((0, 0, 0))} for _ in evaluation.runs]:
+        model, measure, last = np.indices(next(iter(columns.values())).shape).reshape(3, -1)
+        labels = {
+            "model": pl.Series(evaluation.models, dtype=pl.String).gather(model),
+            "metric": pl.Series(measures, dtype=pl.String).gather(measure),
+            name: pl.Series(last) if names is None else names.gather(last),
+        }
+        parts.append({**labels, **{column: values.ravel() for column, values in columns.items()}})
+    return of_runs(evaluation, parts)
 
 
-def _winners(
-    conditions: tuple[str, ...], offsets: IntArray, support: IntArray, is_member: IntArray, top: int
-) -> pl.Series:
+def winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Series:
     """Name the winning set of every case; what it lacks is some unmentioned condition."""
-    chosen = np.flatnonzero(is_member)
+    chosen, offsets = np.flatnonzero(known.is_member[top - 1]), known.support_offsets
     cases = row_of_each(offsets)[chosen]
     lacking = np.repeat(np.arange(len(offsets) - 1), top - np.bincount(cases, minlength=len(offsets) - 1))
     names = pl.Series([*conditions, ANY_OTHER], dtype=pl.String)
-    codes = np.concatenate([support[chosen], np.full(len(lacking), len(conditions))])
+    codes = np.concatenate([known.support[chosen], np.full(len(lacking), len(conditions))])
     rows = pl.DataFrame({"case": np.concatenate([cases, lacking]), "winner": names.gather(codes)})
-    grouped = rows.sort("case", maintain_order=True).group_by("case", maintain_order=True).agg("winner")
-    return grouped["winner"]
+    return rows.sort("case", maintain_order=True).group_by("case", maintain_order=True).agg("winner")["winner"]
 
 
-def category_certainties(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.category_certainties`."""
-    if evaluation.categories is None:
-        own = {"certainty": pl.Float64, "error": pl.Float64, "category": pl.String}
-        return pl.DataFrame(schema={**RUN, "case": pl.String, **own})
-    names = pl.Series(evaluation.categories.names, dtype=pl.String)
-    parts = [
-        (known.category_certainties, known.category_errors, names.gather(known.category_winners))
-        for known in evaluation.profiles
-    ]
-    named = [dict(zip(("certainty", "error", "category"), part, strict=True)) for part in parts]
-    return _of_cases(evaluation, ((run, None, columns) for run, columns in enumerate(named)))
+# Estimands and practices ----------------------------------------------------------------------------------
+
+# The practices that every table shows, the most usual first.
+USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
+
+# Why the truth is known.
+SIMULATED, GIVEN = "because the study is simulated", "because it was given"
+
+# A row of :meth:`Evaluation.to_frame`.
+Result: TypeAlias = dict[str, Any]
 
 
-def risks(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.risks`."""
-    names = ("mean", "min", "max")
-    if evaluation.categories is None or not evaluation.categories.levels:
-        return pl.DataFrame(schema={**RUN, "case": pl.String, **dict.fromkeys(names, pl.Float64)})
-    named = [dict(zip(names, known.risks, strict=True)) for known in evaluation.profiles]
-    return _of_cases(evaluation, ((run, None, columns) for run, columns in enumerate(named)))
+@dataclass(frozen=True)
+class Beside:
+    """All that is said about one model and metric, side by side.
+
+    Attributes
+    ----------
+    model, metric
+        What it is about.
+    agreement, adjusted, panel
+        The rows of the estimands, the second in the reference run; each is missing where it is not defined.
+    practices
+        The value against each deterministic aggregation, by its name.
+    truth, truth_reason
+        The value against the truth, where it is known, and why it is.
+    """
+
+    model: str
+    metric: Metric
+    agreement: Result | None
+    adjusted: Result | None
+    panel: Result | None
+    practices: Mapping[str, float]
+    truth: float | None
+    truth_reason: str = ""
+
+    @property
+    def headline(self) -> Result:
+        """The row that sentences are about: what a large panel would say, otherwise the adjusted value."""
+        found = self.panel or self.adjusted
+        assert found is not None, "every evaluation has a run of either kind"
+        return found
+
+    @property
+    def gaps(self) -> dict[str, float]:
+        """How much higher each practice reads than :attr:`headline`, as far as both are known."""
+        found = {name: value - self.headline["mean"] for name, value in self.practices.items()}
+        return {name: float(gap) for name, gap in found.items() if math.isfinite(gap)}
 
 
-def plausibilities(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.plausibilities`: U + 1 of each case, the last for all other conditions."""
-    names, found = pl.Series([*evaluation.conditions, None], dtype=pl.String), []
-    for run, known in enumerate(evaluation.profiles):
-        columns = {
-            "condition": names.gather(np.insert(known.support, known.support_offsets[1:], len(evaluation.conditions))),
-            "mean": known.means,
-            "top": known.tops,
-            "draws": pl.Series(np.ascontiguousarray(known.sketch.T.astype(np.float32))).arr.to_list(),
-        }
-        found.append((run, row_of_each(known.columns), columns))
-    return _of_cases(evaluation, found)
+def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
+    """Put estimands and practices together for every model and metric, in the order of the table of results.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> result = evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["dirichlet:1"], draws=50)
+    >>> (one,) = side_by_side(result, result.to_frame())
+    >>> one.agreement["mean"], dict(one.practices)
+    (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
+    """
+    adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
+    kinds = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
+    rows = {
+        (name, row["model"], row["metric"]): row for name, frame in kinds.items() for row in of_estimand(frame, name)
+    }
+    known, metrics = practices(evaluation), [one.name for one in evaluation.metrics]
+    simulated = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
+    found = []
+    for row in leading.to_dicts():
+        model, name = row["model"], row["metric"]
+        place = evaluation.models.index(model), metrics.index(name)
+        values = [float(one[place]) for one in evaluation.point_values]
+        agreed, over_draws, panel, given = (rows.get((estimand, model, name)) for estimand in kinds)
+        usual = {practice: values[number] for practice, number in known.items()}
+        truth = (None, "") if given is None else (given["mean"], GIVEN)
+        if simulated:
+            truth = values[simulated[0]], SIMULATED
+        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, *truth))
+    return found
 
 
-def agreement(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.agreement`."""
-    schema = {"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64}
-    if evaluation.study.kind != "rankings":
-        return pl.DataFrame(schema=schema)
-    return (
-        annotator_agreement(require_kind(evaluation.study, "rankings", "agreement"))
-        .to_frame()
-        .with_columns(pl.col("agreement").fill_nan(None))
+def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
+    """Return what has no interval, by name and model: the value of the most usual practice, and the truth if known."""
+    found = [one for one in side_by_side(evaluation, results) if one.metric.name == metric]
+    name = next(iter(found[0].practices), "") if found else ""
+    usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
+    truth = {one.model: one.truth for one in found if one.truth is not None}
+    return {**usual, **({TRUTH: truth} if truth else {})}
+
+
+def of_estimand(results: pl.DataFrame, estimand: str) -> list[Result]:
+    """Return the rows of a table that estimate one thing."""
+    return results.filter(results["estimand"] == estimand).to_dicts()
+
+
+def practices(evaluation: Evaluation) -> dict[str, int]:
+    """Name the deterministic aggregations that are shown, with their places among all that were evaluated.
+
+    They are the usual ones, and the one that the reference run tends to.
+    """
+    points = evaluation.points
+    wanted = [*USUAL, evaluation.runs[evaluation.reference].spec.limit]
+    places = list(dict.fromkeys(points.index(spec) for spec in wanted if spec in points))
+    specs = [points[place] for place in places]
+    names = (told.replace(one.id, one.plain_name, 1) for told, one in zip(distinct_names(specs), specs, strict=True))
+    return dict(zip(names, places, strict=True))
+
+
+def called(practice: str) -> str:
+    """Name a practice in a sentence.
+
+    >>> called("majority vote"), called("inverse rank")
+    ('the majority vote', 'inverse rank')
+    """
+    named = {spec.plain_name for spec in (MajorityVote(), MeanRating(), MedianRating())}
+    return f"the {practice}" if practice in named else practice
+
+
+def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
+    """Add the truth where it is known, as in a simulated study: every table of practices then shows it.
+
+    Parameters
+    ----------
+    evaluation
+        An evaluation with models.
+    theta
+        The true plausibilities of its cases, a single draw each.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
+    >>> theta = ds.Plausibilities.from_draws([[[0.4, 0.6]], [[0.1, 0.9]]], conditions=["a", "b"], case_names=["x", "y"])
+    >>> known = with_truth(result, theta)
+    >>> side_by_side(known, known.to_frame())[0].truth
+    0.5
+    """
+    from dissensus.evaluation.evaluator import evaluate
+
+    given = GivenDraws(theta, name=TRUTH)
+    found = evaluate(
+        evaluation.study,
+        evaluation.predictions,
+        aggregations=[given],
+        metrics=evaluation.metrics,
+        annotators="fixed",
+        panel=False,
     )
-
-
-# Curves -------------------------------------------------------------------------------------------------
-
-# Columns that say whose curve it is.
-OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
-
-NUMBERS = dict.fromkeys(("low", "high"), pl.Float64)
-
-
-def curves(evaluation: Evaluation, kind: str | None) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.curves`."""
-    drawn = [name for name in KINDS if name != "confusion"]
-    if kind is not None:
-        check_choice("kind", kind, drawn)
-    wanted = drawn if kind is None else [kind]
-    rows = [
-        {"kind": one.kind, **identity, "x": x, "y": y, "low": low, "high": high, "n_cases": size}
-        for one, identity in _identified(evaluation)
-        if one.kind in wanted
-        for x, y, low, high, size in zip(
-            *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
-        )
-    ]
-    numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
-    return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
-
-
-def confusion(evaluation: Evaluation) -> pl.DataFrame:
-    """Return the rows of :meth:`Evaluation.confusion`."""
-    rows = [
-        {
-            **identity,
-            "label": one.given,
-            "called": evaluation.conditions[int(x)],
-            "n_cases": y,
-            "low": low,
-            "high": high,
-        }
-        for one, identity in _identified(evaluation)
-        if one.kind == "confusion"
-        for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
-    ]
-    own = {"label": pl.String, "called": pl.String, "n_cases": pl.Float64}
-    return pl.DataFrame(rows, schema={**OF_CURVE, **own, **NUMBERS}, orient="row")
-
-
-def _identified(evaluation: Evaluation) -> Iterable[tuple[Curve, dict[str, Any]]]:
-    """Give every curve, and what columns say about it."""
-    estimands = {run.label: run.estimand for run in evaluation.runs}
-    for one in evaluation.lines:
-        names = {"run": one.run, "estimand": estimands[one.run], "truth": one.truth}
-        yield one, {**names, "model": one.model, "question": one.question}
+    key = f"point {len(evaluation.points)}"
+    own = {
+        ("draws", key, *name[2:]): array
+        for name, array in found.sums.arrays.items()
+        if name[:3] == ("draws", "run 0", *ALL)
+    }
+    sums = Sums({**evaluation.sums.arrays, **own})
+    return replace(evaluation, points=(*evaluation.points, given), sums=sums)

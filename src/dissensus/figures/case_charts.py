@@ -30,6 +30,7 @@ from dissensus.figures.charts import (
     sampled_places,
     sampling_note,
     shortened,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -155,11 +156,8 @@ def confirmation_curve(curve: pl.DataFrame, *, run: str) -> Chart:
     low, high = np.maximum(confirmed - SPREAD * error, 0.0), np.minimum(confirmed + SPREAD * error, 1.0)
     marks: list[Line | Points] = [diagonal()]
     for place, (column, name) in enumerate((("predicted", "expected of such panels"), ("stated", "certainty"))):
-        texts = tuple(
-            f"certainty {least:g} to {most:g}: {n:,} cases\n{name}: {x:.2f}\nconfirmed: {y:.2f}"
-            for least, most, n, x, y in curve.select("low", "high", "n_cases", column, "confirmed").iter_rows()
-        )
-        stated = curve[column].to_numpy()
+        stated, values = curve[column].to_numpy(), f"{name}: {{{column}:.2f}}\nconfirmed: {{confirmed:.2f}}"
+        texts = told(curve, f"certainty {{low:g}} to {{high:g}}: {{n_cases:,}} cases\n{values}")
         marks.append(Points(stated, confirmed, name, theme.hue(place), place, low=low, high=high, texts=texts))
     panel = Pane(tuple(marks), Axis("stated", (0, 1.02)), Axis("confirmed by held-out panels", (0, 1.02)))
     caption = (
@@ -180,10 +178,7 @@ def categories_against_conditions(
     marks: list[Line | Points] = [diagonal()]
     for place, category in enumerate(in_order(drawn["category"], order)):
         rows = drawn.filter(drawn["category"] == category)
-        texts = tuple(
-            f"case {case}\ncondition: {certainty:.3f}\ncategory {category}: {other:.3f}"
-            for case, certainty, other in rows.select("case", "certainty", "of_category").iter_rows()
-        )
+        texts = told(rows, "case {case}\ncondition: {certainty:.3f}\ncategory {category}: {of_category:.3f}")
         x, y = rows["certainty"].to_numpy(), rows["of_category"].to_numpy()
         marks.append(Points(x, y, category, theme.hue(place), place, 6, opacity=0.55, texts=texts))
     axes = Axis("certainty of the condition", (0, 1.02)), Axis("certainty of the category", (0, 1.02))
@@ -203,23 +198,20 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
     both = first.join(known.select("case", "agreement"), on="case", maintain_order="left")
     x, y = both["certainty"].to_numpy(), both["agreement"].to_numpy()
     kept = sampled_places(len(both))
-    texts = tuple(
-        f"case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreed:.3f}"
-        for case, certainty, agreed in both[kept].iter_rows()
-    )
+    texts = told(both[kept], "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
     marks: list[Line | Points] = [Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
-    told = "undefined"  # where one side does not vary
+    correlation = "undefined"  # where one side does not vary
     if len(x) > 1 and np.ptp(x) >= 1e-12 and np.ptp(y) >= 1e-12:
         slope, intercept = np.polyfit(x, y, 1)
         ends = np.array([x.min(), x.max()])
         marks.append(Line(ends, slope * ends + intercept, "least squares", theme.hue(1), dash=1))
-        told = f"{np.corrcoef(x, y)[0, 1]:.2f}"
+        correlation = f"{np.corrcoef(x, y)[0, 1]:.2f}"
     axes = Axis("certainty", (0, 1.02)), Axis("agreement among annotators", (-0.03, 1.03))
     caption = (
         "Agreement among annotators: leave one of them out, and ask how often the first condition of the others is in "
         "the opinion left out. Cases with one annotator have none."
     ) + sampling_note(len(both))
-    panel = Pane(tuple(marks), *axes, f"correlation {told}, {len(x)} cases")
+    panel = Pane(tuple(marks), *axes, f"correlation {correlation}, {len(x)} cases")
     return Chart(f"Agreement among annotators, and certainty under {run}", (panel,), caption, height=420)
 
 
@@ -233,10 +225,7 @@ def risk_ranges(risks: pl.DataFrame, *, run: str, levels: Sequence[tuple[float, 
     kept = ordered[places]
     x = np.linspace(0, 1, len(ordered))[places] if len(ordered) != 1 else np.array([0.0, 1.0])
     low, mean, high = (kept[name].to_numpy() for name in ("min", "mean", "max"))
-    texts = tuple(
-        f"case {case}\nexpected risk: {value:.2f}\nover draws: {least:.2f} to {most:.2f}"
-        for case, value, least, most in kept.select("case", "mean", "min", "max").iter_rows()
-    )
+    texts = told(kept, "case {case}\nexpected risk: {mean:.2f}\nover draws: {min:.2f} to {max:.2f}")
     band = Band(x, low, high, theme.hue(0), 0.25, "range over draws")
     ticks = tuple((level, f"{shortened(name, 16)} ({level:g})") for level, name in levels)
     axes = Axis("share of cases, least risk first", (0, 1), form=".1%"), Axis("risk level", None, ticks)
@@ -256,19 +245,16 @@ def case_plausibilities(plausibilities: pl.DataFrame, case: str, *, run: str) ->
     others = rows["condition"].is_null()
     mentioned = rows.filter(~others).sort("mean", descending=True, maintain_order=True)
     kept = pl.concat([mentioned.head(MOST_CONDITIONS), rows.filter(others)])
-    names = [OTHERS if name is None else name for name in kept["condition"]]
-    texts = tuple(
-        f"{name}\nmean plausibility: {mean:.3f}\nmost plausible in {top:.1%} of draws"
-        for name, (mean, top) in zip(names, kept.select("mean", "top").iter_rows(), strict=True)
-    )
+    kept = kept.with_columns(pl.col("condition").fill_null(OTHERS))
+    texts = told(kept, "{condition}\nmean plausibility: {mean:.3f}\nmost plausible in {top:.1%} of draws")
     places = np.arange(len(kept), dtype=np.float64)
     bars = Bars(places, kept["mean"].to_numpy(), 0.7, "mean", theme.hue(4), across=True, texts=texts)
-    draws = [(name, value) for name, each in zip(names, kept["draws"].to_list(), strict=True) for value in each]
-    x = np.array([value for _, value in draws], dtype=np.float64)
+    draws = kept.select("condition", "draws").explode("draws")
     heights = dot_heights(len(kept), len(draws) // max(len(kept), 1), room=0.5)
-    told = tuple(f"{name}\nin one draw: {value:.3f}" for name, value in draws)
-    dots = Points(x, heights, "single draws", theme.hue(1), size=5, opacity=0.6, texts=told)
-    panel = Pane((bars, dots), Axis("plausibility", (0.0, 1.02)), named_places([shortened(name) for name in names]))
+    said = told(draws, "{condition}\nin one draw: {draws:.3f}")
+    dots = Points(draws["draws"].to_numpy(), heights, "single draws", theme.hue(1), size=5, opacity=0.6, texts=said)
+    names = [shortened(name) for name in kept["condition"]]
+    panel = Pane((bars, dots), Axis("plausibility", (0.0, 1.02)), named_places(names))
     left = len(rows) - len(kept)
     caption = "Bars: mean plausibility of each condition. Dots: single draws." + (
         f" {left} less plausible conditions are not shown." if left else ""

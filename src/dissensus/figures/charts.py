@@ -184,7 +184,6 @@ class Chart:
         return tuple(dict.fromkeys(mark.name for mark in marks if not isinstance(mark, Cells | Labels) and mark.name))
 
 
-PERCENT = ".0%"
 CERTAINTY = Axis("certainty", (0.0, 1.02))
 SHARE_OF_CASES = Axis("share of cases, least certain first", (0.0, 1.0), form=".1%")
 
@@ -256,7 +255,12 @@ def diagonal() -> Line:
     return Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), dash=2)
 
 
-# Numbers that are drawn ---------------------------------------------------------------------------------
+# Words and numbers that are drawn ---------------------------------------------------------------------------------
+
+
+def told(rows: pl.DataFrame, form: str) -> tuple[str, ...]:
+    """Say something about every row where one points at it; the form names columns in braces."""
+    return tuple(form.format(**row) for row in rows.iter_rows(named=True))
 
 
 def numbers(rows: pl.DataFrame, column: str) -> FloatArray:

@@ -128,18 +128,13 @@ def drawn(chart: Chart) -> Figure:
         axes.set_ylabel(chart.y_title(row, column))
     for empty in grid.ravel()[len(chart.panels) :]:
         empty.remove()
-    if len(handles) > 1:
-        _legend(figure, handles)
+    if len(handles) > 1:  # the names, below all panels
+        numbers = [str(number) for number in range(len(handles))]
+        columns = max(1, min(len(handles), int(figure.get_figwidth() * 11 / (4 + max(map(len, handles))))))
+        legend = figure.legend(list(handles.values()), numbers, loc="outside lower center", ncols=columns)
+        for text, name in zip(legend.get_texts(), handles, strict=True):
+            text.set_text(name)  # afterwards, as matplotlib drops those that begin with _
     return figure
-
-
-def _legend(figure: Figure, handles: Mapping[str, Any]) -> None:
-    """Put the names below all panels; they are set afterwards because matplotlib drops those that begin with _."""
-    numbers = [str(number) for number in range(len(handles))]
-    columns = max(1, min(len(handles), int(figure.get_figwidth() * 11 / (4 + max(map(len, handles))))))
-    legend = figure.legend(list(handles.values()), numbers, loc="outside lower center", ncols=columns)
-    for text, name in zip(legend.get_texts(), handles, strict=True):
-        text.set_text(name)
 
 
 def _set_axis(axes: Axes, axis: Axis, letter: str) -> None:
@@ -154,19 +149,15 @@ def _set_axis(axes: Axes, axis: Axis, letter: str) -> None:
     if axis.ticks:
         side.set_ticks([place for place, _ in axis.ticks], [text for _, text in axis.ticks])
         side.grid(visible=False)
-        if letter == "x" and _is_crowded(axes, axis):
+        # whether names below an axis would touch, at some 16 letters per inch
+        grid, figure = axes.get_gridspec(), axes.get_figure(root=True)
+        room = 16 * figure.get_figwidth() / grid.ncols - 8 if grid is not None and figure is not None else 50
+        if letter == "x" and sum(2 + max(map(len, text.split("\n"))) for _, text in axis.ticks) > room:
             axes.tick_params(axis="x", rotation=35)
             for text in axes.get_xticklabels():
                 text.set_horizontalalignment("right")
     elif axis.form.endswith("%"):
         side.set_major_formatter(PercentFormatter(1.0, decimals=0))
-
-
-def _is_crowded(axes: Axes, axis: Axis) -> bool:
-    """Tell whether the names below an axis would touch, at some 16 letters per inch."""
-    grid, figure = axes.get_gridspec(), axes.get_figure(root=True)
-    room = 16 * figure.get_figwidth() / grid.ncols - 8 if grid is not None and figure is not None else 50
-    return sum(2 + max(map(len, text.split("\n"))) for _, text in axis.ticks) > room
 
 
 # Marks: each function draws one and returns what stands for it in a legend -------------------------------

@@ -70,9 +70,14 @@ TRUTHS = {
 }
 
 
+def _of(rows: pl.DataFrame, column: str, usual: str) -> str:
+    """Return what all rows have in a column."""
+    return str(rows[column][0]) if len(rows) else usual
+
+
 def estimand_of(rows: pl.DataFrame) -> str:
     """Say what the rows of one run estimate."""
-    return str(rows["estimand"][0]) if len(rows) else "adjusted"
+    return _of(rows, "estimand", "adjusted")
 
 
 def under(run: str, estimand: str) -> str:
@@ -449,7 +454,7 @@ def _curves(
     x, y = axes[0], Axis(f"{estimand} {axes[1].title}", axes[1].span)
     panels = tuple(Pane(tuple(marks(own)), x, y, shortened(question)) for question, own in _by(rows, "question"))
     banded = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
-    told = caption.format(bands=banded, labels=TRUTHS[_truth(rows)], estimand=estimand)
+    told = caption.format(bands=banded, labels=TRUTHS[_of(rows, "truth", "top")], estimand=estimand)
     title = f"{estimand.capitalize()} {what}{under(run, estimand)}"
     height = 340 if len(panels) < 3 else 260
     return Chart(title, panels, told, columns=2 if len(panels) > 1 else 1, height=height)
@@ -468,10 +473,6 @@ def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
     return [*below, *above]
 
 
-def _truth(rows: pl.DataFrame) -> str:
-    return str(rows["truth"][0]) if len(rows) else "top"
-
-
 def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.9) -> Chart:
     """Tabulate how many cases of which label are called what, a panel for every model and question."""
     estimand = estimand_of(rows)
@@ -481,7 +482,7 @@ def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str
         for model, own in _by(of_question, "model")
     ]
     where = "in brackets" if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at"
-    is_top = _truth(rows) == "top"
+    is_top = _of(rows, "truth", "top") == "top"
     caption = (
         f"Expected number of cases by label (rows, {estimand}) and by what the model calls them (columns); "
         f"{where}, {100 * level:g} % intervals on cases like these. Colours: the share of a row. "

@@ -232,13 +232,8 @@ def _cells(mark: Cells) -> dict[str, Any]:
 
 
 def _labels(mark: Labels) -> dict[str, Any]:
-    places = {
-        "type": "scatter",
-        "x": _numbers(mark.x),
-        "y": _numbers(mark.y),
-        "text": [safe(one) for one in mark.texts],
-    }
-    return places | {"mode": "text", "hoverinfo": "skip", "showlegend": False, "name": ""}
+    places = {"x": _numbers(mark.x), "y": _numbers(mark.y), "text": [safe(one) for one in mark.texts]}
+    return {"type": "scatter", **places, "mode": "text", "hoverinfo": "skip", "showlegend": False, "name": ""}
 
 
 def _symbol(symbol: int) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 # The colours of Okabe and Ito that stand out on white as well as on black, the blue a little lighter.
 HUES = ("#1F86C8", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -85,10 +82,3 @@ def template(dark: bool | None = None) -> dict[str, Any]:
             "hoverlabel": {"font": {"family": FONT, "size": 13}, "align": "left"},
         }
     }
-
-
-def themed(figure: Figure, dark: bool) -> Figure:
-    """Return a copy of a figure for a light or a dark page."""
-    from plotly.graph_objects import Figure
-
-    return Figure(figure).update_layout(template=template(dark))

@@ -16,16 +16,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, inner, plain
-from dissensus.kernels.randomness import (
-    Keys,
-    Streams,
-    beta_log_odds,
-    log_gamma,
-    new_streams,
-    start,
-    subkey,
-    uniform,
-)
+from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, log_gamma, new_streams, start, subkey, uniform
 
 # More than the depth of any tree of 2**63 members.
 DEPTH = 64
@@ -65,25 +56,6 @@ class Layout(NamedTuple):
     rest_sums: FloatArray
     other_offsets: IntArray
     other_masses: FloatArray
-
-
-def mean_draws(layout: Layout, values: FloatArray) -> FloatArray:
-    """Average the draws of every case, shape (sum of (U + 1),)."""
-    sums = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
-    add_draws(layout, plain(values), sums)
-    return sums / layout.n_draws
-
-
-@compiled
-def add_draws(layout: Layout, values: FloatArray, sums: FloatArray) -> None:
-    """Add the draws of every case up."""
-    flat = 0
-    for case in range(len(layout.rest_shapes)):
-        first, end = layout.support_offsets[case] + case, layout.support_offsets[case + 1] + case + 1
-        for _ in range(layout.n_draws):
-            for column in range(first, end):
-                sums[column] += values[flat]
-                flat += 1
 
 
 # Equal weights ----------------------------------------------------------------------------------------
@@ -151,14 +123,7 @@ def split_masses(rests: FloatArray, shape: float, key: np.uint64, split: FloatAr
 
 @copied
 def largest_unmentioned(
-    mass: float,
-    n: int,
-    shape: float,
-    key: np.uint64,
-    draw: int,
-    threshold: float,
-    out: FloatArray,
-    branches: Branches,
+    mass: float, n: int, shape: float, key: np.uint64, draw: int, threshold: float, out: FloatArray, branches: Branches
 ) -> int:
     """Find the largest masses of unmentioned conditions that exceed a threshold.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, filled, inner
 from dissensus.kernels.orders import Orders
 
 # Standings -----------------------------------------------------------------------------------------------
@@ -124,9 +124,7 @@ def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: Floa
     -----
     A condition in a tie has each place of the tie with equal probability.
     """
-    worths = np.empty(len(drawn.counts))
-    fill_gains(layout, drawn, plain(bases), plain(gains), worths)
-    return worths
+    return filled(np.empty(len(drawn.counts)), fill_gains, layout, drawn, bases, gains)
 
 
 @compiled
@@ -169,8 +167,7 @@ def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest
     (n_cases, n_draws)
     """
     averages = np.empty((len(layout.rest_shapes), layout.n_draws))
-    fill_averages(layout, plain(values), plain(worths), plain(rest_worths), averages)
-    return averages
+    return filled(averages, fill_averages, layout, values, worths, rest_worths)
 
 
 @compiled
@@ -230,9 +227,7 @@ def same_sets(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArr
     Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
     probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
     """
-    chances = np.zeros(len(drawn.counts))
-    fill_chances(layout, drawn, predicted, plain(sizes), chances)
-    return chances
+    return filled(np.zeros(len(drawn.counts)), fill_chances, layout, drawn, predicted, sizes)
 
 
 @compiled
@@ -306,9 +301,8 @@ def contained_sets(
     them with equal probability, are in that tie. If g conditions are in it, and it has t conditions for p places, the
     model names them all with probability (t - g choose p - g) / (t choose p).
     """
-    chances = np.zeros(len(drawn.counts))
-    fill_contained(layout, drawn, predicted, (plain(cuts[0]), plain(cuts[1])), j, k, chances)
-    return chances
+    aboves, sizes = cuts
+    return filled(np.zeros(len(drawn.counts)), fill_contained, layout, drawn, predicted, aboves, sizes, j, k)
 
 
 @compiled
@@ -316,7 +310,8 @@ def fill_contained(  # noqa: C901 - what is called once is written here, which c
     layout: Layout,
     drawn: Orders,
     predicted: Standings,
-    cuts: tuple[IntArray, IntArray],
+    aboves: IntArray,
+    sizes: IntArray,
     j: int,
     k: int,
     chances: FloatArray,
@@ -328,7 +323,6 @@ def fill_contained(  # noqa: C901 - what is called once is written here, which c
     by the model, ``free_cut`` are in the model's tie.
     """
     start, none = 0, k - k
-    aboves, sizes = cuts
     for case in range(len(aboves)):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         rest_sure, rest_cut = aboves[case], sizes[case]
@@ -487,11 +481,7 @@ class ListRoom(NamedTuple):
 
 
 def kendall_distances(
-    layout: Layout,
-    drawn: Orders,
-    predicted: Standings,
-    predicted_sizes: IntArray,
-    predicted_counts: IntArray,
+    layout: Layout, drawn: Orders, predicted: Standings, predicted_sizes: IntArray, predicted_counts: IntArray
 ) -> FloatArray:
     """Count the pairs of conditions on which the list of a draw and the list of the model differ.
 
@@ -510,8 +500,7 @@ def kendall_distances(
     most, k = np.diff(layout.support_offsets).max(initial=0), predicted_sizes.shape[1]
     numbers = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     room, distances = ListRoom(*numbers, np.empty((most, most)), np.empty((most, 2))), np.zeros(len(drawn.counts))
-    fill_kendall(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
-    return distances
+    return filled(distances, fill_kendall, layout, drawn, predicted, predicted_sizes, predicted_counts, room)
 
 
 @compiled
@@ -570,17 +559,12 @@ def spread(sizes: IntArray, counts: IntArray, expected: FloatArray) -> float:
 
 
 def footrule_distances(
-    layout: Layout,
-    drawn: Orders,
-    predicted: Standings,
-    predicted_sizes: IntArray,
-    predicted_counts: IntArray,
+    layout: Layout, drawn: Orders, predicted: Standings, predicted_sizes: IntArray, predicted_counts: IntArray
 ) -> FloatArray:
     """Add up how far each condition is from its place in the list of the model; see :func:`kendall_distances`."""
     k, distances = predicted_sizes.shape[1], np.zeros(len(drawn.counts))
     room = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k), np.empty(k)
-    fill_footrule(layout, drawn, predicted, plain(predicted_sizes), plain(predicted_counts), room, distances)
-    return distances
+    return filled(distances, fill_footrule, layout, drawn, predicted, predicted_sizes, predicted_counts, room)
 
 
 @compiled

@@ -183,3 +183,9 @@ def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
     A read-only array is copied, which costs little beside any kernel.
     """
     return np.require(array, requirements=["C", "W"])
+
+
+def filled(out: npt.NDArray[Item], kernel: Callable[..., None], *args: Any) -> npt.NDArray[Item]:
+    """Let a kernel fill an array, its last argument; others are made plain first."""
+    kernel(*(plain(one) if isinstance(one, np.ndarray) else one for one in args), out)
+    return out

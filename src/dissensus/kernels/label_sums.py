@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.jit import compiled, filled
 
 
 def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
@@ -21,9 +21,7 @@ def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
     >>> weighted_sums(np.array([[1.0, 0.0]]), np.array([[0.5, 2.0], [1.0, 3.0]]))
     array([[0.5, 1. ]])
     """
-    sums = np.empty((len(numbers), len(masses)))
-    fill_weighted_sums(plain(numbers), plain(masses), sums)
-    return sums
+    return filled(np.empty((len(numbers), len(masses))), fill_weighted_sums, numbers, masses)
 
 
 @compiled
@@ -60,8 +58,7 @@ def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> Fl
     case, code = np.nonzero(picks)
     offsets = np.searchsorted(case, np.arange(len(weights) + 1))
     found = np.zeros((n_draws, n_conditions, n_conditions))
-    fill_confusions(plain(labels), plain(weights), offsets, code, picks[case, code], found)
-    return found
+    return filled(found, fill_confusions, labels, weights, offsets, code, picks[case, code])
 
 
 @compiled
@@ -102,9 +99,7 @@ def binned_sums(
     >>> sums[0], sums[2]
     (array([[2., 1.]]), array([[1. , 0.5]]))
     """
-    sums = np.zeros((6, len(positive), bins))
-    fill_binned_sums(plain(place), plain(probabilities), plain(positive), plain(negative), sums)
-    return sums
+    return filled(np.zeros((6, len(positive), bins)), fill_binned_sums, place, probabilities, positive, negative)
 
 
 @compiled
@@ -168,9 +163,7 @@ def pair_shares(cases: Ranked, positive: FloatArray, negative: FloatArray) -> Fl
     >>> pair_shares(cases, np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))
     array([0.75])
     """
-    shares = np.empty(len(positive))
-    fill_pair_shares(cases, plain(positive), plain(negative), shares)
-    return shares
+    return filled(np.empty(len(positive)), fill_pair_shares, cases, positive, negative)
 
 
 @compiled
@@ -205,9 +198,7 @@ def average_precisions(cases: Ranked, positive: FloatArray, negative: FloatArray
     >>> average_precisions(cases, np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]])).round(3)
     array([0.833])
     """
-    averages = np.empty(len(positive))
-    fill_average_precisions(cases, plain(positive), plain(negative), averages)
-    return averages
+    return filled(np.empty(len(positive)), fill_average_precisions, cases, positive, negative)
 
 
 @compiled
@@ -241,9 +232,8 @@ def heights_and_areas(
     >>> heights_and_areas(cases, yes, 1 - yes, 0.75)
     (array([1.]), array([0.5]))
     """
-    found = np.empty((2, len(positive)))
-    fill_heights_and_areas(cases, plain(positive), plain(negative), limit, found)
-    return found[0], found[1]
+    heights, areas = filled(np.empty((2, len(positive))), fill_heights_and_areas, cases, positive, negative, limit)
+    return heights, areas
 
 
 @compiled

@@ -495,14 +495,7 @@ def keep(state: State, record: Record, row: int) -> None:
 
 @compiled
 def sweep_chain(
-    given: Given,
-    state: State,
-    record: Record,
-    streams: Streams,
-    key: np.uint64,
-    warmup: int,
-    first: int,
-    last: int,
+    given: Given, state: State, record: Record, streams: Streams, key: np.uint64, warmup: int, first: int, last: int
 ) -> None:
     """Run one chain from its beginning; see :func:`run_chain`."""
     stream, n_cases, n_people = streams[0], len(state.severities), len(state.shifts) - 1

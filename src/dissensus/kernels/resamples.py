@@ -6,7 +6,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths
-from dissensus.kernels.jit import compiled, plain
+from dissensus.kernels.jit import compiled, filled
 from dissensus.kernels.randomness import Keys, Streams, binomial, exponential, new_streams, start, subkey, uniform
 
 # Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain.
@@ -21,13 +21,11 @@ def case_weights(seed: np.uint64, keys: Keys, draws: int) -> FloatArray:
 
     Cases that share a key, as those of one patient do, share their weights.
     """
-    weights = np.empty((len(keys), draws))
-    fill_weights(seed, plain(keys), weights, new_streams())
-    return weights
+    return filled(np.empty((len(keys), draws)), fill_weights, seed, keys, new_streams())
 
 
 @compiled
-def fill_weights(seed: np.uint64, keys: Keys, weights: FloatArray, streams: Streams) -> None:
+def fill_weights(seed: np.uint64, keys: Keys, streams: Streams, weights: FloatArray) -> None:
     """Fill in the weights of :func:`case_weights`."""
     stream, (n_cases, draws) = streams[0], weights.shape
     for case in range(n_cases):
@@ -55,22 +53,15 @@ def resample_counts(ranking_offsets: IntArray, votes: IntArray, keys: Keys, draw
     (draws * n_rankings,)
         Case after case, draw after draw, one count per ranking.
     """
-    counts = np.zeros(draws * ranking_offsets[-1])
     before = offsets_from_lengths(votes)
     ends = before[1:] - np.repeat(before[ranking_offsets[:-1]], np.diff(ranking_offsets))
-    add_counts(plain(ranking_offsets), plain(ends), plain(keys), draws, size, counts, new_streams())
-    return counts
+    counts = np.zeros(draws * ranking_offsets[-1])
+    return filled(counts, add_counts, ranking_offsets, ends, keys, draws, size, new_streams())
 
 
 @compiled
 def add_counts(
-    ranking_offsets: IntArray,
-    last: IntArray,
-    keys: Keys,
-    draws: int,
-    size: int,
-    counts: FloatArray,
-    streams: Streams,
+    ranking_offsets: IntArray, last: IntArray, keys: Keys, draws: int, size: int, streams: Streams, counts: FloatArray
 ) -> None:
     """Count as :func:`resample_counts` says, from zero; ``last`` counts the votes of a case up to each ranking."""
     stream = streams[0]

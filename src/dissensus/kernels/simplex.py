@@ -144,12 +144,7 @@ def sample_intervals(
 
 @compiled
 def fill_intervals(
-    posteriors: FloatArray,
-    thresholds: FloatArray,
-    keys: Keys,
-    theta: FloatArray,
-    numbers: FloatArray,
-    streams: Streams,
+    posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta: FloatArray, numbers: FloatArray, streams: Streams
 ) -> None:
     """Do what :func:`sample_intervals` says, for plain arrays.
 

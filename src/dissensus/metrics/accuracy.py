@@ -1,4 +1,11 @@
-"""How often the model finds the best conditions, or how much of the plausibility."""
+"""How often the model finds the best conditions, how much of the plausibility, and how similar its list is.
+
+To be similar, the first k places of a draw and of the model are turned into lists of k conditions. A tie that crosses
+place k is cut at random, as everywhere; ties within the list stay ties; all other conditions are tied below the list.
+Distances between such rankings are those of R. Fagin, R. Kumar, M. Mahdian, D. Sivakumar and E. Vee, "Comparing partial
+rankings" (2006): K_prof and F_prof. They are turned into similarities, 1 for equal lists and 0 for lists as different
+as lists of k conditions out of K can be.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_count, check_length
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import row_of_each
-from dissensus.metrics.base import (
-    Drawn,
-    Metric,
-    OrderMetric,
-    Predicted,
-    SetMetric,
-    TopKMetric,
-    expected_worth,
-)
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, SetMetric, check_share, expected_worth
 from dissensus.predictions.lists import Predictions
 
 
 @dataclass(frozen=True)
-class TopKAccuracy(TopKMetric):
+class TopKAccuracy(OrderMetric):
     """Probability that the best condition of a draw, or all of its top j, are among the model's top k.
 
     Parameters
@@ -52,6 +51,7 @@ class TopKAccuracy(TopKMetric):
 
     id = "top-k-accuracy"
     meaning = "The share of draws whose most plausible condition, or each of the first few, is among the model's first."
+    size_parameter = "k"
 
     k: int = 1
     j: int = 1
@@ -104,21 +104,18 @@ class ExpectedAccuracy(Metric):
 
     id = "expected-accuracy"
     meaning = "How much of the plausibility the draws give to the model's first conditions."
+    short_name = "expected top-{k} accuracy"
     accepts = ("scores", "ranking")
     size_parameter = "k"
 
     k: int = 1
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return f"expected top-{self.k} accuracy"
-
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the top k in each draw."""
-        from dissensus.kernels.gains import expected_values
-
-        return expected_values(drawn.batch.layout(), drawn.batch.values, *predicted.mass_shares(self.k))
+        (above, tied), listed = predicted.entry_standings, predicted.listed
+        unlisted = np.clip((self.k - listed) / np.maximum(1, drawn.batch.n_conditions - listed), 0.0, 1.0)
+        members, entries = predicted.top_shares(self.k)[0], np.clip((self.k - above) / tied, 0.0, 1.0)
+        return drawn.expected(members, predicted.weighted_rest_means(entries, unlisted, members))
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ class CategoryAccuracy(OrderMetric):
         "The share of draws in which the category of the most plausible condition is a category of the model's first "
         "conditions."
     )
-    accepts = ("scores", "ranking")
+    short_name = "top-{k} category accuracy"
     size_parameter = "k"
     given = ("categories",)
 
@@ -159,16 +156,6 @@ class CategoryAccuracy(OrderMetric):
         super().__post_init__()
         object.__setattr__(self, "categories", tuple(self.categories))
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return f"top-{self.k} category accuracy"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
-
     def check(self, predictions: Predictions) -> None:
         """Refuse sets, a k that holds all conditions, and categories of other conditions."""
         super().check(predictions)
@@ -178,29 +165,22 @@ class CategoryAccuracy(OrderMetric):
         """Return the probability that the category of the best condition of each order is found."""
         known = {category: code for code, category in enumerate(dict.fromkeys(self.categories))}
         codes = np.array([known[category] for category in self.categories], dtype=np.int64)
-        found = found_categories(predicted, codes, len(known), self.k)
-        members = found[predicted.case_of_member, codes[predicted.batch.support]]
-        totals = np.cumsum(found * np.bincount(codes, minlength=len(known)), axis=1)[:, -1]
+        shape, case = (drawn.batch.n_cases, len(known)), row_of_each(predicted.entries[0])
+        (above, tied), (before, size) = predicted.entry_standings, predicted.cuts(self.k)
+        key = case * len(known) + codes[predicted.entries[1]]
+        is_sure, is_cut = above + tied <= self.k, (above < self.k) & (above + tied > self.k)
+        counts = (np.bincount(key[some], minlength=shape[0] * shape[1]) for some in (is_sure, is_cut, slice(None)))
+        sure, cut, listed = (own.reshape(shape) for own in counts)
+        sizes, is_short = np.bincount(codes), predicted.listed < self.k
+        cut[is_short] = (sizes - listed)[is_short]  # the cut is among the conditions that are not listed
+        missed = np.ones(shape)
+        for i in range(self.k):
+            chosen = (i < self.k - before) & (size > i)
+            missed[chosen] *= np.maximum(0.0, 1.0 - cut / np.maximum(1, size - i)[:, None])[chosen]
+        found = np.where(sure > 0, 1.0, 1.0 - missed)  # how likely each category has a condition in the top k
+        members = found[predicted.case_of_member, codes[drawn.batch.support]]
+        totals = np.asarray(np.cumsum(found * sizes, axis=1)[:, -1], dtype=np.float64)
         return expected_worth(drawn, members, predicted.rest_means(totals, members))
-
-
-def found_categories(predicted: Predicted, codes: IntArray, n_categories: int, k: int) -> FloatArray:
-    """Return the probability that each category has a condition in the model's top k, shape (n_cases, n_categories)."""
-    n_cases, n_conditions = predicted.batch.n_cases, predicted.batch.n_conditions
-    above, tied = predicted.entry_standings
-    is_sure, is_cut = above + tied <= k, (above < k) & (above + tied > k)
-    key = row_of_each(predicted.entries[0]) * n_categories + codes[predicted.entries[1]]
-    counts = (np.bincount(key[some], minlength=n_cases * n_categories) for some in (is_sure, is_cut, slice(None)))
-    sure, cut, listed = (own.reshape(n_cases, n_categories) for own in counts)
-    size, before = cut.sum(axis=1), sure.sum(axis=1)
-    is_short = predicted.listed < k  # the cut is among the conditions that are not listed
-    cut[is_short] = (np.bincount(codes, minlength=n_categories) - listed)[is_short]
-    size[is_short] = n_conditions - predicted.listed[is_short]
-    missed = np.ones((n_cases, n_categories))
-    for i in range(k):
-        chosen = (i < k - before) & (size > i)
-        missed[chosen] *= np.maximum(0.0, 1.0 - cut / np.maximum(1, size - i)[:, None])[chosen]
-    return np.where(sure > 0, 1.0, 1.0 - missed)
 
 
 @dataclass(frozen=True)
@@ -231,11 +211,6 @@ class SetAccuracy(SetMetric):
     id = "set-accuracy"
     meaning = "The share of draws whose first conditions are exactly those that the model names, in any order."
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return "set accuracy" if self.k is None else f"top-{self.k} set accuracy"
-
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""
         from dissensus.kernels.gains import same_sets
@@ -262,13 +237,6 @@ class Coverage(OrderMetric):
     meaning = "The share of draws whose most plausible condition is in the set that the model names."
     accepts = ("set",)
 
-    name = "coverage"
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return 1
-
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the set holds the best condition of each order."""
         return expected_worth(drawn, *inside(predicted))
@@ -293,15 +261,10 @@ class ExpectedCoverage(Metric):
     meaning = "How much of the plausibility the draws give to the set that the model names."
     accepts = ("set",)
 
-    name = "expected coverage"
-
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the plausibility of the set in each draw."""
-        from dissensus.kernels.gains import expected_values
-
-        is_inside, none = inside(predicted)[0], np.zeros(predicted.batch.n_cases)
-        rest = predicted.weighted_rest_means(np.ones(len(predicted.entries[1])), none, is_inside)
-        return expected_values(drawn.batch.layout(), drawn.batch.values, is_inside, rest)
+        is_inside, is_listed = inside(predicted)[0], np.ones(len(predicted.entries[1]))
+        return drawn.expected(is_inside, predicted.weighted_rest_means(is_listed, 0.0, is_inside))
 
 
 @dataclass(frozen=True)
@@ -322,10 +285,7 @@ class SetSize(Metric):
     meaning = "How many conditions the model names; of two sets that hold the answer, the smaller is better."
     accepts = ("set",)
     range = (0.0, np.inf)
-
     higher_is_better = False
-
-    name = "set size"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the size of the set, once per draw."""
@@ -336,3 +296,219 @@ def inside(predicted: Predicted) -> tuple[FloatArray, FloatArray]:
     """Return whether each mentioned condition is in the set (sum of U,), and the share of the others (n_cases,)."""
     is_inside = (predicted.scores > 0).astype(np.float64)
     return is_inside, predicted.rest_means(predicted.listed.astype(np.float64), is_inside)
+
+
+# Similarity of lists ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KendallTau(OrderMetric):
+    """Similarity of the first k places by pairs of conditions, from 0 to 1.
+
+    A pair that the two lists order oppositely counts 1, a pair that is tied in one of them only counts 1/2. The sum is
+    divided by its maximum, k (k - 1) / 2 + k (K - k), and taken from 1. With k = K and no ties this is (1 + tau) / 2.
+
+    Parameters
+    ----------
+    k
+        Length of the lists, at most the number of conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
+    >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_rankings([["b", "a", "c"]])
+    >>> KendallTau(3).values(Drawn(batch, 3), Predicted(model, batch)).round(3)
+    array([[0.667]])
+    """
+
+    id = "kendall-tau"
+    meaning = "How similarly model and draw order their first conditions, pair by pair; 1 if they are equal."
+    short_name = "Kendall similarity at {k}"
+    size_parameter = "k"
+    takes_all = True
+
+    k: int
+
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the similarity with each order."""
+        from dissensus.kernels.gains import kendall_distances
+
+        distances = kendall_distances(drawn.layout, drawn.orders, predicted.standings, *predicted.blocks(self.k))
+        # the farthest two lists: no pair that one of them orders is ordered alike
+        return 1.0 - distances / max(1.0, self.k * (self.k - 1) / 2 + self.k * (drawn.batch.n_conditions - self.k))
+
+
+@dataclass(frozen=True)
+class SpearmanFootrule(OrderMetric):
+    """Similarity of the first k places by how far each condition is moved, from 0 to 1.
+
+    Conditions in a tie have its mean place, those outside the list the mean of the places below it. The sum of the
+    absolute differences is divided by its maximum, k K if K is at least 2 k, and taken from 1.
+
+    Parameters
+    ----------
+    k
+        Length of the lists, at most the number of conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
+    >>> said = Study.from_rankings([[[["a"], ["b"], ["c"]]]])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_rankings([["b", "a", "c"]])
+    >>> SpearmanFootrule(3).values(Drawn(batch, 3), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    id = "spearman-footrule"
+    meaning = "How similarly model and draw order their first conditions, by how far each moves; 1 if they are equal."
+    short_name = "Spearman footrule similarity at {k}"
+    size_parameter = "k"
+    takes_all = True
+
+    k: int
+
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the similarity with each order."""
+        from dissensus.kernels.gains import footrule_distances
+
+        distances = footrule_distances(drawn.layout, drawn.orders, predicted.standings, *predicted.blocks(self.k))
+        places = np.arange(1.0, drawn.batch.n_conditions + 1)
+        places[self.k :] = (self.k + 1 + len(places)) / 2
+        # the farthest two lists: one has the places of the other in reverse
+        return 1.0 - distances / max(1.0, float(np.abs(places - places[::-1]).sum()))
+
+
+@dataclass(frozen=True)
+class Overlap(SetMetric):
+    """Share of the set that a model names that is among as many first conditions of a draw.
+
+    Parameters
+    ----------
+    k
+        The first k conditions of scores or rankings are the set, fewer than there are; predictions that are sets must
+        have k conditions each. Without it, predictions must be sets, and each is compared at its own size; an empty
+        set, which says nothing, counts 0.
+
+    Examples
+    --------
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_scores([[0.6, 0.1, 0.2, 0.1]], ["a", "b", "c", "d"])
+    >>> Overlap(2).values(Drawn(batch, 2), Predicted(model, batch))
+    array([[0.5]])
+    >>> named, metric = Predictions.from_sets([["a", "b", "c"]], ["a", "b", "c", "d"]), Overlap()
+    >>> metric.values(Drawn(batch, metric.depth_for(named)), Predicted(named, batch)).round(3)
+    array([[0.833]])
+    """
+
+    id = "overlap"
+    meaning = "The share of the conditions that the model names that are among as many first conditions of a draw."
+
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the overlap with each order."""
+        if self.k is not None:
+            return mean_overlap(drawn, predicted, (np.arange(1, self.k + 1) == self.k).astype(np.float64))
+        orders, case, sizes = drawn.orders, drawn.case_of_member, predicted.listed
+        members, rest = inside(predicted)
+        gains = (members - rest[case]) / np.maximum(1, sizes)[case]
+        case_of_order = row_of_each(orders.offsets)
+        rows, member = take_rows(drawn.batch.support_offsets, case_of_order)
+        chances = np.clip((sizes[case[member]] - orders.above) / orders.tied, 0.0, 1.0)
+        return rest[case_of_order] + weighted_counts(row_of_each(rows), chances * gains[member], len(case_of_order))
+
+
+@dataclass(frozen=True)
+class AverageOverlap(OrderMetric):
+    """Mean of the overlaps of the top 1, the top 2 and so on, so that early places count more.
+
+    Parameters
+    ----------
+    depth
+        The last of these numbers, at most the number of conditions.
+
+    Examples
+    --------
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
+    >>> AverageOverlap(2).values(Drawn(batch, 2), Predicted(model, batch))
+    array([[0.5]])
+    """
+
+    id = "average-overlap"
+    meaning = "How much the first places of model and draw have in common; early places count more."
+    short_name = "average overlap at {depth}"
+    size_parameter = "depth"
+    takes_all = True
+
+    depth: int = 3
+
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the average overlap with each order."""
+        return mean_overlap(drawn, predicted, np.ones(self.depth))
+
+
+@dataclass(frozen=True)
+class RankBiasedOverlap(OrderMetric):
+    """Weighted mean of the overlaps of the top 1, the top 2 and so on, each weighted less than the one before.
+
+    Parameters
+    ----------
+    persistence
+        Weight of each overlap relative to the one before, between 0 and 1.
+    depth
+        Where to stop, at most the number of conditions; the weights up to there are made to sum to one, so that equal
+        rankings have the value 1 (the published measure sums to infinity, or extrapolates).
+
+    References
+    ----------
+    W. Webber, A. Moffat and J. Zobel, "A similarity measure for indefinite rankings" (2010).
+
+    Examples
+    --------
+    >>> from dissensus import Predictions, Study
+    >>> from dissensus.aggregations import InverseRank
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c", "d"])
+    >>> [batch] = InverseRank().sample(said)
+    >>> model = Predictions.from_rankings([["b", "a"]], ["a", "b", "c", "d"])
+    >>> RankBiasedOverlap(0.5, depth=2).values(Drawn(batch, 2), Predicted(model, batch)).round(3)
+    array([[0.333]])
+    """
+
+    id = "rank-biased-overlap"
+    meaning = "How much the lists of model and draw have in common; each place counts less than the one before."
+    short_name = "rank-biased overlap at {depth}, persistence {persistence:g}"
+    checks = (("persistence", check_share),)
+    size_parameter = "depth"
+    takes_all = True
+
+    persistence: float = 0.9
+    depth: int = 10
+
+    def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
+        """Return the rank-biased overlap with each order."""
+        return mean_overlap(drawn, predicted, np.float64(self.persistence) ** np.arange(self.depth, dtype=np.float64))
+
+
+def mean_overlap(drawn: Drawn, predicted: Predicted, weights: FloatArray) -> FloatArray:
+    """Average over orders the overlaps of the top 1, the top 2 and so on, with these weights."""
+    from dissensus.kernels.gains import expected_gains
+
+    depth = len(weights)
+    shares, rests = map(np.stack, zip(*(predicted.top_shares(k) for k in range(1, depth + 1)), strict=True))
+    shared = (weights / weights.sum())[:, None]
+    parts = shared / np.arange(1, depth + 1)[:, None]
+    gains = np.zeros((shares.shape[1], depth + 1))
+    # a condition in one place counts at this depth and at all below
+    gains[:, :depth] = np.cumsum((parts * (shares - rests[:, drawn.case_of_member]))[::-1], axis=0)[::-1].T
+    bases = np.cumsum(shared * rests, axis=0)[-1]  # in order, so that a case gives the same bits in any company
+    return expected_gains(drawn.layout, drawn.orders, bases, gains)

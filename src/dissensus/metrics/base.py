@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -51,14 +51,18 @@ Truth: TypeAlias = Literal["top", "soft"]
 # How several questions become one number: their mean, their mean weighted by positive cases, or all in one.
 Average: TypeAlias = Literal["macro", "weighted", "micro"]
 
+# Refuses a value of a parameter, given its name and the value.
+Check: TypeAlias = Callable[[str, Any], None]
+
 
 class Metric(Spec, ABC):
     """Compare draws with predictions.
 
-    A new metric is a frozen dataclass with an ``id``, a :attr:`meaning`, a :attr:`name`, an orientation, a range and
-    :meth:`values`, in a file of this package, or in an installed package that names it as an entry point of the group
-    ``dissensus.metrics``. Ties, in a draw or in what a model said, are broken at random, and unmentioned conditions are
-    exchangeable in a draw: a metric is the exact expectation over both.
+    A new metric is a frozen dataclass with an ``id``, a :attr:`meaning`, an orientation, a range and :meth:`values`, in
+    a file of this package, or in an installed package that names it as an entry point of the group
+    ``dissensus.metrics``. Its :attr:`name` is made from its id unless it says otherwise. Ties, in a draw or in what a
+    model said, are broken at random, and unmentioned conditions are exchangeable in a draw: a metric is the exact
+    expectation over both.
 
     Examples
     --------
@@ -71,6 +75,12 @@ class Metric(Spec, ABC):
     """
 
     family: ClassVar[Family[Metric]] = Family("metric", "dissensus.metrics", "dissensus.metrics")
+
+    # What it is called, with the parameters that belong to the name in braces; by default, what its id says.
+    short_name: ClassVar[str] = ""
+
+    # What refuses values of single parameters.
+    checks: ClassVar[tuple[tuple[str, Check], ...]] = ()
 
     # Whether a better model has a higher value.
     higher_is_better: ClassVar[bool] = True
@@ -101,17 +111,21 @@ class Metric(Spec, ABC):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name, choices in (("truth", get_args(Truth)), ("average", get_args(Average))):
+        for name, check in (*CHECKS, *self.checks):
             if hasattr(self, name):
-                check_choice(name, getattr(self, name), choices)
+                check(name, getattr(self, name))
         size = {part.name: part for part in self.parameter_fields()}.get(self.size_parameter)
         if size and (getattr(self, size.name) is not None or "None" not in str(size.type)):
             check_count(**{size.name: getattr(self, size.name)})
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """What the metric is called, in plain words; parameters are part of the name."""
+        """What the metric is called, in plain words: thresholds, averages and truths too, where they are not usual."""
+        words = [getattr(self, "average", "macro"), getattr(self, "truth", "top")]
+        unusual = ", ".join(word for word in words if word not in ("macro", "top"))
+        called = (self.short_name or self.id.replace("-", " ")).format_map(vars(self))
+        called = at_threshold(called, getattr(self, "threshold", None))
+        return f"{called} ({unusual})" if unusual else called
 
     @property
     def depth(self) -> int:
@@ -164,26 +178,43 @@ class Metric(Spec, ABC):
             ...
         dissensus.core.errors.DissensusError: top-1 accuracy needs scores or rankings...
         """
-        if predictions.kind not in self.accepts:
-            others = (name for name, metric in self.family.known().items() if predictions.kind in metric.accepts)
-            raise DissensusError(
-                f"{self.name} needs {' or '.join(KINDS[kind] for kind in self.accepts)}",
-                got=KINDS[predictions.kind],
-                where=f"model {predictions.name!r}",
-                advice=f"{WAYS.get(self.accepts, 'give the scores behind them')}, or choose among {', '.join(others)}",
-            )
+        kind, looked = predictions.kind, getattr(self, self.size_parameter or "_", None)
+        if kind not in self.accepts:
+            others = ", ".join(name for name, metric in self.family.known().items() if kind in metric.accepts)
+            advice = f"{WAYS.get(self.accepts, 'give the scores behind them')}, or choose among {others}"
+            needed = " or ".join(KINDS[one] for one in self.accepts)
+            raise self.refusal(predictions, f"needs {needed}", got=KINDS[kind], advice=advice)
         if self.takes_probabilities:
-            check_probabilities(self, predictions)
-        looked = getattr(self, self.size_parameter) if self.size_parameter else None
+            negative, case = np.flatnonzero(predictions.values < 0), predictions.case_of_entry
+            empty = np.flatnonzero(weighted_counts(case, predictions.values, predictions.n_cases) == 0)
+            if len(negative):
+                expected, advice = "scores of 0 and more", "turn logits into probabilities with a softmax"
+                words = {"expected": expected, "got": f"{predictions.values[negative[0]]:g}", "advice": advice}
+                raise self.refusal(predictions, "needs probabilities", case[negative[0]], **words)
+            if len(empty):
+                expected = "at least one score above 0 for every case"
+                raise self.refusal(predictions, "needs probabilities", empty[0], expected=expected)
         most = predictions.n_conditions - (not self.takes_all)
         if looked is not None and looked > most:
-            raise DissensusError(
-                f"{self.name} looks at {looked} conditions of {predictions.n_conditions}",
-                expected=f"1 to {most}",
-                got=str(looked),
-                where=f"model {predictions.name!r}",
-                advice="choose a smaller number" if most else "there must be at least two conditions",
-            )
+            advice = "choose a smaller number" if most else "there must be at least two conditions"
+            needed = f"looks at {looked} conditions of {predictions.n_conditions}"
+            raise self.refusal(predictions, needed, None, expected=f"1 to {most}", got=str(looked), advice=advice)
+
+    def refusal(self, predictions: Predictions, needed: str, case: int | None = None, **words: str) -> DissensusError:
+        """Return the error that says what the metric needs, and of which model, or of which case of it.
+
+        Examples
+        --------
+        >>> from dissensus import Predictions
+        >>> from dissensus.metrics import Coverage
+        >>> raise Coverage().refusal(Predictions.from_scores([[0.7, 0.3]], name="net"), "needs sets", 0)
+        Traceback (most recent call last):
+            ...
+        dissensus.core.errors.DissensusError: coverage needs sets
+          where:    model 'net', case '0'
+        """
+        place = "" if case is None else f", case {predictions.case_names[case]!r}"
+        return DissensusError(f"{self.name} {needed}", where=f"model {predictions.name!r}{place}", **words)
 
     def record(self) -> dict[str, Any]:
         """Return id, parameters and everything that tables and reports say about the metric."""
@@ -224,9 +255,8 @@ class RecordedMetric(Metric):
     def of(record: Mapping[str, Any]) -> RecordedMetric:
         """Read a record."""
         low, high = map(float, record["range"])
-        words = (record["name"], record["id"], record["meaning"], record["higher_is_better"])
-        known = (record.get("scale", "plain"), record.get("sees", "case"))
-        return RecordedMetric(dict(record), *words, (low, high), *known)
+        words = {"name", "id", "meaning", "higher_is_better", "scale", "sees"}
+        return RecordedMetric(dict(record), range=(low, high), **{name: record[name] for name in words & record.keys()})
 
     @property
     def methods(self) -> str:
@@ -263,6 +293,13 @@ def restored_metric(record: Mapping[str, Any]) -> Metric:
 class OrderMetric(Metric):
     """Compare the order of conditions in draws with predictions: every different order of a case is compared once."""
 
+    accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
+
+    @property
+    def depth(self) -> int:
+        """How many places count: the first, or as many as a parameter says; zero if predictions decide."""
+        return (getattr(self, self.size_parameter) or 0) if self.size_parameter else 1
+
     @abstractmethod
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the metric of every different order, shape (n_orders,); it must be defined for all of them."""
@@ -270,27 +307,6 @@ class OrderMetric(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
         return drawn.of_draws(self.of_orders(drawn, predicted))
-
-
-@dataclass(frozen=True)
-class TopKMetric(OrderMetric):
-    """Compare the first k conditions of each order with those of a model.
-
-    Parameters
-    ----------
-    k
-        How many conditions, fewer than there are.
-    """
-
-    accepts = ("scores", "ranking")
-    size_parameter = "k"
-
-    k: int
-
-    @property
-    def depth(self) -> int:
-        """How many places count."""
-        return self.k
 
 
 @dataclass(frozen=True)
@@ -305,14 +321,15 @@ class SetMetric(OrderMetric):
         set, which says nothing, counts 0.
     """
 
+    accepts = ("scores", "ranking", "set")
     size_parameter = "k"
 
     k: int | None = None
 
     @property
-    def depth(self) -> int:
-        """How many places count; zero if predictions decide."""
-        return self.k or 0
+    def name(self) -> str:
+        """What the metric is called."""
+        return super().name if self.k is None else f"top-{self.k} {super().name}"
 
     def depth_for(self, predictions: Predictions) -> int:
         """How many places of a draw must be known: as many as the largest set has conditions."""
@@ -327,19 +344,12 @@ class SetMetric(OrderMetric):
         super().check(predictions)
         other = np.flatnonzero(predictions.entries_per_case != self.k)
         if self.k is not None and predictions.kind == "set" and len(other):
-            raise DissensusError(
-                f"{self.name} needs sets of {self.k} conditions",
-                got=f"a set of {predictions.entries_per_case[other[0]]}",
-                where=f"model {predictions.name!r}, case {predictions.case_names[other[0]]!r}",
-                advice=f"leave the number out: {self.id} compares sets of any size",
-            )
+            got = f"a set of {predictions.entries_per_case[other[0]]}"
+            advice = f"leave the number out: {self.id} compares sets of any size"
+            raise self.refusal(predictions, f"needs sets of {self.k} conditions", other[0], got=got, advice=advice)
         if self.k is None and predictions.kind != "set":
-            raise DissensusError(
-                f"{self.name} needs sets of conditions",
-                got=KINDS[predictions.kind],
-                where=f"model {predictions.name!r}",
-                advice=f"say how many first conditions are the set, such as {self.id}:3",
-            )
+            advice = f"say how many first conditions are the set, such as {self.id}:3"
+            raise self.refusal(predictions, "needs sets of conditions", got=KINDS[predictions.kind], advice=advice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,6 +392,21 @@ class Drawn:
     def case_of_member(self) -> IntArray:
         """Position of the case of each mentioned condition, shape (sum of U,)."""
         return row_of_each(self.batch.support_offsets)
+
+    def expected(self, worths: FloatArray, rest: FloatArray) -> FloatArray:
+        """Average, by plausibility, what conditions are worth (sum of U,), and others (n_cases,): (n_cases, n_draws).
+
+        Examples
+        --------
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[1, 1, 0]], ["a", "b", "c"]))
+        >>> Drawn(batch, 0).expected(np.array([1.0, 0.5]), np.zeros(1))
+        array([[0.75]])
+        """
+        from dissensus.kernels.gains import expected_values
+
+        return expected_values(self.layout, self.batch.values, worths, rest)
 
     def of_draws(self, of_orders: FloatArray) -> FloatArray:
         """Give every draw the number of its order, shape (n_cases, n_draws).
@@ -560,20 +585,8 @@ class Predicted:
         """
         return weighted_counts(self.case_of_member, of_members, self.batch.n_cases)
 
-    @cached_property
-    def entry_weights(self) -> FloatArray:
-        """Weights of the listed conditions of each case when the rest is split, shape (n_entries,)."""
-        codes, sums = self.entries[1], self.batch.rest_sums
-        return np.ones(len(codes)) if sums is None else np.diff(sums)[codes]
-
-    @cached_property
-    def unlisted_weights(self) -> FloatArray:
-        """Weight of all conditions together that a case does not list, shape (n_cases,)."""
-        listed = weighted_counts(row_of_each(self.entries[0]), self.entry_weights, self.batch.n_cases)
-        return self.batch.total_weight - listed
-
     def weighted_rest_means(
-        self, of_entries: FloatArray, of_unlisted: FloatArray, of_members: FloatArray
+        self, of_entries: FloatArray, of_unlisted: FloatArray | float, of_members: FloatArray
     ) -> FloatArray:
         """Average over the unmentioned conditions what they have, by their weights, shape (n_cases,).
 
@@ -581,7 +594,7 @@ class Predicted:
         ----------
         of_entries : (n_entries,)
             What each listed condition has.
-        of_unlisted : (n_cases,)
+        of_unlisted : (n_cases,) or a number
             What each other condition has.
         of_members : (sum of U,)
             What each mentioned condition has.
@@ -592,11 +605,13 @@ class Predicted:
         >>> from dissensus.aggregations import MajorityVote
         >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
         >>> predicted = Predicted(Predictions.from_scores([[0.6, 0.3, 0.1]], ["a", "b", "c"]), batch)
-        >>> predicted.weighted_rest_means(predicted.entries[2], np.zeros(1), predicted.scores)
+        >>> predicted.weighted_rest_means(predicted.entries[2], 0.0, predicted.scores)
         array([0.35])
         """
-        listed = weighted_counts(row_of_each(self.entries[0]), self.entry_weights * of_entries, self.batch.n_cases)
-        return self.batch.rest_average(listed + self.unlisted_weights * of_unlisted, of_members)
+        (offsets, codes, _), sums, case = self.entries, self.batch.rest_sums, row_of_each(self.entries[0])
+        weights = np.ones(len(codes)) if sums is None else np.diff(sums)[codes]
+        listed, of_listed = (weighted_counts(case, w, len(offsets) - 1) for w in (weights, weights * of_entries))
+        return self.batch.rest_average(of_listed + (self.batch.total_weight - listed) * of_unlisted, of_members)
 
     def rest_means(self, totals: FloatArray, of_members: FloatArray) -> FloatArray:
         """Average over the unmentioned conditions what they have, given the totals of each case, shape (n_cases,).
@@ -643,25 +658,6 @@ class Predicted:
             self._known_shares[k] = shares, self.rest_means(np.full(self.batch.n_cases, float(k)), shares)
         return self._known_shares[k]
 
-    def mass_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
-        """Return the probability of being in the top k as :meth:`top_shares` does, unmentioned ones by their weights.
-
-        Examples
-        --------
-        >>> from dissensus import Predictions, Study
-        >>> from dissensus.aggregations import MajorityVote
-        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
-        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
-        >>> Predicted(model, batch).mass_shares(2)
-        (array([0.5]), array([0.75]))
-        """
-        shares, equal = self.top_shares(k)
-        if self.batch.rest_sums is None:
-            return shares, equal
-        above, tied = self.entry_standings
-        unlisted = np.clip((k - self.listed) / np.maximum(1, self.batch.n_conditions - self.listed), 0.0, 1.0)
-        return shares, self.weighted_rest_means(np.clip((k - above) / tied, 0.0, 1.0), unlisted, shares)
-
 
 def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *, rank: int = 1) -> FloatArray:
     """Average over the condition in one place of each order what it is worth, shape (n_orders,).
@@ -676,49 +672,31 @@ def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *,
     return expected_gains(drawn.layout, drawn.orders, rest_shares, gains)
 
 
-def mean_worth(drawn: Drawn, weights: FloatArray, shares: FloatArray, rest_shares: FloatArray) -> FloatArray:
-    """Average over the first conditions of each order what a condition is worth, for several depths at once.
-
-    Parameters
-    ----------
-    weights : (depth,)
-        Weight of the first condition, of the first two together, of the first three together and so on.
-    shares : (depth, sum of U)
-        Worth of the mentioned conditions, for each of these depths.
-    rest_shares : (depth, n_cases)
-        Mean worth of the others.
-    """
-    from dissensus.kernels.gains import expected_gains
-
-    depth = len(weights)
-    shared = (weights / weights.sum())[:, None]
-    parts = shared / np.arange(1, depth + 1)[:, None]
-    gains = np.zeros((shares.shape[1], depth + 1))
-    # a condition in one place counts at this depth and at all below
-    gains[:, :depth] = np.cumsum((parts * (shares - rest_shares[:, drawn.case_of_member]))[::-1], axis=0)[::-1].T
-    bases = np.cumsum(shared * rest_shares, axis=0)[-1]  # in order, so that a case gives the same bits in any company
-    return expected_gains(drawn.layout, drawn.orders, bases, gains)
-
-
 # Checks --------------------------------------------------------------------------------------------------
 
 
-def check_probabilities(metric: Metric, predictions: Predictions) -> None:
-    """Refuse scores that cannot be probabilities."""
-    place, case = f"model {predictions.name!r}", predictions.case_of_entry
-    negative = np.flatnonzero(predictions.values < 0)
-    if len(negative):
-        raise DissensusError(
-            f"{metric.name} needs probabilities",
-            expected="scores of 0 and more",
-            got=f"{predictions.values[negative[0]]:g}",
-            where=f"{place}, case {predictions.case_names[case[negative[0]]]!r}",
-            advice="turn logits into probabilities with a softmax",
-        )
-    empty = np.flatnonzero(weighted_counts(case, predictions.values, predictions.n_cases) == 0)
-    if len(empty):
-        raise DissensusError(
-            f"{metric.name} needs probabilities",
-            expected="at least one score above 0 for every case",
-            where=f"{place}, case {predictions.case_names[empty[0]]!r}",
-        )
+def at_threshold(name: str, threshold: float | None) -> str:
+    """Add a threshold to a name.
+
+    >>> at_threshold("sensitivity", 0.5), at_threshold("sensitivity", None)
+    ('sensitivity at threshold 0.5', 'sensitivity')
+    """
+    return name if threshold is None else f"{name} at threshold {threshold:g}"
+
+
+def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:
+    """Refuse what is not a number between 0 and 1; 0 counts where it says at least, and 1 where it says at most."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    is_end = (number == 0 and "at least 0" in within) or (number == 1 and "at most 1" in within)
+    if not (is_end or 0 < number < 1):
+        raise DissensusError(f"{name} must be {within}", got=repr(value))
+
+
+def one_of(words: Any) -> Check:
+    """Refuse what is not one of a few words, those of a literal type."""
+    return partial(check_choice, choices=get_args(words))
+
+
+# Parameters that mean the same in all metrics.
+CHECKS: tuple[tuple[str, Check], ...] = (("truth", one_of(Truth)), ("average", one_of(Average)))

@@ -11,10 +11,10 @@ cases.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import KINDS, Average, Drawn, Metric, Predicted, Truth
 from dissensus.predictions.lists import Predictions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 # So far into the imaginary numbers a formula is followed to find its derivative, which is exact.
 STEP = 1e-30
@@ -68,20 +64,17 @@ class Said:
         """Number of conditions, K."""
         return int(self.scores.shape[1])
 
-    @cached_property
-    def _is_weighted(self) -> bool:
-        return bool((self.weights != 1.0).any())
-
     def weighted(self, masses: FloatArray, rows: IntArray) -> FloatArray:
-        """Multiply masses (..., m) by the weights of their cases; where all weigh one, masses are as they are.
+        """Take some cases of masses (..., n_cases), times their weights; what need not be copied is as it is.
 
         Examples
         --------
         >>> said = Said.of_scores(np.array([[0.2, 0.8], [0.6, 0.4]]), np.array([1.0, 3.0]))
-        >>> said.weighted(np.array([0.5]), np.array([1]))
+        >>> said.weighted(np.array([0.1, 0.5]), np.array([1]))
         array([1.5])
         """
-        return np.asarray(masses * self.weights[rows]) if self._is_weighted else masses
+        own = masses if len(rows) == self.n_cases else np.take(masses, rows, axis=-1)
+        return np.asarray(own * self.weights[rows]) if (self.weights != 1.0).any() else own
 
     def select(self, rows: IntArray) -> Said:
         """Keep some rows.
@@ -120,14 +113,14 @@ class Said:
 
 
 class Question(NamedTuple):
-    """Ask whether one condition is the label.
+    """Ask whether one condition is the label, or what the label is.
 
     Attributes
     ----------
     rows : (m,)
         Positions of the cases that it is asked about.
     condition
-        Code of the condition.
+        Code of the condition; -1 where all labels count.
     """
 
     rows: IntArray
@@ -144,57 +137,23 @@ def first_shares(scores: FloatArray) -> FloatArray:
     return np.asarray(best / np.maximum(best.sum(axis=1, keepdims=True), 1))
 
 
-def at_threshold(name: str, threshold: float | None) -> str:
-    """Add a threshold to a name.
-
-    >>> at_threshold("sensitivity", 0.5), at_threshold("sensitivity", None)
-    ('sensitivity at threshold 0.5', 'sensitivity')
-    """
-    return name if threshold is None else f"{name} at threshold {threshold:g}"
-
-
-def check_share(name: str, value: object, *, up_to: str = "below 1") -> None:
-    """Refuse what is not a number between 0 and 1; 0 never counts, and 1 counts where it is said."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0 < float(value) <= 1 or (up_to == "below 1" and value == 1):  # type: ignore[arg-type]
-        raise DissensusError(f"{name} must be above 0 and {up_to}", got=repr(value))
-
-
 class DataSetMetric(Metric):
     """Compare all cases of a draw at once.
 
-    A new one is a frozen dataclass like any metric, with a ``short_name``, a parameter ``truth`` and three functions of
-    masses in the place of :meth:`values`. Parameters ``average`` and ``threshold`` mean the same in all of them.
+    A new one is a frozen dataclass like any metric, with a parameter ``truth`` and three functions of masses in the
+    place of :meth:`values`. Parameters ``average`` and ``threshold`` mean the same in all of them.
     """
 
     sees = "data set"
-    # What it is called, whatever the threshold, the average and the truth are.
-    short_name: ClassVar[str] = ""
 
     truth: Truth
-
-    @property
-    def threshold_of_decisions(self) -> float | None:
-        """Cases whose score is at least this are called positive; without one, what the model puts first is."""
-        return getattr(self, "threshold", None)
-
-    @property
-    def name(self) -> str:
-        """What the metric is called: how questions are averaged and what the truth is, where that is not the usual."""
-        words = [word for word in (getattr(self, "average", "macro"), self.truth) if word not in ("macro", "top")]
-        called = at_threshold(self.short_name, self.threshold_of_decisions)
-        return f"{called} ({', '.join(words)})" if words else called
 
     def check(self, predictions: Predictions) -> None:
         """Refuse predictions of another kind, and a threshold where there are no scores."""
         super().check(predictions)
-        if self.threshold_of_decisions is not None and predictions.kind != "scores":
-            raise DissensusError(
-                f"{self.name} needs scores",
-                got=KINDS[predictions.kind],
-                where=f"model {predictions.name!r}",
-                advice="leave the threshold out, so that what the model puts first is its decision",
-            )
+        if getattr(self, "threshold", None) is not None and predictions.kind != "scores":
+            advice = "leave the threshold out, so that what the model puts first is its decision"
+            raise self.refusal(predictions, "needs scores", got=KINDS[predictions.kind], advice=advice)
 
     @abstractmethod
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
@@ -234,12 +193,99 @@ class DataSetMetric(Metric):
         )
 
 
-class BinaryMetric(DataSetMetric):
+# Questions -------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Hold what is known of the cases of one question, or of several that count as one.
+
+    Attributes
+    ----------
+    stated : (m,) or (m, K)
+        What the model says: scores, or decisions between 0 and 1.
+    masses : (n_draws, 2, m) or (n_draws, K, m)
+        Mass of each case that is negative and that is positive, or by label; weights are in them.
+    questions
+        Where the cases come from.
+    """
+
+    stated: FloatArray
+    masses: FloatArray
+    questions: tuple[Question, ...]
+
+    def spread(self, slopes: FloatArray, found: FloatArray) -> None:
+        """Add slopes by these masses to those of all labels and cases (K, n_cases)."""
+        start = 0
+        for rows, condition in self.questions:
+            own, start = slopes[:, start : start + len(rows)], start + len(rows)
+            for k in range(len(found)):
+                found[k, rows] += own[k if condition < 0 else int(k == condition)]
+
+
+class QuestionMetric(DataSetMetric):
+    """Compare all cases of a draw at once, as the mean over questions such as one of every finding."""
+
+    @abstractmethod
+    def parts(self, said: Said, labels: FloatArray) -> list[Part]:
+        """Ask all questions of masses (n_draws, K, n_cases)."""
+
+    @abstractmethod
+    def of_part(self, part: Part) -> FloatArray:
+        """Return the metric of one question in every draw, shape (n_draws,)."""
+
+    @abstractmethod
+    def part_slopes(self, part: Part) -> FloatArray:
+        """Return the derivatives by the masses of the only draw, shape (2, m) or (K, m)."""
+
+    def size(self, part: Part) -> float:
+        """Return on how many cases of the only draw the metric of one question rests: on all of them."""
+        return float(part.masses.sum())
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,)."""
+        parts = self.parts(said, labels)
+        return averaged(np.stack([self.of_part(one) for one in parts]), self._shares(parts))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
+        parts, found = self.parts(said, labels[None]), np.zeros(labels.shape)
+        values = np.stack([self.of_part(one) for one in parts])[:, 0]
+        shares = np.where(np.isnan(values), 0.0, self._shares(parts)[:, 0])
+        total = shares.sum()
+        if not total:
+            return np.full(labels.shape, np.nan)
+        mean = float(np.nansum(shares * values) / total)
+        for one, value, share in zip(parts, values, shares, strict=True):
+            if share:
+                slopes = self.part_slopes(one) * (share / total)
+                if getattr(self, "average", "") == "weighted":  # a positive case also makes its question count more
+                    slopes[1] += (value - mean) / total
+                one.spread(slopes, found)
+        return found
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Return on how many cases the metric rests: of a mean over questions, on more than each of them."""
+        parts = self.parts(said, labels[None])
+        sizes, shares = np.array([self.size(one) for one in parts]), self._shares(parts)[:, 0]
+        known = (sizes > 0) & (shares > 0)
+        return float(shares[known].sum() ** 2 / (shares[known] ** 2 / sizes[known]).sum()) if known.any() else 0.0
+
+    def _shares(self, parts: Sequence[Part]) -> FloatArray:
+        """Return how much each question counts in every draw, shape (questions, n_draws)."""
+        if getattr(self, "average", "") == "weighted":
+            return np.stack([one.masses[:, 1].sum(axis=1) for one in parts])
+        return np.ones((len(parts), len(parts[0].masses)))
+
+
+class BinaryMetric(QuestionMetric):
     """Compare all cases of a draw at once, where the answer to a question is yes or no.
 
     Several questions, such as whether each of several findings is present, or whether each of several conditions is the
     one, are averaged. A parameter ``average`` says how.
     """
+
+    # Of which cases there must be some.
+    about: ClassVar[tuple[str, ...]] = ("positive", "negative")
 
     average: Average
 
@@ -247,99 +293,55 @@ class BinaryMetric(DataSetMetric):
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return what the model says on the cases of a question, shape (m,): scores, or decisions between 0 and 1."""
 
-    @abstractmethod
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the metric of one question in every draw, shape (n_draws,).
-
-        Parameters
-        ----------
-        stated : (m,)
-            What the model says.
-        positive, negative : (n_draws, m)
-            Mass of each case that is positive, and that is negative; weights are in them.
-        """
-
-    @abstractmethod
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the derivatives by the negative and the positive mass (m,) of each case, shape (2, m)."""
-
-    @abstractmethod
-    def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:
-        """Return on how many cases the metric of one question rests; masses are (m,)."""
-
-    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the metric of every draw, shape (n_draws,)."""
-        asked = self._asked(said, labels)
-        values = np.stack([self.of_masses(one.stated, one.positive, one.negative) for one in asked])
-        return averaged(values, self._shares(asked))
-
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
-        asked = self._asked(said, labels[None])
-        values = np.stack([self.of_masses(one.stated, one.positive, one.negative) for one in asked])[:, 0]
-        shares = np.where(np.isnan(values), 0.0, self._shares(asked)[:, 0])
-        total, found = shares.sum(), np.zeros(labels.shape)
-        if not total:
-            return np.full(labels.shape, np.nan)
-        mean = float(np.nansum(shares * values) / total)
-        for one, value, share in zip(asked, values, shares, strict=True):
-            if share:
-                both = self.mass_slopes(one.stated, one.positive[0], one.negative[0]) * (share / total)
-                gain = (value - mean) / total if self.average == "weighted" else 0.0
-                one.spread(both + gain * np.array([[0.0], [1.0]]), found)
-        return found
-
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Return on how many cases the metric rests: of a mean over questions, on more than each of them."""
-        asked = self._asked(said, labels[None])
-        sizes = np.array([self.mass_counted(one.stated, one.positive[0], one.negative[0]) for one in asked])
-        shares = self._shares(asked)[:, 0]
-        known = (sizes > 0) & (shares > 0)
-        if not known.any():
-            return 0.0
-        return float(shares[known].sum() ** 2 / (shares[known] ** 2 / sizes[known]).sum())
-
-    def _shares(self, asked: Sequence[_Asked]) -> FloatArray:
-        """Return how much each question counts in every draw, shape (questions, n_draws)."""
-        if self.average == "weighted":
-            return np.stack([one.positive.sum(axis=1) for one in asked])
-        return np.ones((len(asked), asked[0].positive.shape[0]))
-
-    def _asked(self, said: Said, labels: FloatArray) -> list[_Asked]:
+    def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Ask all questions of masses (n_draws, K, n_cases), each on its own or all as one."""
-        totals = labels.sum(axis=1) * said.weights if labels.shape[1] != 2 else None
-        parts = []
+        parts, totals = [], None if labels.shape[1] == 2 else labels.sum(axis=1)
         for question in said.questions:
             rows, k = question
-            masses = labels[:, k], labels[:, 1 - k] if totals is None else totals
-            if len(rows) < said.n_cases:  # otherwise they need not be copied
-                masses = np.take(masses[0], rows, axis=1), np.take(masses[1], rows, axis=1)
-            positive = said.weighted(masses[0], rows)
-            negative = said.weighted(masses[1], rows) if totals is None else masses[1] - positive
-            parts.append(_Asked(self.stated(said, question), positive, negative, (question,)))
+            if totals is None:
+                masses = said.weighted(labels if k else labels[:, ::-1], rows)
+            else:
+                positive = said.weighted(labels[:, k], rows)
+                masses = np.stack([said.weighted(totals, rows) - positive, positive], axis=1)
+            parts.append(Part(self.stated(said, question), masses, (question,)))
         if self.average != "micro" or len(parts) == 1:
             return parts
-        stated, positive, negative = (np.concatenate([one[i] for one in parts], axis=-1) for i in range(3))
-        return [_Asked(stated, positive, negative, said.questions)]
+        stated, masses = (np.concatenate([one[i] for one in parts], axis=-1) for i in (0, 1))
+        return [Part(stated, masses, said.questions)]
+
+    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+        """Say that there are next to no cases of those that it is about."""
+        positive, totals = question_masses(said, labels)
+        masses = {"positive": positive, "negative": totals - positive}
+        return few({word: masses[word] for word in self.about}, totals)
 
 
-class _Asked(NamedTuple):
-    """Masses of the cases of one question, or of several that count as one."""
+class FormulaMetric(QuestionMetric):
+    """Judge by a formula of sums over cases, which is followed into the imaginary numbers to find its derivatives."""
 
-    stated: FloatArray
-    positive: FloatArray
-    negative: FloatArray
-    questions: tuple[Question, ...]
+    @abstractmethod
+    def sums(self, part: Part) -> FloatArray:
+        """Add up the cases of a question in every draw, shape (n_draws, n_sums)."""
 
-    def spread(self, slopes: FloatArray, found: FloatArray) -> None:
-        """Add slopes (2, m) to those of all conditions and cases (K, n_cases)."""
-        start = 0
-        for one in self.questions:
-            stop = start + len(one.rows)
-            negative, positive = slopes[:, start:stop]
-            for k in range(len(found)):
-                found[k, one.rows] += positive if k == one.condition else negative
-            start = stop
+    @abstractmethod
+    def of_sums(self, sums: Any) -> Any:
+        """Return the metric (n,) of sums (n, n_sums); plain arithmetic, since they may be complex."""
+
+    @abstractmethod
+    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
+        """Turn derivatives by the sums (n_sums,) of the only draw into those by masses."""
+
+    def of_part(self, part: Part) -> FloatArray:
+        """Apply the formula; what rounding and corrections of bias overdo is brought back into the range."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.asarray(self.of_sums(self.sums(part)))
+        return np.where(np.isfinite(values), np.clip(values, *self.range), np.nan)
+
+    def part_slopes(self, part: Part) -> FloatArray:
+        """Take a step in every sum."""
+        sums = self.sums(part)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.chained(part, np.imag(self.of_sums(sums + 1j * STEP * np.eye(sums.shape[1]))) / STEP)
 
 
 def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:
@@ -359,35 +361,30 @@ def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:
 FEWEST = 5.0
 
 
-def few(what: str, amounts: Sequence[float] | FloatArray, totals: Sequence[float] | FloatArray) -> tuple[str, ...]:
-    """Say that there are few cases of a kind, if there are.
+def few(amounts: Mapping[str, FloatArray], totals: FloatArray) -> tuple[str, ...]:
+    """Say of which kinds of cases there are few.
 
     Parameters
     ----------
-    what
-        What the cases are, such as "positive".
     amounts, totals
-        How many there are, and how many cases there are at all, for each question.
+        How many there are of each kind, such as "positive", and how many cases there are at all, for each question.
 
     Examples
     --------
-    >>> few("positive", [2.25], [500.0])
+    >>> few({"positive": np.array([2.25]), "negative": np.array([497.75])}, np.array([500.0]))
     ('only 2.2 of 500 cases are positive',)
-    >>> few("positive", [2.25, 80.0], [500.0, 500.0])
+    >>> few({"positive": np.array([2.25, 80.0])}, np.array([500.0, 500.0]))
     ('in 1 of 2 questions fewer than 5 cases are positive',)
     """
-    scarce = [(amount, total) for amount, total in zip(amounts, totals, strict=True) if amount < FEWEST]
-    if not scarce:
-        return ()
-    if len(amounts) == 1:
-        amount, total = scarce[0]
-        verb = "is" if amount == 1 else "are"
-        return (f"only {_written(amount)} of {_written(total)} cases {verb} {what}",)
-    return (f"in {len(scarce)} of {len(amounts)} questions fewer than {FEWEST:g} cases are {what}",)
-
-
-def _written(amount: float) -> str:
-    return f"{amount:.1f}".removesuffix(".0")
+    words = []
+    for what, found in amounts.items():
+        n_scarce = sum(amount < FEWEST for amount in found)
+        if n_scarce and len(found) > 1:
+            words.append(f"in {n_scarce} of {len(found)} questions fewer than {FEWEST:g} cases are {what}")
+        elif n_scarce:
+            amount, total = (f"{number:.1f}".removesuffix(".0") for number in (found[0], totals[0]))
+            words.append(f"only {amount} of {total} cases {'is' if found[0] == 1 else 'are'} {what}")
+    return tuple(words)
 
 
 def question_masses(said: Said, labels: FloatArray) -> tuple[FloatArray, FloatArray]:

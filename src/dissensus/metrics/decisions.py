@@ -1,42 +1,43 @@
-"""How good decisions are: what the model puts first, or a score at or above a threshold, counted in four numbers.
+"""How good decisions are: what the model puts first, or a score at or above a threshold.
 
 The four numbers of a question are masses: positive cases that are called positive (``tp``) and negative (``fn``), and
-negative cases that are called positive (``fp``) and negative (``tn``). A metric is a formula of them; with
-``truth="soft"``, of their expectations.
+negative cases that are called positive (``fp``) and negative (``tn``). A metric is a formula of them, or of the matrix
+that says how much of which label was called what; with ``truth="soft"``, of their expectations.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.metrics.base import Average, CurveKind, Scale, Truth
+from dissensus.metrics.base import Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
 from dissensus.metrics.data_set import (
-    STEP,
     BinaryMetric,
+    DataSetMetric,
+    FormulaMetric,
+    Part,
     Question,
     Said,
-    at_threshold,
-    check_share,
     few,
     question_masses,
 )
-from dissensus.predictions.lists import PredictionKind
+from dissensus.predictions.lists import PredictionKind, Predictions
+
+# How bad a wrong grade is: all the same, by its distance, or by the square of it.
+KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
 
 
-class CountedDecisions(BinaryMetric):
+class CountedDecisions(FormulaMetric, BinaryMetric):
     """Judge decisions by a formula of four numbers."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
     scale: ClassVar[Scale] = "logit"
     curves: ClassVar[tuple[CurveKind, ...]] = ("confusion",)
-    # Of which cases there must be some.
-    about: ClassVar[tuple[str, ...]] = ("positive", "negative")
 
     # The counts of the cases that it rests on; of several sums of counts, on the smallest.
     rests_on: ClassVar[tuple[str, ...]] = ("tp fp fn tn",)
@@ -53,43 +54,36 @@ class CountedDecisions(BinaryMetric):
             return np.asarray(said.picks[question.rows, question.condition])
         return np.asarray(said.scores[question.rows, question.condition] >= self.threshold, dtype=np.float64)
 
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Count and apply the formula."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.asarray(self.formula(*_counts(stated, positive, negative)))
-        return np.where(np.isfinite(values), values, np.nan)
+    def sums(self, part: Part) -> FloatArray:
+        """Count tp, fp, fn and tn in every draw, shape (n_draws, 4)."""
+        from dissensus.kernels.label_sums import weighted_sums
 
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Follow the formula into the imaginary numbers, one count at a time."""
-        counts = _counts(stated, positive[None], negative[None])[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_tp, by_fp, by_fn, by_tn = np.imag(self.formula(*(counts[:, None] + 1j * STEP * np.eye(4)))) / STEP
-        return np.stack([stated * by_fp + (1 - stated) * by_tn, stated * by_tp + (1 - stated) * by_fn])
+        calls = np.stack([part.stated, 1 - part.stated])
+        (fp, tn), (tp, fn) = (weighted_sums(calls, part.masses[:, row]) for row in (0, 1))
+        return np.stack([tp, fp, fn, tn], axis=1)
 
-    def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:
+    def of_sums(self, sums: Any) -> Any:
+        """Apply the formula."""
+        return self.formula(*sums.T)
+
+    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
+        """Tell what a case adds to the counts that it is in."""
+        by_tp, by_fp, by_fn, by_tn = by_sums
+        called, other = part.stated, 1 - part.stated
+        return np.stack([called * by_fp + other * by_tn, called * by_tp + other * by_fn])
+
+    def size(self, part: Part) -> float:
         """Count the cases that the formula looks at."""
-        counts = dict(zip(("tp", "fp", "fn", "tn"), _counts(stated, positive[None], negative[None])[:, 0], strict=True))
+        counts = dict(zip(("tp", "fp", "fn", "tn"), self.sums(part)[0], strict=True))
         return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on))
 
     def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
         """Say that nearly all cases are called the same, or are the same."""
-        positive, totals = question_masses(said, labels)
-        weighted = labels.sum(axis=0) * said.weights
+        totals, weighted = question_masses(said, labels)[1], labels.sum(axis=0) * said.weights
         called = np.array([float(self.stated(said, one) @ weighted[one.rows]) for one in said.questions])
-        masses = {"positive": positive, "negative": totals - positive}
-        calls = {"positive": called, "negative": totals - called}
-        words = [few(at_threshold(f"called {word}", self.threshold), calls[word], totals) for word in calls]
-        words += [few(word, masses[word], totals) for word in self.about]
-        return tuple(sentence for found in words for sentence in found)
-
-
-def _counts(stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-    """Count tp, fp, fn and tn in every draw, shape (4, n_draws)."""
-    from dissensus.kernels.label_sums import weighted_sums
-
-    calls = np.stack([stated, 1 - stated])
-    (tp, fn), (fp, tn) = weighted_sums(calls, positive), weighted_sums(calls, negative)
-    return np.stack([tp, fp, fn, tn])
+        calls = {"called positive": called, "called negative": totals - called}
+        words = few({at_threshold(word, self.threshold): amounts for word, amounts in calls.items()}, totals)
+        return words + super().remarks(said, labels)
 
 
 @dataclass(frozen=True)
@@ -123,7 +117,6 @@ class Sensitivity(DecisionMetric):
     id = "sensitivity"
     meaning = "The share of positive cases that the model calls positive."
     about = ("positive",)
-    short_name = "sensitivity"
     rests_on = ("tp fn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
@@ -145,7 +138,6 @@ class Specificity(DecisionMetric):
     id = "specificity"
     meaning = "The share of negative cases that the model calls negative."
     about = ("negative",)
-    short_name = "specificity"
     rests_on = ("fp tn",)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
@@ -213,7 +205,6 @@ class PositiveLikelihoodRatio(DecisionMetric):
     )
     range = (0.0, np.inf)
     scale = "log"
-    short_name = "positive likelihood ratio"
     rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -240,7 +231,6 @@ class NegativeLikelihoodRatio(DecisionMetric):
     range = (0.0, np.inf)
     higher_is_better = False
     scale = "log"
-    short_name = "negative likelihood ratio"
     rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -273,8 +263,10 @@ class FBeta(CountedDecisions):
         "The harmonic mean of the share of positive cases that are called positive and the share of those called "
         "positive that are; beta says how many times more the first counts."
     )
+    short_name = "F{beta:g}"
     about = ("positive",)
     rests_on = ("tp fp fn",)
+    is_share = False  # a mean of two shares of different cases is none
 
     beta: float = 1.0
     threshold: float | None = None
@@ -284,16 +276,6 @@ class FBeta(CountedDecisions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(beta=self.beta)
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the threshold, the average and the truth are."""
-        return f"F{self.beta:g}"
-
-    @property
-    def is_share(self) -> bool:
-        """Whether differences are percentage points: a mean of two shares of different cases is none."""
-        return False
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the harmonic mean."""
@@ -353,15 +335,11 @@ class NetBenefit(CountedDecisions):
     range = (-np.inf, 1.0)
     scale = "plain"
     curves = ("decision",)
-    short_name = "net benefit"
+    checks = (("threshold", check_share),)
 
     threshold: float
     average: Average = "macro"
     truth: Truth = "top"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("threshold", self.threshold)
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return which cases have at least the threshold probability."""
@@ -384,3 +362,303 @@ def probabilities_of(said: Said, question: Question) -> FloatArray:
     sums = said.scores[question.rows].sum(axis=1)
     sums = np.where(np.abs(sums - 1) < 1e-9, 1.0, sums)
     return np.asarray(said.scores[question.rows, question.condition] / sums)
+
+
+# The whole matrix ------------------------------------------------------------------------------------------
+
+
+def decisions(said: Said, threshold: float | None = None) -> FloatArray:
+    """Return how much of each case is called what, shape (n_cases, K).
+
+    >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
+    array([[0., 1.]])
+    """
+    if threshold is None:
+        return said.picks
+    positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
+    return np.stack([1 - positive, positive], axis=1)
+
+
+class ConfusionMetric(FormulaMetric):
+    """Judge decisions by a formula of the whole matrix; where there are several findings, by the mean over them."""
+
+    accepts = ("scores", "ranking")
+    range = (-1.0, 1.0)
+    curves = ("confusion",)
+    threshold: float | None
+
+    @abstractmethod
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:
+        """Return the metric of matrices; not finite where it is undefined.
+
+        Parameters
+        ----------
+        hits, labels, calls : (n, K)
+            The diagonal of every matrix, and the sums of its rows and of its columns.
+        distance : (n,)
+            How far calls are from labels, in all; see :meth:`costs`.
+        """
+
+    def costs(self, n_conditions: int) -> FloatArray:
+        """Return how bad it is to call one condition another, shape (K, K)."""
+        return 1.0 - np.eye(n_conditions)
+
+    def check(self, predictions: Predictions) -> None:
+        """Refuse a threshold where there are no scores, or more than two conditions."""
+        super().check(predictions)
+        if self.threshold is not None and predictions.n_conditions != 2:
+            advice = "leave the threshold out, so that what the model puts first is its decision"
+            raise self.refusal(predictions, "needs two conditions", got=str(predictions.n_conditions), advice=advice)
+
+    def parts(self, said: Said, labels: FloatArray) -> list[Part]:
+        """Take the cases of every finding."""
+        calls, found = decisions(said, self.threshold), [said.findings == one for one in np.unique(said.findings)]
+        asked = [Question(np.flatnonzero(is_own), -1) for is_own in found]
+        return [Part(calls[one.rows], said.weighted(labels, one.rows), (one,)) for one in asked]
+
+    def sums(self, part: Part) -> FloatArray:
+        """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""
+        matrix = confusion_of(part)
+        distance = (matrix * self.costs(matrix.shape[-1])).sum(axis=(1, 2))[:, None]
+        return np.hstack([np.diagonal(matrix, axis1=1, axis2=2), matrix.sum(axis=2), matrix.sum(axis=1), distance])
+
+    def of_sums(self, sums: Any) -> Any:
+        """Apply the formula."""
+        return self.formula(*_split(sums))
+
+    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
+        """Tell what a case does to all cells of its calls."""
+        by_hits, by_labels, by_calls, by_distance = _split(by_sums)
+        gradient = np.diag(by_hits) + by_labels[:, None] + by_calls + by_distance * self.costs(len(by_hits))
+        return np.asarray(gradient @ part.stated.T)
+
+    def size(self, part: Part) -> float:
+        """Count all cases, unless the metric is undefined."""
+        return 0.0 if np.isnan(self.of_part(part)[0]) else super().size(part)
+
+    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+        """Say that nearly all cases of two conditions are called the same, or are the same."""
+        if said.n_conditions != 2:
+            return ()
+        matrices = np.concatenate([confusion_of(part) for part in self.parts(said, labels[None])])
+        amounts = {}
+        for code, word in ((1, "positive"), (0, "negative")):
+            amounts[at_threshold(f"called {word}", self.threshold)] = matrices[:, :, code].sum(axis=1)
+            amounts[word] = matrices[:, code].sum(axis=1)
+        return few(amounts, matrices.sum(axis=(1, 2)))
+
+
+def confusion_of(part: Part) -> FloatArray:
+    """Add up how much of which label was called what, shape (n_draws, K, K): labels in rows, calls in columns."""
+    from dissensus.kernels.label_sums import confusions
+
+    return confusions(part.masses, np.ones(len(part.stated)), part.stated)
+
+
+def _split(sums: Any) -> tuple[Any, Any, Any, Any]:
+    """Tell hits, labels, calls and the distance apart."""
+    k = sums.shape[-1] // 3
+    return sums[..., :k], sums[..., k : 2 * k], sums[..., 2 * k : 3 * k], sums[..., -1]
+
+
+@dataclass(frozen=True)
+class CohenKappa(ConfusionMetric):
+    """Agreement of the model with the labels beyond chance, as Cohen's kappa; weighted for grades.
+
+    Parameters
+    ----------
+    weights
+        How bad a wrong condition is: "none", all the same; "linear" or "quadratic", by its distance in the order of
+        conditions, which must be grades then.
+    threshold
+        Of two conditions, the last is called if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> CohenKappa().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]])).round(3)
+    array([0.4])
+    """
+
+    id = "cohen-kappa"
+    meaning = (
+        "How much more often the model agrees with the label than by chance: 0 is chance, 1 is perfect. With weights, "
+        "a near miss between grades counts in part."
+    )
+    checks = (("weights", one_of(KappaWeights)),)
+
+    weights: KappaWeights = "none"
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    @property
+    def short_name(self) -> str:  # type: ignore[override]
+        """What it is called, whatever the threshold and the truth are."""
+        return "Cohen's kappa" if self.weights == "none" else "{weights} kappa"
+
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
+        """Compare the distances with those of chance."""
+        chance = ((labels @ self.costs(labels.shape[-1])) * calls).sum(axis=-1)
+        return 1 - distance * labels.sum(axis=-1) / chance
+
+    def costs(self, n_conditions: int) -> FloatArray:
+        """Return how bad it is to call one condition another, shape (K, K)."""
+        places = np.arange(n_conditions, dtype=np.float64)
+        gaps = np.abs(places[:, None] - places)
+        return gaps if self.weights == "linear" else gaps**2 if self.weights == "quadratic" else np.sign(gaps)
+
+
+@dataclass(frozen=True)
+class BalancedAccuracy(ConfusionMetric):
+    """Share of cases that are called right, as the mean over the conditions that are the label of some.
+
+    Of two conditions it is the mean of sensitivity and specificity.
+
+    Parameters
+    ----------
+    threshold
+        Of two conditions, the last is called if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> BalancedAccuracy().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]))
+    array([0.75])
+    """
+
+    id = "balanced-accuracy"
+    meaning = "The share of cases that are called right, on average over conditions, so that rare ones count as much."
+    range = (0.0, 1.0)
+    scale = "logit"
+
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
+        """Average the diagonal over its rows."""
+        is_known = np.real(labels) > 0
+        shares, n_known = hits / np.where(is_known, labels, 1.0), is_known.sum(axis=-1)
+        return np.where(n_known >= 2, (shares * is_known).sum(axis=-1) / n_known, np.nan)
+
+    def size(self, part: Part) -> float:
+        """Count as of a mean over conditions, each of which has cases of its own."""
+        totals = part.masses[0].sum(axis=1)
+        known = totals[totals > 0]
+        return float(len(known) ** 2 / (1 / known).sum()) if len(known) >= 2 else 0.0
+
+
+@dataclass(frozen=True)
+class Matthews(ConfusionMetric):
+    """Correlation of labels and calls, as the coefficient of Matthews; of several conditions, that of Gorodkin.
+
+    Parameters
+    ----------
+    threshold
+        Of two conditions, the last is called if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> Matthews().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]))
+    array([0.5])
+    """
+
+    id = "matthews"
+    meaning = "The correlation between what cases are and what they are called: 0 is chance, 1 is perfect."
+    short_name = "Matthews correlation"
+
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
+        """Divide the covariance by both spreads, all times the squared total."""
+        total = labels.sum(axis=-1)
+        shared = hits.sum(axis=-1) * total - (labels * calls).sum(axis=-1)
+        of_labels, of_calls = (total * total - (sums * sums).sum(axis=-1) for sums in (labels, calls))
+        is_known = np.minimum(np.real(of_labels), np.real(of_calls)) > 1e-13 * np.real(total) ** 2
+        return np.where(is_known, shared / np.sqrt(np.where(is_known, of_labels * of_calls, 1.0)), np.nan)
+
+
+@dataclass(frozen=True)
+class SubsetAccuracy(DataSetMetric):
+    """Share of cases of which all findings are right; where there is one question, of cases that are called right.
+
+    Findings that were not assessed do not count. With ``truth="soft"``, and where conditions are tied, it is the
+    product over the findings, as if they were independent.
+
+    Parameters
+    ----------
+    threshold
+        A finding is called present if its score is at least this; None: if the model puts it first.
+    truth
+        As of :class:`AUROC`.
+
+    Examples
+    --------
+    >>> said = Said.of_scores(np.array([[0.1, 0.9], [0.6, 0.4], [0.7, 0.3]]), is_binary=True)
+    >>> SubsetAccuracy().of_draws(said, np.array([[[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]])).round(3)
+    array([0.667])
+    """
+
+    id = "subset-accuracy"
+    meaning = "The share of cases of which the model calls every finding right."
+    accepts = ("scores", "ranking")
+    scale = "logit"
+
+    threshold: float | None = None
+    truth: Truth = "top"
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the share of cases that are right, weighted."""
+        *_, rights, weights = self._parts(said, labels)
+        total, right = weights.sum(axis=1), (weights * rights).sum(axis=1)
+        return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Differentiate the weight of each case and the share of each finding that is right."""
+        item, *parts = self._parts(said, labels[None])
+        masses, shares, right, weights = (part[0] for part in parts)
+        total = float(weights.sum())
+        if not total:
+            return np.full(labels.shape, np.nan)
+        value = float((weights * right).sum() / total)
+        counts = np.maximum(np.bincount(item, masses > 0), 1)
+        by_weight = ((right - value) / counts)[item]
+        # the product of all other shares of a case; where one is zero, nothing can be divided by it
+        is_zero = shares == 0
+        logs = np.log(np.where(is_zero, 1.0, shares))
+        has_zero = np.bincount(item, is_zero)[item] - is_zero > 0
+        others = np.where(has_zero, 0.0, np.exp(np.bincount(item, logs)[item] - logs))
+        calls = decisions(said, self.threshold).T
+        by_share = (weights[item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
+        return np.where(masses > 0, by_weight + by_share, 0.0) / total
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Count all cases."""
+        return float(self._parts(said, labels[None])[-1].sum())
+
+    def _parts(self, said: Said, labels: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Find the case of each row, masses and right shares of rows (n_draws, n), then of cases (n_draws, n_items)."""
+        total, hits = labels.sum(axis=1), np.zeros((len(labels), said.n_cases))
+        for k, calls in enumerate(decisions(said, self.threshold).T):
+            hits += labels[:, k] * calls
+        is_known = (total > 0) & (said.weights > 0)
+        shares = np.divide(hits, total, out=np.ones_like(total), where=is_known)
+        masses = total * said.weights
+        # cases are numbered as they first occur, so that sums over them follow the order of rows, not of names
+        _, first, inverse = np.unique(said.items, return_index=True, return_inverse=True)
+        item = np.argsort(np.argsort(first))[inverse]
+        if item.max(initial=0) + 1 == said.n_cases:  # one question: nothing to multiply
+            return item, masses, shares, shares, masses
+        order = np.argsort(item, kind="stable")
+        begins = np.flatnonzero(np.diff(item[order], prepend=-1))
+        right = np.multiply.reduceat(shares[:, order], begins, axis=1)
+        counts = np.add.reduceat(is_known[:, order].astype(np.float64), begins, axis=1)
+        weights = np.add.reduceat(masses[:, order], begins, axis=1) / np.maximum(counts, 1)
+        return item, masses, shares, right, weights

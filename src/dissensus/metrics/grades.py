@@ -30,13 +30,13 @@ class GradeMetric(Metric):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
 
-    short_name: ClassVar[str]
     truth: Truth
 
     @property
     def name(self) -> str:
         """What the metric is called."""
-        return self.short_name if self.truth == "top" else f"expected {self.short_name}"
+        called = super().name
+        return called if self.truth == "top" else f"expected {called.removesuffix(' (soft)')}"
 
     @property
     def depth(self) -> int:
@@ -49,8 +49,6 @@ class GradeMetric(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected metric of every case and draw, shape (n_cases, n_draws)."""
-        from dissensus.kernels.gains import expected_values
-
         worths, batch = self.of_grades(predicted), drawn.batch
         members = worths[predicted.case_of_member, batch.support]
         if self.truth == "top":
@@ -58,7 +56,7 @@ class GradeMetric(Metric):
             return drawn.of_draws(expected_worth(drawn, members, rest))
         weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
         rest = batch.rest_average(_row_sums(worths * weights), members)
-        return expected_values(batch.layout(), batch.values, members, np.maximum(rest, 0.0))
+        return drawn.expected(members, np.maximum(rest, 0.0))
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,6 @@ class GradeError(GradeMetric):
     """
 
     id = "grade-error"
-    short_name = "grade error"
     meaning = "How many grades the model's first grade is away from the true one, on average; 0 at best."
     range = (0.0, np.inf)
     higher_is_better = False
@@ -171,7 +168,6 @@ class RankedProbabilityScore(GradeMetric):
     """
 
     id = "ranked-probability-score"
-    short_name = "ranked probability score"
     meaning = (
         "The squared distance between the model's probabilities of at most each grade and the true grade, on average; "
         "0 at best and 1 at worst."
@@ -219,8 +215,7 @@ class WassersteinDistance(Metric):
     takes_probabilities = True
     range = (0.0, np.inf)
     higher_is_better = False
-
-    name = "Wasserstein distance"
+    short_name = "Wasserstein distance"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the distance of every case and draw."""

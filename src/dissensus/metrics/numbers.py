@@ -9,15 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError
-from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
-from dissensus.metrics.data_set import STEP, DataSetMetric, Said
+from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of
+from dissensus.metrics.data_set import FormulaMetric, Part, Question, Said
 
 # The mean of differences, or one of the limits between which 95 % of them are if they are normal.
 Limit: TypeAlias = Literal["mean", "lower", "upper"]
@@ -82,10 +81,15 @@ class NumberMetric(Metric):
     range = (0.0, np.inf)
 
     @abstractmethod
-    def of_numbers(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return the metric of every case and draw, shape (n_cases, n_draws).
+    def of_numbers(self, x: FloatArray, spread: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Return the expected metric of every case and draw, shape (n_cases, n_draws).
 
-        ``mean`` and ``deviation`` (n_cases, n_draws) are those of the ratings that a large panel would give.
+        Parameters
+        ----------
+        x, spread : (n_cases, 1)
+            Numbers of the model, and standard deviations around them, zero where it is silent.
+        mean, deviation : (n_cases, n_draws)
+            Of the truth, which is normal around a mean: a rating of a large panel, or, without deviation, their mean.
         """
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
@@ -97,55 +101,20 @@ class NumberMetric(Metric):
                 got="draws of conditions only",
                 advice="aggregate ratings by normal-inverse-gamma, mean-rating or median-rating",
             )
-        deviations = predicted.predictions.deviations
-        spread = np.zeros(len(predicted.rows)) if deviations is None else deviations[predicted.rows]
-        said = Stated(predicted.predictions.numbers[predicted.rows][:, None], spread[:, None])
-        return self.of_numbers(said, numbers[..., 0], numbers[..., 1])
-
-
-class Stated(NamedTuple):
-    """What a model says: numbers and standard deviations around them, zero where it is silent, twice (n_cases, 1)."""
-
-    numbers: FloatArray
-    deviations: FloatArray
+        said, rows, (mean, deviation) = predicted.predictions, predicted.rows, np.moveaxis(numbers, -1, 0)
+        spread = np.zeros(len(rows)) if said.deviations is None else said.deviations[rows]
+        known = deviation if getattr(self, "truth", "soft") == "soft" else np.zeros_like(deviation)
+        return self.of_numbers(said.numbers[rows][:, None], spread[:, None], mean, known)
 
 
 @dataclass(frozen=True)
-class TruthMetric(NumberMetric):
-    """Compare numbers with what a large panel says on average, or with single ratings.
+class MeanAbsoluteError(NumberMetric):
+    """Distance between the model's number and the truth.
 
     Parameters
     ----------
     truth
         "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
-    """
-
-    # What it is called, whatever the truth is.
-    short_name: ClassVar[str]
-
-    truth: Truth = "top"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_choice("truth", self.truth, get_args(Truth))
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return self.short_name if self.truth == "top" else f"{self.short_name} ({self.truth})"
-
-    def of_numbers(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return the metric of every case and draw, shape (n_cases, n_draws)."""
-        return self.of_truth(said, mean, np.zeros_like(deviation) if self.truth == "top" else deviation)
-
-    @abstractmethod
-    def of_truth(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return the expectation where the truth is normal around a mean."""
-
-
-@dataclass(frozen=True)
-class MeanAbsoluteError(TruthMetric):
-    """Distance between the model's number and the truth.
 
     Examples
     --------
@@ -155,18 +124,24 @@ class MeanAbsoluteError(TruthMetric):
 
     id = "mean-absolute-error"
     meaning = "Distance between the model's number and what a large panel would say on average."
-    short_name = "mean absolute error"
 
-    def of_truth(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    truth: Truth = "top"
+
+    def of_numbers(self, x: FloatArray, spread: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:  # noqa: ARG002
         """Return the expected distance."""
-        return expected_gap(said.numbers - mean, deviation)
+        return expected_gap(x - mean, deviation)
 
 
 @dataclass(frozen=True)
-class CRPS(TruthMetric):
+class CRPS(NumberMetric):
     """Continuous ranked probability score of a normal distribution around the model's number.
 
     A model that gives no standard deviations is sure of its numbers: the score is then the distance.
+
+    Parameters
+    ----------
+    truth
+        "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
 
     Examples
     --------
@@ -180,10 +155,11 @@ class CRPS(TruthMetric):
     )
     short_name = "CRPS"
 
-    def of_truth(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    truth: Truth = "top"
+
+    def of_numbers(self, x: FloatArray, spread: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the expected score: E|X - Y| - E|X - X'| / 2."""
-        both = np.sqrt(said.deviations**2 + deviation**2)
-        return np.asarray(expected_gap(said.numbers - mean, both) - said.deviations / sqrt(pi))
+        return np.asarray(expected_gap(x - mean, np.hypot(spread, deviation)) - spread / sqrt(pi))
 
 
 @dataclass(frozen=True)
@@ -199,11 +175,11 @@ class WassersteinNumbers(NumberMetric):
     id = "wasserstein-numbers"
     meaning = "How far probability must be moved to turn the model's distribution into that of a large panel's ratings."
 
-    name = "Wasserstein distance"
+    short_name = "Wasserstein distance"
 
-    def of_numbers(self, said: Stated, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    def of_numbers(self, x: FloatArray, spread: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the expected distance of equal quantiles."""
-        return expected_gap(said.numbers - mean, np.abs(said.deviations - deviation))
+        return expected_gap(x - mean, np.abs(spread - deviation))
 
 
 # All cases at once --------------------------------------------------------------------------------------
@@ -218,87 +194,68 @@ class JointMoments(NamedTuple):
         Means, variances and the covariance, all by mass.
     """
 
-    mean_x: FloatArray
-    mean_y: FloatArray
-    var_x: FloatArray
-    var_y: FloatArray
-    cov: FloatArray
-
-    @staticmethod
-    def of(x: FloatArray, labels: FloatArray, weights: FloatArray) -> JointMoments:
-        """Find the moments of all cases; labels (..., 3, n_cases) are 1, y and y squared."""
-        ones, y, squares = (labels[..., row, :] for row in range(3))
-        total = ones @ weights
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean_x, mean_y = ones @ (weights * x) / total, y @ weights / total
-            gaps = x - mean_x[..., None]
-            var_x = (ones * gaps**2) @ weights / total
-            cov = (y * gaps) @ weights / total
-            var_y = squares @ weights / total - mean_y**2
-        return JointMoments(mean_x, mean_y, var_x, np.maximum(var_y, 0.0), cov)
+    mean_x: Any
+    mean_y: Any
+    var_x: Any
+    var_y: Any
+    cov: Any
 
     @property
-    def difference(self) -> tuple[FloatArray, FloatArray]:
+    def difference(self) -> tuple[Any, Any]:
         """Mean and variance of x - y."""
         return self.mean_x - self.mean_y, self.var_x + self.var_y - 2 * self.cov
 
-    def slopes(self, x: FloatArray, total: float, gradient: FloatArray) -> FloatArray:
-        """Turn derivatives by the moments, in their order, into derivatives by every mass, shape (3, n_cases)."""
-        gap, mean = x - self.mean_x, float(self.mean_y)
-        flat, none = np.ones_like(x), np.zeros_like(x)
-        squares = (gap**2 - self.var_x, (mean**2 - self.var_y) * flat, -self.cov - mean * gap)
-        by_one = np.stack([gap, -mean * flat, *squares])
-        by_y = np.stack([none, flat, none, -2 * mean * flat, gap])
-        return np.stack([gradient @ by_one, gradient @ by_y, np.full_like(x, gradient[3])]) / total
 
-
-class MomentMetric(DataSetMetric):
+class MomentMetric(FormulaMetric):
     """Compare the numbers of all cases with the truth of a draw, by means, variances and the covariance."""
 
     accepts = ("numbers",)
 
     @abstractmethod
-    def of_moments(self, found: JointMoments) -> FloatArray:
+    def of_moments(self, found: JointMoments) -> Any:
         """Return the metric; nan where it is undefined."""
 
-    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the metric of every draw, shape (n_draws,); nan where it is undefined."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = self.of_moments(JointMoments.of(said.scores[:, 0], labels, said.weights))
-        return np.clip(values, *self.range)  # but for rounding
+    def parts(self, said: Said, labels: FloatArray) -> list[Part]:
+        """Take all cases; masses are 1, y and y squared."""
+        asked = Question(np.arange(said.n_cases), -1)
+        return [Part(said.scores[:, 0], said.weighted(labels, asked.rows), (asked,))]
 
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the derivative of the metric by every mass, shape (3, n_cases); nan where it is undefined."""
-        x, total = said.scores[:, 0], float(labels[0] @ said.weights)
-        found = JointMoments.of(x, labels, said.weights)
+    def sums(self, part: Part) -> FloatArray:
+        """Find the moments of all cases, shape (n_draws, 5)."""
+        (ones, y, squares), x = np.moveaxis(part.masses, 1, 0), part.stated
+        total = ones.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if not total or np.isnan(self.of_moments(found)):
-                return np.full(labels.shape, np.nan)
-            steps = JointMoments(*(np.array(found)[:, None] + 1j * STEP * np.eye(5)))
-            gradient = np.imag(self.of_moments(steps)) / STEP
-        return found.slopes(x, total, gradient)
+            mean_x, mean_y = ones @ x / total, y.sum(axis=1) / total
+            gaps = x - mean_x[:, None]
+            var_x, cov = (ones * gaps**2).sum(axis=1) / total, (y * gaps).sum(axis=1) / total
+            var_y = np.maximum(squares.sum(axis=1) / total - mean_y**2, 0.0)
+        return np.stack([mean_x, mean_y, var_x, var_y, cov], axis=1)
 
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Return on how many cases the metric rests: all, by their weights."""
-        return float((labels[0] * said.weights).sum())
+    def of_sums(self, sums: Any) -> Any:
+        """Apply the formula."""
+        return self.of_moments(JointMoments(*sums.T))
+
+    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
+        """Tell what a case adds to all moments."""
+        mean_x, mean, var_x, var_y, cov = self.sums(part)[0]
+        gap, flat, none = part.stated - mean_x, np.ones_like(part.stated), np.zeros_like(part.stated)
+        by_one = np.stack([gap, -mean * flat, gap**2 - var_x, (mean**2 - var_y) * flat, -cov - mean * gap])
+        by_y = np.stack([none, flat, none, -2 * mean * flat, gap])
+        return np.stack([by_sums @ by_one, by_sums @ by_y, by_sums[3] * flat]) / self.size(part)
+
+    def size(self, part: Part) -> float:
+        """Count all cases, by their weights."""
+        return float(part.masses[0, 0].sum())
 
 
 @dataclass(frozen=True)
-class TruthMoments(MomentMetric):
-    """Compare the numbers of all cases with what a large panel says on average, or with single ratings.
+class RMSE(MomentMetric):
+    """Root mean squared error over all cases.
 
     Parameters
     ----------
     truth
         "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
-    """
-
-    truth: Truth = "top"
-
-
-@dataclass(frozen=True)
-class RMSE(TruthMoments):
-    """Root mean squared error over all cases.
 
     Examples
     --------
@@ -316,15 +273,22 @@ class RMSE(TruthMoments):
     scale = "log"
     short_name = "RMSE"
 
-    def of_moments(self, found: JointMoments) -> FloatArray:
+    truth: Truth = "top"
+
+    def of_moments(self, found: JointMoments) -> Any:
         """Return the root of squared mean and variance of differences."""
         mean, variance = found.difference
         return _root(mean**2 + variance)
 
 
 @dataclass(frozen=True)
-class Correlation(TruthMoments):
+class Correlation(MomentMetric):
     """Pearson correlation between the model's numbers and the truth; undefined where either is the same on all cases.
+
+    Parameters
+    ----------
+    truth
+        "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
 
     Examples
     --------
@@ -336,17 +300,23 @@ class Correlation(TruthMoments):
     id = "correlation"
     meaning = "Correlation between the model's numbers and what a large panel would say on average."
     range = (-1.0, 1.0)
-    short_name = "correlation"
 
-    def of_moments(self, found: JointMoments) -> FloatArray:
+    truth: Truth = "top"
+
+    def of_moments(self, found: JointMoments) -> Any:
         """Return the covariance over the root of both variances."""
         value = found.cov / np.sqrt(found.var_x * found.var_y)
         return np.where(_varies(found.var_x, found.mean_x) & _varies(found.var_y, found.mean_y), value, np.nan)
 
 
 @dataclass(frozen=True)
-class ConcordanceCorrelation(TruthMoments):
+class ConcordanceCorrelation(MomentMetric):
     """Concordance correlation of Lin (1989): correlation that shifts and other scales lower.
+
+    Parameters
+    ----------
+    truth
+        "top": the mean of the ratings that a large panel would give; "soft": one such rating, in expectation.
 
     Examples
     --------
@@ -360,9 +330,10 @@ class ConcordanceCorrelation(TruthMoments):
         "Correlation with what a large panel would say on average, less where the model's numbers lie apart from it."
     )
     range = (-1.0, 1.0)
-    short_name = "concordance correlation"
 
-    def of_moments(self, found: JointMoments) -> FloatArray:
+    truth: Truth = "top"
+
+    def of_moments(self, found: JointMoments) -> Any:
         """Return twice the covariance over the sum of variances and the squared difference of means."""
         value = 2 * found.cov / (found.var_x + found.var_y + found.difference[0] ** 2)
         return np.where(_varies(found.var_x, found.mean_x) | _varies(found.var_y, found.mean_y), value, np.nan)
@@ -389,6 +360,7 @@ class BlandAltman(MomentMetric):
     meaning = "How far the model's numbers are above what a large panel would say on average, zero being best."
     higher_is_better = False
     range = (-np.inf, np.inf)
+    checks = (("limit", one_of(Limit)),)
 
     limit: Limit = "mean"
     truth: Truth = "top"
@@ -401,16 +373,12 @@ class BlandAltman(MomentMetric):
         """
         return -np.abs(values)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("limit", self.limit, get_args(Limit))
-
     @property
     def short_name(self) -> str:  # type: ignore[override]
         """What it is called, whatever the truth is."""
-        return "mean difference" if self.limit == "mean" else f"{self.limit} limit of agreement"
+        return "mean difference" if self.limit == "mean" else "{limit} limit of agreement"
 
-    def of_moments(self, found: JointMoments) -> FloatArray:
+    def of_moments(self, found: JointMoments) -> Any:
         """Return the mean difference, and so many standard deviations above or below it."""
         mean, variance = found.difference
         return np.asarray(mean + {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit] * _root(variance))

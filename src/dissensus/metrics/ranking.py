@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
-from dissensus.metrics.base import Average, Truth
-from dissensus.metrics.data_set import BinaryMetric, Question, Said, check_share, few, question_masses
+from dissensus.metrics.base import Average, Truth, check_share
+from dissensus.metrics.data_set import BinaryMetric, Part, Question, Said
 
 
 class RankingMetric(BinaryMetric):
@@ -18,28 +21,18 @@ class RankingMetric(BinaryMetric):
     accepts = ("scores",)
     scale = "logit"
     curves = ("roc", "precision-recall")
-
-    @property
-    def is_share(self) -> bool:
-        """Whether differences are percentage points: those of areas are numbers."""
-        return False
+    is_share = False  # differences of areas are numbers
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return the scores of the condition that is asked about."""
         return np.asarray(said.scores[question.rows, question.condition])
 
-    def mass_counted(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> float:  # noqa: ARG002
+    def size(self, part: Part) -> float:
         """Count positive or negative cases, whichever are fewer."""
-        return float(min(positive.sum(), negative.sum()))
-
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
-        """Say that there are next to no positive or negative cases."""
-        positive, totals = question_masses(said, labels)
-        return few("positive", positive, totals) + few("negative", totals - positive, totals)
+        return float(part.masses[0].sum(axis=1).min())
 
 
-@dataclass(frozen=True)
-class _Steps:
+class _Steps(NamedTuple):
     """Masses of one draw by descending score: one step for all cases with the same score.
 
     Attributes
@@ -55,20 +48,11 @@ class _Steps:
     no: FloatArray
 
     @staticmethod
-    def of(scores: FloatArray, positive: FloatArray, negative: FloatArray) -> _Steps:
-        """Sort the cases (m,)."""
-        from dissensus.kernels.label_sums import ranked
-
-        cases = ranked(scores)
-        tie = np.empty(len(scores), dtype=np.int64)
-        tie[cases.order] = np.repeat(np.arange(len(cases.offsets) - 1), np.diff(cases.offsets))
-        n_ties = len(cases.offsets) - 1
-        return _Steps(tie, weighted_counts(tie, positive, n_ties), weighted_counts(tie, negative, n_ties))
-
-    def height(self, width: FloatArray) -> FloatArray:
-        """Return the positive mass above which there is so much negative mass."""
-        widths, heights = (np.append(0.0, np.cumsum(part)) for part in (self.no, self.yes))
-        return np.asarray(np.interp(width, widths, heights))
+    def of(part: Part) -> _Steps:
+        """Sort the cases of the only draw."""
+        values, tie = np.unique(-part.stated, return_inverse=True)
+        no, yes = (weighted_counts(tie, masses, len(values)) for masses in part.masses[0])
+        return _Steps(tie, yes, no)
 
 
 @dataclass(frozen=True)
@@ -103,18 +87,15 @@ class AUROC(RankingMetric):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def of_part(self, part: Part) -> FloatArray:
         """Return the share of pairs in the right order."""
         from dissensus.kernels.label_sums import pair_shares, ranked
 
-        return pair_shares(ranked(stated), positive, negative)
+        return pair_shares(ranked(part.stated), part.masses[:, 1], part.masses[:, 0])
 
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def part_slopes(self, part: Part) -> FloatArray:
         """Compare what each case wins with what it would win on average."""
-        from dissensus.kernels.label_sums import pair_shares, ranked
-
-        area = pair_shares(ranked(stated), positive[None], negative[None])[0]
-        steps = _Steps.of(stated, positive, negative)
+        area, steps, (negative, positive) = self.of_part(part)[0], _Steps.of(part), part.masses[0]
         above, below = np.cumsum(steps.yes) - 0.5 * steps.yes, np.cumsum(steps.no) - 0.5 * steps.no
         won = steps.no.sum() - below[steps.tie] - 0.5 * negative  # by a positive case against all others
         given = above[steps.tie] - 0.5 * positive  # by a negative case
@@ -147,20 +128,18 @@ class AveragePrecision(RankingMetric):
         "cases. Chance is the share of positive cases among all, 1 is perfect."
     )
 
-    short_name = "average precision"
-
     average: Average = "macro"
     truth: Truth = "top"
 
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def of_part(self, part: Part) -> FloatArray:
         """Return the mean precision."""
         from dissensus.kernels.label_sums import average_precisions, ranked
 
-        return average_precisions(ranked(stated), positive, negative)
+        return average_precisions(ranked(part.stated), part.masses[:, 1], part.masses[:, 0])
 
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def part_slopes(self, part: Part) -> FloatArray:
         """Add to the precision of a positive case what a case does to the precision of all below it."""
-        steps = _Steps.of(stated, positive, negative)
+        steps = _Steps.of(part)
         above, whole = np.cumsum(steps.yes), np.cumsum(steps.yes + steps.no)
         precision = np.divide(above, whole, out=np.ones_like(whole), where=whole > 0)
         weights = np.divide(steps.yes, whole, out=np.zeros_like(whole), where=whole > 0)
@@ -196,82 +175,78 @@ class PartialAUROC(RankingMetric):
         "The area under the receiver operating characteristic up to a false positive rate, standardised so that 0.5 is "
         "chance and 1 is perfect."
     )
+    short_name = "AUROC up to a false positive rate of {up_to:g}"
+    checks = (("up_to", partial(check_share, within="above 0 and at most 1")),)
 
     up_to: float = 0.1
     average: Average = "macro"
     truth: Truth = "top"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("up_to", self.up_to, up_to="at most 1")
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the average and the truth are."""
-        return f"AUROC up to a false positive rate of {self.up_to:g}"
-
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def of_part(self, part: Part) -> FloatArray:
         """Return the standardised area."""
         from dissensus.kernels.label_sums import heights_and_areas, ranked
 
-        area = heights_and_areas(ranked(stated), positive, negative, self.up_to)[1]
+        area = heights_and_areas(ranked(part.stated), part.masses[:, 1], part.masses[:, 0], self.up_to)[1]
         least = 0.5 * self.up_to * self.up_to
         return np.asarray(0.5 * (1 + (area - least) / (self.up_to - least)))
 
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def part_slopes(self, part: Part) -> FloatArray:
         """Tell what a case does to the area and to where it ends."""
-        steps, whole = _Steps.of(stated, positive, negative), positive.sum() * negative.sum()
-        end = self.up_to * negative.sum()
-        height, after, wide = float(steps.height(end)), np.cumsum(steps.no), np.maximum(steps.no, 1e-300)
-        part = np.clip(end - (after - steps.no), 0.0, steps.no)  # negative mass of each step that counts
+        steps, (negative, positive) = _Steps.of(part), part.masses[0].sum(axis=1)
+        end = self.up_to * negative
+        after, wide = np.cumsum(steps.no), np.maximum(steps.no, 1e-300)
+        height = float(np.interp(end, np.append(0.0, after), np.append(0.0, np.cumsum(steps.yes))))
+        counts = np.clip(end - (after - steps.no), 0.0, steps.no)  # negative mass of each step that counts
         above = np.cumsum(steps.yes) - steps.yes
         is_whole = after <= end
         mean = above + 0.5 * steps.yes
-        by_no = np.where(is_whole, mean - height, -0.5 * steps.yes * (part / wide) ** 2) + self.up_to * height
-        by_yes = np.where(is_whole, end - after + 0.5 * steps.no, 0.5 * part * part / wide)
-        area = float((part * (above + 0.5 * steps.yes * part / wide)).sum())
-        slopes = np.stack([by_no - area / negative.sum(), by_yes - area / positive.sum()]) / whole
+        by_no = np.where(is_whole, mean - height, -0.5 * steps.yes * (counts / wide) ** 2) + self.up_to * height
+        by_yes = np.where(is_whole, end - after + 0.5 * steps.no, 0.5 * counts * counts / wide)
+        area = float((counts * (above + 0.5 * steps.yes * counts / wide)).sum())
+        slopes = np.stack([by_no - area / negative, by_yes - area / positive]) / (positive * negative)
         return np.asarray(slopes[:, steps.tie] * 0.5 / (self.up_to - 0.5 * self.up_to**2))
 
 
-class _PointOfCurve(RankingMetric):
+class PointOfCurve(RankingMetric):
     """Read one rate where the other is given: between two thresholds, decisions at random lead from one to the other.
 
     Slopes are those of a smooth curve: how steep it is, is measured over a window around the threshold, since a curve
     of steps is level or upright everywhere, and an interval would not know that the threshold is uncertain, too.
     """
 
-    @property
-    def is_share(self) -> bool:
-        """Whether differences are percentage points: rates are shares."""
-        return True
+    is_share = True
 
-    def _height(self, scores: FloatArray, positive: FloatArray, negative: FloatArray, limit: float) -> FloatArray:
+    @abstractmethod
+    def seen(self, part: Part) -> tuple[Part, float]:
+        """Return the cases as they are seen from the side on which a rate is given, and one minus this rate."""
+
+    def of_part(self, part: Part) -> FloatArray:
+        """Return the height of the curve."""
         from dissensus.kernels.label_sums import heights_and_areas, ranked
 
-        return heights_and_areas(ranked(scores), positive, negative, limit)[0]
+        own, limit = self.seen(part)
+        return heights_and_areas(ranked(own.stated), own.masses[:, 1], own.masses[:, 0], limit)[0]
 
-    def _slopes(self, scores: FloatArray, positive: FloatArray, negative: FloatArray, limit: float) -> FloatArray:
-        """Return the derivatives by the negative and the positive mass, shape (2, m)."""
-        steps, whole = _Steps.of(scores, positive, negative), float(positive.sum())
-        end = limit * negative.sum()
-        after = np.cumsum(steps.no)
+    def part_slopes(self, part: Part) -> FloatArray:
+        """Return the slopes of a smooth curve."""
+        own, limit = self.seen(part)
+        steps, negative, whole = _Steps.of(own), own.masses[0, 0], float(own.masses[0, 1].sum())
+        end, after = limit * negative.sum(), np.cumsum(steps.no)
         shares = np.clip((end - (after - steps.no)) / np.maximum(steps.no, 1e-300), 0.0, 1.0)
         shares = np.where(steps.no > 0, shares, after <= end * (1 + 1e-12))  # of each step that is above the threshold
         height = float((shares * steps.yes).sum())
         # window: as wide as is usual for densities at a quantile, a cube root of the effective number of cases
-        width = min(0.5 * negative.sum() * _effective(negative) ** (-1 / 3), end, negative.sum() - end)
-        steepness = float(np.diff(steps.height(np.array([end - width, end + width])))[0] / (2 * width))
-        return np.stack([steepness * (limit - shares), shares - height / whole])[:, steps.tie] / whole
-
-
-def _effective(masses: FloatArray) -> float:
-    """Return how many equal masses would be as uncertain as these."""
-    return float(masses.sum() ** 2 / (masses * masses).sum())
+        effective = negative.sum() ** 2 / (negative * negative).sum()
+        width = min(0.5 * negative.sum() * effective ** (-1 / 3), end, negative.sum() - end)
+        widths, heights = (np.append(0.0, np.cumsum(masses)) for masses in (steps.no, steps.yes))
+        low, high = np.interp([end - width, end + width], widths, heights)
+        steepness = float((high - low) / (2 * width))
+        slopes = np.stack([steepness * (limit - shares), shares - height / whole])[:, steps.tie] / whole
+        return slopes if own is part else slopes[::-1]
 
 
 @dataclass(frozen=True)
-class SensitivityAtSpecificity(_PointOfCurve):
+class SensitivityAtSpecificity(PointOfCurve):
     """Share of positive cases above the threshold that leaves a given share of negative cases below it.
 
     Parameters
@@ -290,31 +265,20 @@ class SensitivityAtSpecificity(_PointOfCurve):
 
     id = "sensitivity-at-specificity"
     meaning = "The share of positive cases above the threshold at which the given share of negative cases is below it."
+    short_name = "sensitivity at specificity {specificity:g}"
+    checks = (("specificity", check_share),)
 
     specificity: float = 0.9
     average: Average = "macro"
     truth: Truth = "top"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("specificity", self.specificity)
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the average and the truth are."""
-        return f"sensitivity at specificity {self.specificity:g}"
-
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the height of the curve."""
-        return self._height(stated, positive, negative, 1 - self.specificity)
-
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the slopes of a smooth curve."""
-        return self._slopes(stated, positive, negative, 1 - self.specificity)
+    def seen(self, part: Part) -> tuple[Part, float]:
+        """Look at the curve as it is."""
+        return part, 1 - self.specificity
 
 
 @dataclass(frozen=True)
-class SpecificityAtSensitivity(_PointOfCurve):
+class SpecificityAtSensitivity(PointOfCurve):
     """Share of negative cases below the threshold that leaves a given share of positive cases above it.
 
     Parameters
@@ -333,24 +297,13 @@ class SpecificityAtSensitivity(_PointOfCurve):
 
     id = "specificity-at-sensitivity"
     meaning = "The share of negative cases below the threshold at which the given share of positive cases is above it."
+    short_name = "specificity at sensitivity {sensitivity:g}"
+    checks = (("sensitivity", check_share),)
 
     sensitivity: float = 0.9
     average: Average = "macro"
     truth: Truth = "top"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("sensitivity", self.sensitivity)
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the average and the truth are."""
-        return f"specificity at sensitivity {self.sensitivity:g}"
-
-    def of_masses(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the height of the curve that is seen from the other side."""
-        return self._height(-stated, negative, positive, 1 - self.sensitivity)
-
-    def mass_slopes(self, stated: FloatArray, positive: FloatArray, negative: FloatArray) -> FloatArray:
-        """Return the slopes of a smooth curve."""
-        return np.flip(self._slopes(-stated, negative, positive, 1 - self.sensitivity), axis=0)
+    def seen(self, part: Part) -> tuple[Part, float]:
+        """Look at the curve from the other side."""
+        return part._replace(stated=-part.stated, masses=part.masses[:, ::-1]), 1 - self.sensitivity

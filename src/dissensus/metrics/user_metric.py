@@ -3,27 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
-from dissensus.draws import BATCH_VALUES, Batch
+from dissensus.draws import BATCH_VALUES
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
 
 # From scores (n, K) and plausibilities (n, draws, K) to values (n, draws).
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
+# From scores (n, K), codes of labels (draws, n) and weights (n,) to values (draws,).
+DataSetFunction: TypeAlias = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
 
-def _no_function(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:  # noqa: ARG001
+# So many labels are drawn for a case whose label is shared between conditions.
+LABELINGS = 20
+
+# At most so many times cases are left out to see what they add.
+BLOCKS = 500
+
+
+def _no_function(*given: FloatArray) -> FloatArray:  # noqa: ARG001
     raise DissensusError("the metric has no function")
 
 
 @dataclass(frozen=True)
-class UserMetric(Metric):
+class OwnMetric(Metric):
+    """Hold what a user says of a function."""
+
+    kept_apart = ("function", "higher_is_better", "range", "meaning")
+
+    # What the function must be.
+    signature: ClassVar[str]
+
+    name: str = ""
+    function: Callable[..., FloatArray] = field(default=_no_function, compare=False)
+    higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
+    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    meaning: str = "A measure of the user's own."  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.name, str) or not self.name:
+            raise DissensusError("a user metric needs a name", got=repr(self.name))
+        where = f"metric {self.name!r}"
+        if not callable(self.function) or self.function is _no_function:
+            raise DissensusError("a user metric needs a function", expected=self.signature, where=where)
+        object.__setattr__(self, "range", tuple(self.range))
+        if len(self.range) != 2 or not self.range[0] < self.range[1]:
+            words = "the range of a user metric is its least and its greatest value"
+            raise DissensusError(words, got=repr(self.range), where=where)
+
+    def called(self, shape: tuple[int, ...], words: str, *given: FloatArray | IntArray) -> FloatArray:
+        """Call the function, and refuse what is not of the right shape."""
+        found = np.asarray(self.function(*given), dtype=np.float64)
+        if found.shape != shape:
+            raise DissensusError(
+                "a user metric returned an array of the wrong shape",
+                expected=f"{shape}: {words}",
+                got=str(found.shape),
+                where=f"metric {self.name!r}",
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class UserMetric(OwnMetric):
     """Turn any function into an uncertainty-adjusted metric.
 
     Parameters
@@ -53,22 +102,12 @@ class UserMetric(Metric):
     array([[1.]])
     """
 
-    kept_apart = ("function", "higher_is_better", "range", "meaning")
-
-    name: str = ""
-    function: UserFunction = field(default=_no_function, compare=False)
-    higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
-    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
-    meaning: str = "A measure of the user's own."  # type: ignore[misc]
+    signature = "function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)"
 
     @property
     def id(self) -> str:  # type: ignore[override]  # it belongs to whoever wrote the function: nobody finds it by an id
         """The same for all of them; their names tell them apart."""
         return "user-metric"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_own(self, "function(scores (n, K), plausibilities (n, draws, K)) -> (n, draws)")
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Call the function on a few cases at a time, so that dense draws fit into memory."""
@@ -76,79 +115,15 @@ class UserMetric(Metric):
         most = max(1, BATCH_VALUES // (batch.n_draws * batch.n_conditions))
         values = np.empty((batch.n_cases, batch.n_draws))
         for start in range(0, batch.n_cases, most):
-            some = slice(start, min(start + most, batch.n_cases))
+            some = range(start, min(start + most, batch.n_cases))
             scores = predicted.predictions.select(predicted.rows[some]).to_scores()
-            draws = part_of(batch, some).dense()
-            values[some] = called(self, (scores, draws), draws.shape[:2], "one value per case and draw")
+            shape = (len(some), batch.n_draws)
+            values[some] = self.called(shape, "one value per case and draw", scores, batch.dense(some))
         return values
 
 
-def check_own(metric: UserMetric | UserDataSetMetric, expected: str) -> None:
-    """Refuse a metric without a name, a function or a range."""
-    if not isinstance(metric.name, str) or not metric.name:
-        raise DissensusError("a user metric needs a name", got=repr(metric.name))
-    if not callable(metric.function) or metric.function in (_no_function, _no_data_set_function):
-        raise DissensusError("a user metric needs a function", expected=expected, where=f"metric {metric.name!r}")
-    object.__setattr__(metric, "range", tuple(metric.range))
-    if len(metric.range) != 2 or not metric.range[0] < metric.range[1]:
-        raise DissensusError(
-            "the range of a user metric is its least and its greatest value",
-            got=repr(metric.range),
-            where=f"metric {metric.name!r}",
-        )
-
-
-def called(metric: UserMetric | UserDataSetMetric, given: Any, shape: tuple[int, ...], words: str) -> FloatArray:
-    """Call the function of a user, and refuse what is not of the right shape."""
-    found = np.asarray(metric.function(*given), dtype=np.float64)
-    if found.shape != shape:
-        raise DissensusError(
-            "a user metric returned an array of the wrong shape",
-            expected=f"{shape}: {words}",
-            got=str(found.shape),
-            where=f"metric {metric.name!r}",
-        )
-    return found
-
-
-def part_of(batch: Batch, cases: slice) -> Batch:
-    """Take some consecutive cases of a batch."""
-    start, stop = cases.start, cases.stop
-    first, last = batch.support_offsets[start], batch.support_offsets[stop]
-    numbers = slice(batch.n_draws * (first + start), batch.n_draws * (last + stop))
-    return replace(
-        batch,
-        case_names=batch.case_names[cases],
-        support_offsets=batch.support_offsets[start : stop + 1] - first,
-        support=batch.support[first:last],
-        values=batch.values[numbers],
-        rest_shapes=batch.rest_shapes[cases],
-        rest_keys=batch.rest_keys[cases],
-        order_values=None if batch.order_values is None else batch.order_values[numbers],
-        others=None,
-        is_mentioned=None if batch.is_mentioned is None else batch.is_mentioned[first:last],
-        numbers=None if batch.numbers is None else batch.numbers[cases],
-    )
-
-
-# Of a whole data set -------------------------------------------------------------------------------------
-
-# From scores (n, K), codes of labels (draws, n) and weights (n,) to values (draws,).
-DataSetFunction: TypeAlias = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
-
-# So many labels are drawn for a case whose label is shared between conditions.
-LABELINGS = 20
-
-# At most so many times cases are left out to see what they add.
-BLOCKS = 500
-
-
-def _no_data_set_function(scores: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:  # noqa: ARG001
-    raise DissensusError("the metric has no function")
-
-
 @dataclass(frozen=True)
-class UserDataSetMetric(DataSetMetric):
+class UserDataSetMetric(OwnMetric, DataSetMetric):
     """Turn any function of all cases into an uncertainty-adjusted metric.
 
     Where a label is shared between conditions, because they are tied or because ``truth`` is "soft", the value is the
@@ -181,13 +156,8 @@ class UserDataSetMetric(DataSetMetric):
     array([0.667])
     """
 
-    kept_apart = ("function", "higher_is_better", "range", "meaning")
+    signature = "function(scores (n, K), labels (draws, n), weights (n,)) -> (draws,)"
 
-    name: str = ""
-    function: DataSetFunction = field(default=_no_data_set_function, compare=False)
-    higher_is_better: bool = True  # type: ignore[misc]  # users say it of each function
-    range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
-    meaning: str = "A measure of the user's own."  # type: ignore[misc]
     truth: Truth = "top"
 
     @property
@@ -195,17 +165,16 @@ class UserDataSetMetric(DataSetMetric):
         """The same for all of them; their names tell them apart."""
         return "user-data-set-metric"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_own(self, "function(scores (n, K), labels (draws, n), weights (n,)) -> (draws,)")
-
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
         """Call the function, for draws in which labels are shared several times."""
         values = np.empty(len(labels))
         is_shared = ((labels > 0).sum(axis=1) > 1).any(axis=1)
         values[~is_shared] = self._called(said, _codes(labels[~is_shared], np.zeros(said.n_cases)))
         for draw in np.flatnonzero(is_shared):
-            values[draw] = self._called(said, _labelings(labels[draw])).mean()
+            # every label as often as its share says; the same numbers for all draws, so that company does not matter
+            turns = np.tile(np.arange(LABELINGS), (said.n_cases, 1))
+            places: Any = np.random.default_rng(17).permuted(turns, axis=1)
+            values[draw] = self._called(said, _codes(labels[draw][None], (places.T + 0.5) / LABELINGS)).mean()
         return np.where(labels.any(axis=(1, 2)), values, np.nan)
 
     def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
@@ -231,7 +200,7 @@ class UserDataSetMetric(DataSetMetric):
         return float((labels.sum(axis=0) * said.weights).sum())
 
     def _called(self, said: Said, codes: IntArray) -> FloatArray:
-        return called(self, (said.scores, codes, said.weights), (len(codes),), "one value per draw")
+        return self.called((len(codes),), "one value per draw", said.scores, codes, said.weights)
 
 
 def _codes(labels: FloatArray, chance: FloatArray) -> IntArray:
@@ -240,10 +209,3 @@ def _codes(labels: FloatArray, chance: FloatArray) -> IntArray:
     total = sums[..., -1, :]
     codes = (sums <= (chance * total)[..., None, :]).sum(axis=-2)
     return np.where(total > 0, np.minimum(codes, labels.shape[-2] - 1), -1).astype(np.int64)
-
-
-def _labelings(labels: FloatArray) -> IntArray:
-    """Choose labels of each case (K, n) several times, each as often as its share says, shape (LABELINGS, n)."""
-    # the same numbers for all draws and blocks of draws, so that a draw has the same value in any company
-    places: Any = np.random.default_rng(17).permuted(np.tile(np.arange(LABELINGS), (labels.shape[1], 1)), axis=1)
-    return _codes(labels[None], (places.T + 0.5) / LABELINGS)

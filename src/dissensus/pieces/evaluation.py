@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -23,17 +23,15 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
-from dissensus.aggregations.priors import ChoiceCounts, Lessons, ScoreRange
+from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
-from dissensus.core.exact import Exact
-from dissensus.core.files import TABLE_ENDINGS, open_source
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.files import open_source
 from dissensus.core.notes import Note
-from dissensus.core.output import write_table
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
@@ -42,36 +40,25 @@ from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
-from dissensus.evaluation.plan import common_conditions, informed_by, known_prior, pickled, prior_for
+from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.evaluation.refits import known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
-from dissensus.pieces.inputs import Input, is_address
-from dissensus.pieces.partition import STRATA, STUDY, Partition, partitioned
-from dissensus.pieces.piece import Piece, Reading
-from dissensus.pieces.piece_evaluation import (
-    DISPUTED,
-    EXCLUDED,
-    MOST_NAMED,
-    AllPieces,
-    Learned,
-    Settings,
-    evaluate_piece,
-    least,
-    sum_piece,
-)
-from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run
-from dissensus.pieces.survey import Survey, merged_receipts, survey_from, survey_piece
+from dissensus.pieces import passes
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, Partition, files_of, is_address, partitioned
+from dissensus.pieces.passes import AllPieces, Learned, Settings, Survey, merged_receipts
+from dissensus.pieces.piece import Piece, Reading, placed
+from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, run_in
 from dissensus.predictions.lists import Predictions
+from dissensus.study.question import chosen_question, conditions_asked
 from dissensus.study.study import Study
 from dissensus.workers import Work, worked
 
 # Shows how far something is: what, how much of it in all, and of which unit.
 Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
-
-Files: TypeAlias = "Path | Sequence[Path]"
 
 # How many cases a piece has, about, unless it is said.
 PIECE_CASES = 10_000
@@ -109,50 +96,6 @@ class Watch:
     beside: Callable[[Evaluation, FilePath], None] = _ignored
 
 
-def options_of(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything that numbers depend on as plain values."""
-    found, metrics, categories = dict(asked), asked["metrics"], asked["categories"]
-    found["aggregations"] = [spec.record() for spec in asked["aggregations"]]
-    if metrics is not None:
-        found["metrics"] = [one if isinstance(one, str) else one.record() for one in metrics]
-    if isinstance(categories, Categories):
-        found["categories"] = digest(bundled([categories.conditions, categories.names, categories.codes]))
-    elif categories is not None:
-        found["categories"] = f"sha256:{open_source(categories).sha256}"
-    return found
-
-
-def check_asked(aggregations: Sequence[Aggregation], counts: Mapping[str, int], seed: int, level: float) -> None:
-    """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
-    if not aggregations:
-        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
-    check_count(**counts)
-    check_seed(seed)
-    evaluator.check_level(level)
-    for spec in aggregations:
-        reason = spec.needs_whole
-        if reason:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated piece by piece",
-                got=reason,
-                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-            )
-
-
-def digest(*parts: bytes | str) -> str:
-    """Hash texts and bytes, one after the other.
-
-    >>> digest("ab", "c") == digest("a", "bc")
-    False
-    """
-    hashed = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        hashed.update(f"{len(data)}\n".encode())
-        hashed.update(data)
-    return hashed.hexdigest()
-
-
 @checked
 def evaluate_files(
     study: Path | Sequence[Path],
@@ -167,6 +110,7 @@ def evaluate_files(
     threads: int | None = None,
     categories: Categories | Path | None = None,
     strata: Path | Sequence[Path] | None = None,
+    truth: Path | Sequence[Path] | None = None,
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
@@ -182,9 +126,11 @@ def evaluate_files(
 
     Parameters
     ----------
-    study, predictions, strata
-        Parquet files, directories of them, patterns or addresses: of opinions, by the name of every model, and of
-        labels of cases, which may be one CSV or TSV file as well.
+    study, predictions
+        Parquet files, directories of them, patterns or addresses: of opinions, and by the name of every model.
+    strata, truth
+        Such files of labels of cases, and of what is known to be true: one answer per case, read like the opinions of
+        one annotator. Each may be one CSV or TSV file as well.
     directory
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
@@ -227,12 +173,8 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
-    for name, choice, known in (
-        ("reference", reference, ("calibrated",)),
-        ("annotators", annotators, get_args(AnnotatorsAre)),
-    ):
-        if choice is not None:
-            check_choice(name, choice, known)
+    check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
+    check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
     given = reading or {}
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
@@ -247,29 +189,25 @@ def evaluate_files(
         "calibrated": reference is not None,
         "categories": categories,
     }
-    counts = {"draws": draws, "shard_size": shard_size, **({} if threads is None else {"threads": threads})}
-    check_asked(asked["aggregations"], counts, seed, level)
-    files: dict[str, Files] = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
-    files |= {} if strata is None else {STRATA: strata}
-    _refuse_inside(directory, files.values())
-    inputs = {name: Input.of(one) for name, one in files.items()}
-    how = _reading_of(study, predictions, strata, given)
+    check_count(draws=draws, shard_size=shard_size, threads=1 if threads is None else threads)
+    check_asked(asked)
+    files = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
+    files |= {name: one for name, one in ((STRATA, strata), (TRUTH, truth)) if one is not None}
+    _refuse_inside(directory, [part for one in files.values() for part in files_of(one)])
+    inputs = {name: Input.of(one, is_small=name in (STRATA, TRUTH)) for name, one in files.items()}
+    places = {
+        name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
+        for name, one in files.items()
+    }
+    how = Reading.of(places, list(predictions), given)
     # that of the beginning holds, and counting cases takes a look at all of them
     goes_on = resume and is_run(directory)
     n_cases = 1 if goes_on else inputs[STUDY].n_distinct(how.case_column(STUDY, inputs[STUDY]))
-    manifest = Manifest(
-        present_versions(),
-        {name: one.fingerprints() for name, one in inputs.items()},
-        {**options_of(asked), "reading": how.to_dict(), "models": list(predictions)},
-        n_buckets=max(1, -(-n_cases // shard_size)),
-    )
+    options = {**recorded(asked), "reading": how.record(), "versions": present_versions()}
+    marks = {name: one.fingerprints() for name, one in inputs.items()}
+    manifest = Manifest([marks], options, n_buckets=max(1, -(-n_cases // shard_size)))
     watch = watch or Watch()
-    begun = (
-        RunDirectory.resumed(directory, manifest)
-        if resume
-        else RunDirectory.new(directory, manifest, overwrite=overwrite)
-    )
-    with begun as run:
+    with run_in(directory, manifest, resume=resume, overwrite=overwrite) as run:
         if run.is_finished and not learn_again:
             found = load(run.path)
             watch.say("the run is finished, and nothing was added: these are its results")
@@ -277,41 +215,61 @@ def evaluate_files(
                 watch.beside(found, run.path)
             return found
         run.reopen()
-        return FileEvaluation(run, how, threads, executor, learn_again, watch, **asked).result()
+        return FileEvaluation(run, how, asked, threads, executor, learn_again, watch).result()
 
 
-def _refuse_inside(directory: Path, inputs: Collection[Files]) -> None:
-    """Refuse to write below a directory that is an input: tables of the run would be taken for files of it."""
-    for given in inputs:
-        for part in [given] if isinstance(given, str | os.PathLike) else given:
-            place = FilePath(str(part).partition("**")[0]).resolve()
-            if not is_address(part) and place.is_dir() and FilePath(directory).resolve().is_relative_to(place):
-                raise FormatError(
-                    "the output directory is an input or inside of one",
-                    got=str(directory),
-                    where=str(part),
-                    advice="choose another one: what is written would be read as input",
-                )
-
-
-def _reading_of(
-    study: Files, predictions: Mapping[str, Files], strata: Files | None, options: Mapping[str, Any]
-) -> Reading:
-    """Say how files are read, and what the user calls them."""
-
-    def called(given: Files) -> str:
-        return listing(list(map(str, given))) if isinstance(given, list | tuple) else str(given)
-
-    known = {part.name for part in fields(Reading)} - {"place", "models", "strata_place"}
-    for name in options:
-        if name not in known:
+def check_asked(asked: Mapping[str, Any]) -> None:
+    """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
+    if not asked["aggregations"]:
+        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+    check_seed(asked["seed"])
+    evaluator.check_level(asked["level"])
+    for spec in asked["aggregations"]:
+        reason = spec.needs_whole
+        if reason:
             raise DissensusError(
-                f"there is no option {name!r} of reading",
-                expected=listing(sorted(known), most=len(known)),
-                advice=suggestion(str(name), known),
+                f"{spec.id} cannot be evaluated piece by piece",
+                got=reason,
+                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
             )
-    models = {name: called(given) for name, given in predictions.items()}
-    return Reading(called(study), models, "" if strata is None else called(strata), **options)
+
+
+def _refuse_inside(directory: Path, files: Sequence[Path]) -> None:
+    """Refuse to write below a directory that is an input: tables of the run would be taken for files of it."""
+    for part in files:
+        place = FilePath(str(part).partition("**")[0]).resolve()
+        if not is_address(part) and place.is_dir() and FilePath(directory).resolve().is_relative_to(place):
+            raise FormatError(
+                "the output directory is an input or inside of one",
+                got=str(directory),
+                where=str(part),
+                advice="choose another one: what is written would be read as input",
+            )
+
+
+def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is asked as plain values."""
+    metrics, categories = asked["metrics"], asked["categories"]
+    told = categories
+    if isinstance(categories, Categories):
+        told = digest(bundled([categories.conditions, categories.names, categories.codes]))
+    elif categories is not None:
+        told = f"sha256:{open_source(categories).sha256}"
+    return {
+        **asked,
+        "aggregations": [spec.record() for spec in asked["aggregations"]],
+        "metrics": metrics and [one if isinstance(one, str) else one.record() for one in metrics],
+        "categories": told,
+    }
+
+
+def digest(*parts: bytes | str) -> str:
+    """Hash texts and bytes, one after the other.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    return hashlib.sha256(bundled(parts)).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,87 +278,59 @@ class FileEvaluation:
 
     run: RunDirectory
     reading: Reading
+    asked: Mapping[str, Any]
     threads: int | None
     executor: object | None
     learn_again: bool
     watch: Watch
-    aggregations: tuple[Aggregation, ...]
-    metrics: tuple[Metric | str, ...] | None
-    draws: int
-    seed: int
-    level: float
-    annotators: AnnotatorsAre | None
-    panel: bool | None
-    calibrated: bool
-    categories: Categories | Path | None
 
     def result(self) -> Evaluation:
         """Evaluate everything, and write the results."""
         survey = self.survey
         self.watch.tell(self.receipts)
         settings, reason, trust = self._settled()
-        sample = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
-        held = settings.tally(sample.questions)
-        settings = replace(settings, reference=settings.of_cases.assembled(sample.questions, held).reference)
+        shown = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
+        rows, held = shown.questions, settings.tally(shown.questions, shown.truth)
+        settings = replace(settings, reference=settings.of_cases.assembled(rows, held).reference)
         keys = self._evaluated(settings)
-        sums = Sums(AllPieces.of([self.run.piece(key, "sums") for key in keys.values()]))
+        finished = [self.run.piece(key, "sums") for key in keys.values()]
+        sums = Sums(AllPieces(finished))
         found = settings.assembled(
-            sample.questions,
+            rows,
             sums,
             held=held,
-            excluded=tuple(sorted(sums[EXCLUDED].tolist())[:MOST_NAMED]),
+            excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
             moved=self._left_out(settings),
-            prior=prior_record_of(settings.learned.recipes, reason) if self.models else None,
+            prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
             disputed=self._disputed(settings, sums),
         )
-        found = self._described(found, sample)
+        found = self._described(found, shown)
 
         def write(place: FilePath) -> None:
             write_files(found, place)
             self.watch.beside(found, place)
 
         tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
-        finished = [self.run.piece(key, "sums") for key in keys.values()]
-        self.run.publish(write, [*tables, *finished, *map(self._look, self.pieces.digests), self._lessons])
+        self.run.publish(write, [*tables, *finished, *self._looks.values(), self._lessons])
         return found
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the models."""
-        return tuple(self.reading.models)
 
     # Pieces ----------------------------------------------------------------------------------------------
 
     @cached_property
     def pieces(self) -> Partition:
         """The input, split by case; refused if a model lacks cases that it may not lack."""
-        manifest = self.run.manifest
-        generations: dict[str, list[Input]] = {name: [] for name in manifest.inputs}
-        for files in manifest.generations:
-            for name, own in generations.items():
-                places = tuple(files.get(name, ()))
-                is_file = len(places) == 1 and not is_address(places[0])
-                if name == STRATA and is_file and FilePath(places[0]).suffix.lower() in TABLE_ENDINGS:
-                    source = open_source(places[0])
-                    if not source.is_table:
-                        problem = "strata must come in a table"
-                        raise DissensusError(problem, expected="CSV, TSV or Parquet", where=places[0])
-                    # they are few
-                    file = self.run.path / PIECES / f"strata-{source.sha256[:16]}.parquet"
-                    if not file.exists():
-                        write_table(source.table, file)
-                    places = (str(file),)
-                own.append(Input(places))
+        manifest, place = self.run.manifest, self.run.path / PIECES
+        names = manifest.generations[0]
+        generations = {name: [Input(tuple(one.get(name, ()))) for one in manifest.generations] for name in names}
         columns = {name: self.reading.case_column(name, own[0]) for name, own in generations.items()}
         total = sum(one.n_rows() for own in generations.values() for one in own)
-        place = f"input-{digest(json.dumps([manifest.inputs, manifest.generations, manifest.n_buckets, columns]))}"
-        with self.watch.progress("splitting by case", total, "rows") as advance:
-            return partitioned(
-                generations, columns, self.run.path / PIECES / place, n_buckets=manifest.n_buckets, advance=advance
-            )
+        key = digest(json.dumps([manifest.generations, manifest.n_buckets, columns]))
+        how: dict[str, Any] = {"n_buckets": manifest.n_buckets}
+        with self.watch.progress("splitting by case", total, "rows") as how["advance"]:
+            return partitioned(generations, columns, place / f"input-{key}", **how)
 
     def _worked(
         self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
@@ -415,98 +345,82 @@ class FileEvaluation:
                     advance(sizes[piece])
             except DissensusError as error:  # the user's file says more than the name of the piece
                 piece, _, where = error.where.partition(", ")
-                if not piece.startswith("piece ") or not where:
-                    raise
-                raise type(error)(
-                    error.problem, expected=error.expected, got=error.got, where=where, advice=error.advice
-                ) from error
+                if piece.startswith("piece ") and where:
+                    error.where = where
+                    raise error.at("") from error
+                raise
 
     # What is known of all cases --------------------------------------------------------------------------
 
-    def _look(self, piece: str) -> FilePath:
-        reading = json.dumps(self.reading.to_dict())
-        return self.run.piece(digest(self.pieces.digests[piece], reading, json.dumps(present_versions())), "survey")
+    @cached_property
+    def _looks(self) -> dict[str, FilePath]:
+        """Where it is kept what is known of every piece."""
+        said = json.dumps([self.reading.record(), self.run.manifest.options["versions"]])
+        return {piece: self.run.piece(digest(rows, said), "survey") for piece, rows in self.pieces.digests.items()}
 
     @cached_property
-    def _surveyed(self) -> tuple[Survey, dict[str, int]]:
-        """What is known of all pieces together, and how many cases each has."""
-        for number, name in enumerate(self.models):  # cases that a model lacks are told before any piece is read
-            self._lacks(number, name)
-        left = dict.fromkeys((piece for piece in self.pieces.digests if not self._look(piece).exists()), 1)
-        for piece, result in self._worked(survey_piece, pickled(self.reading), "looking at the files", left, "pieces"):
-            self.run.write(self._look(piece), result)
-        found: Survey | None = None
-        sizes = {}
-        for piece in self.pieces.digests:
-            one = survey_from(self._look(piece).read_bytes())
-            sizes[piece] = 0 if one is None else one.n_cases
-            found = one if found is None else found if one is None else found + one
-        if found is None:
-            raise DissensusError("the models have no case in common", got=f"{len(self.models)} models")
-        return found.in_order_of(self.reading), sizes
+    def sizes(self) -> dict[str, int]:
+        """How many cases every piece has."""
+        return {}
 
-    @property
+    @cached_property
     def survey(self) -> Survey:
-        """What is known of all pieces together."""
-        return self._surveyed[0]
+        """What is known of all pieces together, with the conditions in the order of what was asked."""
+        for number in range(len(self.reading.models)):  # cases that a model lacks are told before any piece is read
+            self._lacks(number)
+        left = dict.fromkeys((piece for piece, file in self._looks.items() if not file.exists()), 1)
+        for piece, result in self._worked(
+            passes.survey_piece, pickled(self.reading), "looking at the files", left, "pieces"
+        ):
+            self.run.write(self._looks[piece], result)
+        found: Survey | None = None
+        for piece, file in self._looks.items():
+            one: Survey | None = restored(file.read_bytes(), passes.CLASSES)
+            self.sizes[piece] = 0 if one is None else one.n_cases
+            found = found + one if found and one else found or one
+        if found is None:
+            raise DissensusError("the models have no case in common", got=f"{len(self.reading.models)} models")
+        how = self.reading.options
+        if not found.conditions:
+            return found
+        question = chosen_question(how.question, how.positive) or "conditions"
+        with placed(self.reading.places[STUDY]):
+            names = conditions_asked(question, found.conditions, how.positive, are_ordered=how.conditions is not None)
+        return replace(found, conditions=names)
 
-    def _lacks(self, number: int, name: str) -> tuple[Note, ...]:
+    def _lacks(self, number: int) -> tuple[Note, ...]:
         """Say which cases the study or a model lacks; refuse it unless it is allowed."""
+        name, allowed = f"model {number}", self.reading.allow_missing
         try:
-            return self.pieces.matches[f"model {number}"].notes(name, allow_missing=self.reading.allow_missing)
+            return self.pieces.matches[name].notes(self.reading.models[number], allow_missing=allowed)
         except DissensusError as error:
-            raise error.at(self.reading.models[name]) from None
+            raise error.at(self.reading.places[name]) from None
 
     @cached_property
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model."""
         opinions, *models = self.survey.receipts
         told = [
-            merged_receipts([models[number]], notes=self._lacks(number, name), unlisted=self.survey.unlisted(name))
-            for number, name in enumerate(self.models)
+            merged_receipts([models[number]], notes=self._lacks(number), unlisted=self.survey.unlisted(name))
+            for number, name in enumerate(self.reading.models)
         ]
         return (opinions, *told)
-
-    @cached_property
-    def why_no_panel(self) -> str:
-        """Why what a large panel would say cannot be estimated; empty if it can."""
-        survey = self.survey
-        kind = "rankings" if survey.findings else survey.kind
-        for finding, one in survey.lessons.items():
-            counts = {"n_annotated": one.n_cases, "n_opinions": survey.n_counted[finding]}
-            reason = evaluator.panel_reason(kind, len(self.models), **counts)
-            if reason:
-                return reason
-        return ""
-
-    @property
-    def learns(self) -> bool:
-        """Whether something is learned from a sample of the cases."""
-        informed = any(spec.is_informed for spec in self.aggregations)
-        return self.calibrated or informed or (self.panel is not False and not self.why_no_panel)
 
     @property
     def leaves_out(self) -> bool:
         """Whether annotators are left out in turn."""
-        is_sample = self.annotators == "sample" or (self.annotators is None and self.survey.crossed is None)
-        return bool(self.models) and is_sample
-
-    @cached_property
-    def known_reading(self) -> Reading:
-        """How pieces are read, once the conditions of all are known."""
-        return self.survey.said_to(self.reading)
+        chosen = self.asked["annotators"]
+        return bool(self.reading.models) and (chosen == "sample" or (chosen is None and self.survey.crossed is None))
 
     @cached_property
     def sample(self) -> Piece:
         """All cases that are looked at together, read at once: those that are shown, learned from, or left out of."""
-        learning = self.survey.annotated if self.learns else self.survey.annotated[:SHOWN_CASES]
-        everyone = self.survey.everyone if self.leaves_out else ()
-        return self._cases_of((*learning, *everyone))
+        return self._cases_of((*self.survey.annotated, *(self.survey.everyone if self.leaves_out else ())))
 
     def _cases_of(self, names: Sequence[str]) -> Piece:
         """Read some cases into memory, in this order."""
         different = list(dict.fromkeys(names))
-        found = Piece.read(self.pieces.rows_about(different), self.known_reading)
+        found = Piece.read(self.pieces.rows_about(different), self.survey.said_to(self.reading))
         assert found is not None  # these cases were seen before
         return found.select(different)
 
@@ -514,22 +428,27 @@ class FileEvaluation:
 
     def _settled(self) -> tuple[Settings, str, Calibration | None]:
         """Learn what is learned, and settle what is computed; also why there is no panel, and what was calibrated."""
-        survey = self.survey
-        sample = self.sample.select(list(survey.annotated)) if self.learns else self.sample
-        rows = sample.questions
-        trust = None
-        if self.calibrated:
-            trust = calibrate(rows.study, None, rows.models, seed=self.seed, threads=self.threads)
-        chosen = self.aggregations
-        chosen = chosen if trust is None or trust.best in chosen else (trust.best, *chosen)
-        chosen, reason = evaluator.with_panel_unless(self.why_no_panel, rows.study, chosen, self.panel)
+        survey, asked, sample = self.survey, self.asked, self.sample.select(list(self.survey.annotated))
+        rows, trust, chosen = sample.questions, None, asked["aggregations"]
+        if asked["calibrated"]:
+            trust = calibrate(rows.study, None, rows.models, seed=asked["seed"], threads=self.threads)
+            chosen = chosen if trust.best in chosen else (trust.best, *chosen)
+        kind = "rankings" if survey.findings else survey.kind
+        reasons = (
+            evaluator.panel_reason(
+                kind, len(rows.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding]
+            )
+            for finding, one in survey.lessons.items()
+        )
+        why = next(filter(None, reasons), "")
+        chosen, reason = evaluator.with_panel_unless(why, rows.study, chosen, asked["panel"])
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
         specs = learned.taught(next(iter(learned.lessons)), chosen, conditions)
         few = rows.study.select(list(rows.study.case_names[:1]))
         if few.counted.n_opinions and not all(spec.is_informed for spec in specs):
             conditions = common_conditions([spec.sample(few, draws=1) for spec in specs if not spec.is_informed])
-        categories = self.categories
+        categories = asked["categories"]
         if categories is not None and not isinstance(categories, Categories):
             categories = Categories.from_source(open_source(categories), conditions)
         plan = evaluator.plan_of(
@@ -537,17 +456,19 @@ class FileEvaluation:
             rows.study,
             {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
             conditions,
-            metrics=self.metrics,
+            metrics=asked["metrics"],
             categories=categories,
-            draws=self.draws,
-            seed=self.seed,
+            draws=asked["draws"],
+            seed=asked["seed"],
             refits=None,
+            truth=sample.truth,
         )
-        evaluator.check_request(plan.metrics, rows.models, self.level)
+        evaluator.check_request(plan.metrics, rows.models, asked["level"])
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
-        return Settings(self.known_reading, plan, chosen, learned, self.level, threads), reason, trust
+        reading = survey.said_to(self.reading)
+        return Settings(reading, plan, chosen, learned, asked["level"], threads), reason, trust
 
     @property
     def _lessons(self) -> FilePath:
@@ -558,24 +479,20 @@ class FileEvaluation:
         survey, before = self.survey, cast("Learned | None", None)
         if self._lessons.exists():
             try:
-                known = [Learned, Lessons, ChoiceCounts, ScoreRange, PriorRecipe, RatingPrior]
+                known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
                 before = restored(self._lessons.read_bytes(), known)
             except FormatError as error:
                 if not self.learn_again:
-                    raise FormatError(
+                    problem, advice = (
                         "what was learned from all cases is damaged",
-                        where=str(self._lessons),
-                        advice="learn it again: run again with --resume --learn-again",
-                    ) from error
+                        "run again with --resume --learn-again",
+                    )
+                    raise FormatError(problem, where=str(self._lessons), advice=f"learn it again: {advice}") from error
         key = digest(json.dumps([spec.record() for spec in chosen]), *self.pieces.digests.values())
         if before is not None and before.key == key:
             return before
-        if before is not None and not self.learn_again:
-            if before.conditions != survey.conditions:
-                self.watch.say(
-                    "the files that were added name other conditions: everything is learned and computed again"
-                )
-            elif len(self.run.manifest.generations) > 1:
+        if before is not None and not self.learn_again and len(self.run.manifest.generations) > 1:
+            if before.conditions == survey.conditions:
                 if any(spec.learns or spec.is_informed for spec in chosen):
                     n_cases = max(one.n_cases for one in before.lessons.values())
                     self.watch.say(
@@ -583,6 +500,7 @@ class FileEvaluation:
                         "frequent conditions are (--learn-again learns it from all cases and computes all pieces again)"
                     )
                 return before
+            self.watch.say("the files that were added name other conditions: everything is learned and computed again")
         recipes: dict[str, PriorRecipe | RatingPrior] = {}
         refits: dict[str, FloatArray] = {}
         if any(spec.is_informed for spec in chosen):
@@ -599,40 +517,36 @@ class FileEvaluation:
         if study.kind == "ratings":
             prior: Any = prior_for(chosen, study, models)
             informed = tuple(informed_by(spec, prior) for spec in chosen)
-            refits: Any = evaluator.refits_of(informed, study, models, self.seed)
-            return prior, refits
-        what = f"fitting the prior{f' of {finding}' if finding else ''}"
+            return prior, cast("Any", evaluator.refits_of(informed, study, models, self.asked["seed"]))
+        what, reading = f"fitting the prior{f' of {finding}' if finding else ''}", self.survey.said_to(self.reading)
 
-        def total(request: Request) -> Exact:
-            settings = pickle.dumps((self.known_reading, request, self.seed, finding))
-            found = dict(self._worked(sum_piece, settings, what, self._surveyed[1], "cases"))
-            sums: list[Exact | None] = [restored(found[piece], [Exact]) for piece in self.pieces.digests]
-            return reduce(Exact.__add__, filter(None, sums))
+        def total(request: Request) -> FloatArray:
+            settings = pickle.dumps((reading, request, self.asked["seed"], finding))
+            found = dict(self._worked(passes.sum_piece, settings, what, self.sizes, "cases"))
+            sums = [restored(found[piece], []) for piece in sorted(self.pieces.digests)]
+            return np.asarray(sum(one for one in sums if one is not None))
 
-        said: Any = study
-        recipe = with_refits(fitted_recipe(said, models, self.survey.lessons[finding], total=total), total)
+        recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], total=total), total)
         return recipe, recipe.refits
 
     # Evaluation ------------------------------------------------------------------------------------------
 
     def _evaluated(self, settings: Settings) -> dict[str, str]:
         """Evaluate the pieces that are not finished; return the key of each: the digest of all that it depends on."""
-        plan, sizes = settings.plan, self._surveyed[1]
         said = {
             "options": self.run.manifest.options,
-            "versions": self.run.manifest.versions,
             "specs": [spec.record() for spec in settings.specs],
-            "metrics": [metric.record() for metric in plan.metrics],
-            "depth": plan.depth,
-            "reading": settings.reading.to_dict(),
+            "metrics": [metric.record() for metric in settings.plan.metrics],
+            "depth": settings.plan.depth,
+            "reading": settings.reading.record(),
             "reference": settings.reference,
         }
         asked = digest(json.dumps(said, sort_keys=True, default=str), self._lessons.read_bytes())
         keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
-        left = {piece: sizes[piece] for piece, key in keys.items() if not self.run.piece(key, "sums").exists()}
+        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self.run.piece(key, "sums").exists()}
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
-        for piece, result in self._worked(evaluate_piece, pickled(settings), "evaluating", left, "cases"):
+        for piece, result in self._worked(passes.evaluate_piece, pickled(settings), "evaluating", left, "cases"):
             for kind, data in restored(result, []).items():  # sums come last
                 place = self.run.table(kind, piece) if kind in TABLES else self.run.piece(keys[piece], kind)
                 self.run.write(place, data)
@@ -646,8 +560,7 @@ class FileEvaluation:
         design: Any = evaluator.design_of(rows.study, "sample")
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
-            study, models = rows.of_part(own)
-            plan, study = settings.informed(finding, study, models)
+            plan, study, models = settings.informed(finding, *rows.of_part(own))
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
@@ -658,12 +571,12 @@ class FileEvaluation:
 
     def _disputed(self, settings: Settings, sums: Sums) -> Evaluation | None:
         """Evaluate the cases with the least certainty once more, to be looked at."""
-        if DISPUTED[0] not in sums:
+        if passes.DISPUTED[0] not in sums:
             return None
-        names, findings = least(*(sums[name] for name in DISPUTED))[0].tolist(), self.survey.findings
-        asked = self._cases_of(cases_of_rows(names, findings)).questions
-        asked = asked.select(names) if findings else asked
-        return settings.assembled(asked, settings.tally(asked))
+        names = passes.least(*(sums[name] for name in passes.DISPUTED))[0].tolist()
+        piece = self._cases_of(cases_of_rows(names, self.survey.findings))
+        asked = piece.questions.select(names) if self.survey.findings else piece.questions
+        return settings.assembled(asked, settings.tally(asked, piece.truth))
 
     def _described(self, found: Evaluation, sample: Piece) -> Evaluation:
         """Say of the cases that are shown which files all cases came from, and what was understood of them.
@@ -674,39 +587,32 @@ class FileEvaluation:
             replace(all_cases, examples=own.examples)
             for all_cases, own in zip(self.receipts, sample.receipts, strict=True)
         ]
-        called = {f"model {number}": name for number, name in enumerate(self.models)}
-        hashes = {
-            f"{called.get(name, name)}/{FilePath(file).name}": fingerprint
-            for name, files in self.run.manifest.inputs.items()
-            for file, fingerprint in files.items()
-        }
+        called = {f"model {number}": name for number, name in enumerate(self.reading.models)}
         said = zip(found.predictions.items(), models, strict=True)
         return replace(
             found,
             study=found.study.with_receipt(opinions),
             predictions={name: one.with_receipt(receipt) for (name, one), receipt in said},
-            inputs=hashes,
+            inputs={
+                f"{called.get(name, name)}/{FilePath(file).name}": fingerprint
+                for name, files in self.run.manifest.inputs.items()
+                for file, fingerprint in files.items()
+            },
         )
 
 
 def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior, by finding if there are findings."""
-    fitted = {finding: one for finding, one in recipes.items() if isinstance(one, PriorRecipe)}
-    if not fitted:
-        of_ratings: Any = recipes
-        return evaluator.prior_record(of_ratings, reason)
-    return evaluator.joined_records(
-        {
-            finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
-            for finding, one in fitted.items()
-        }
-    )
+    records = {
+        finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+        for finding, one in recipes.items()
+        if isinstance(one, PriorRecipe)
+    }
+    return evaluator.joined_records(records) if records else evaluator.prior_record(cast("Any", recipes), reason)
 
 
 def _as_wide(model: Predictions, size: int) -> Predictions:
     """Make predictions of one case with so many conditions, in the place of all of a model."""
-    codes = np.arange(size, dtype=np.int64)
-    offsets = np.array([0, size], dtype=np.int64)
-    return replace(
-        model, case_names=model.case_names[:1], offsets=offsets, codes=codes, values=-codes.astype(np.float64)
-    )
+    codes, offsets = np.arange(size, dtype=np.int64), np.array([0, size], dtype=np.int64)
+    values = -codes.astype(np.float64)
+    return replace(model, case_names=model.case_names[:1], offsets=offsets, codes=codes, values=values)

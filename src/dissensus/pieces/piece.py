@@ -9,9 +9,9 @@ integers, needs the list of conditions, as integers do.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.limits import Limits
+from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
+from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
 from dissensus.evaluation.questions import Questions
-from dissensus.pieces.inputs import Input
-from dissensus.pieces.partition import STRATA, STUDY, frames_from
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, frames_from
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions
@@ -55,76 +55,80 @@ class Reading:
 
     Attributes
     ----------
-    place, models, strata_place
-        What the user gave for the study, for every model by its name, and for the strata: errors name it.
-    format, format_is_given
-        The format of the study, and whether the user named it or it was recognised.
-    conditions, columns, ignore, tie_separator, bucket_order, unranked, duplicates, confidence, lists, nothing
-        As in :func:`dissensus.examine`.
-    question, limits
-        As there.
-    kinds, positive, allow_missing
-        Kind of predictions by model, and as in :func:`dissensus.read_predictions`; the positive condition is that of
-        the study, too.
+    places
+        What the user gave for every input, by its name (``study``, ``model 0``, ``strata``): errors name it.
+    models
+        Names of the models.
+    options
+        How the study is read; conditions and the positive one of two are those of predictions, too.
+    format, ignore
+        As in :func:`dissensus.read`.
+    kinds, allow_missing
+        Kind of predictions by model, and as in :func:`dissensus.read_predictions`.
 
     Examples
     --------
-    >>> reading = Reading("opinions/", models={"A": "scores/"})
-    >>> study, _ = reading.study(pl.DataFrame({"case": ["c1"], "annotator": ["Ann"], "label": ["Eczema"]}))
-    >>> reading.model("A", pl.DataFrame({"case": ["c1"], "Eczema": [0.2], "Tinea": [0.8]}), study)[1].path
+    >>> reading = Reading({"study": "opinions/", "model 0": "scores/"}, ("A",))
+    >>> study = reading.study(pl.DataFrame({"case": ["c1"], "annotator": ["Ann"], "label": ["Eczema"]}))
+    >>> reading.model(0, pl.DataFrame({"case": ["c1"], "Eczema": [0.2], "Tinea": [0.8]}), study).receipt.path
     'scores/'
     """
 
-    place: str
-    models: Mapping[str, str] = field(default_factory=dict)
-    strata_place: str = ""
+    places: Mapping[str, str]
+    models: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
     format: str | None = None
-    format_is_given: bool = False
-    conditions: tuple[str, ...] | None = None
-    columns: Mapping[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
-    tie_separator: str | None = None
-    bucket_order: tuple[str, ...] | None = None
-    unranked: Unranked | None = None
-    duplicates: Duplicates = "refuse"
-    confidence: Confidence | None = None
-    lists: Lists | None = None
-    nothing: str | None = None
-    question: Question | None = None
-    limits: Mapping[str, int | str] = field(default_factory=dict)
     kinds: Mapping[str, PredictionKind] = field(default_factory=dict)
-    positive: str | None = None
     allow_missing: bool = False
+
+    @staticmethod
+    def of(places: Mapping[str, str], models: Sequence[str], given: Mapping[str, Any]) -> Reading:
+        """Take options of readers by name."""
+        of_study = {part.name for part in fields(Options)}
+        known = of_study | {"format", "ignore", "kinds", "allow_missing"}
+        for name in given:
+            known_name("option", name, sorted(known), purpose="of reading")
+        told = {**given, "limits": Limits.given(given.get("limits"))}
+        options: Any = {name: value for name, value in told.items() if name in of_study}
+        own = {name: value for name, value in given.items() if name not in of_study}
+        return Reading(places, tuple(models), Options(**options), **own)
+
+    def record(self) -> dict[str, Any]:
+        """Return all options as plain values.
+
+        Examples
+        --------
+        >>> Reading({"study": "opinions/"}, options=Options(("a", "b"))).record()["conditions"]
+        ('a', 'b')
+        """
+        found = asdict(self)
+        return {**found.pop("options"), **found}
 
     def case_column(self, name: str, table: Input) -> str:
         """Find the column of an input that names the cases; of a study as said, by its name, or the first one."""
-        columns = list(table.schema)
-        if name == STRATA:
-            with placed(self.strata_place):
-                return find_columns(columns, {}, required=("case",))["case"]
-        if name == STUDY:
-            taken = {column for role, column in self.columns.items() if role != "case"}
-            names = [column for column in columns if column not in taken and column not in self.ignore]
-            with placed(self.place):
-                found = find_columns(names, {"case": self.columns.get("case")}, aliases=CASE, required=())
+        columns, given = list(table.schema), self.options.columns if name == STUDY else {}
+        with placed(self.places[name]):
+            if name.startswith("model"):
+                of_model = case_column(table.head(SEEN), self.options.conditions)
+                if of_model is None:
+                    raise missing_column("case", CASE["case"], columns)
+                return of_model
+            taken = {*(column for role, column in given.items() if role != "case"), *self.ignore}
+            names = [column for column in columns if name != STUDY or column not in taken]
+            required = ("case",) if name == STRATA else ()
+            found = find_columns(names, {"case": given.get("case")}, aliases=CASE, required=required)
             return found.get("case", columns[0])
-        with placed(list(self.models.values())[int(name.partition(" ")[2])]):
-            of_model = case_column(table.head(SEEN), self.conditions)
-            if of_model is None:
-                raise missing_column("case", CASE["case"], columns)
-            return of_model
 
-    def study(self, frame: pl.DataFrame) -> tuple[Study, Receipt]:
+    def study(self, frame: pl.DataFrame) -> Study:
         """Read the study of a piece; errors name what the user gave, and the case."""
-        limits = Limits.given(self.limits)
-        names = ("conditions", "columns", "tie_separator", "bucket_order", "unranked", "duplicates", "confidence")
-        given: dict[str, Any] = {name: getattr(self, name) for name in (*names, "lists", "nothing", "format_is_given")}
-        # a piece need not have both conditions of a binary question until all are known
-        if self.conditions is not None or self.question == "grades":
-            given |= {"question": self.question, "positive": self.positive}
-        said = {role: name for role, name in self.columns.items() if role in ALIASES}
-        with placed(self.place):
-            limits.check("columns", len(frame.columns), where=self.place)
+        place, options = self.places[STUDY], self.options
+        if options.conditions is None and options.question != "grades":
+            # a piece need not have both conditions of a binary question until all are known
+            options = replace(options, question=None, positive=None)
+        said = {role: name for role, name in options.columns.items() if role in ALIASES}
+        with placed(place):
+            options.limits.check("columns", len(frame.columns), where=place)
             for role, name in find_columns(frame.columns, said, required=()).items():
                 known = frame[name].drop_nulls()
                 # whole numbers beside those with a fraction would be integers in some pieces only
@@ -135,61 +139,58 @@ class Reading:
                         got=f"{known.filter(known != known.round())[0]} in the column {name!r}",
                         advice="write the names as text",
                     )
-            source, options = Source(FilePath(self.place), "parquet", frame), Options(**given, limits=limits)
-            found = study_reading.examine_source(
-                source, self.format, options=options, ignore=self.ignore, place=self.place
-            )
-        receipt = replace(found.receipt, path=self.place)
-        return found.study.with_receipt(receipt), receipt
+            source = Source(FilePath(place), "parquet", frame)
+            how: dict[str, Any] = {"options": options, "ignore": self.ignore, "place": place}
+            found = study_reading.examine_source(source, self.format, **how)
+        return found.study.with_receipt(replace(found.receipt, path=place))
 
-    def model(self, name: str, frame: pl.DataFrame, study: Study) -> tuple[Predictions, Receipt]:
+    def model(self, number: int, frame: pl.DataFrame, study: Study) -> Predictions:
         """Read the predictions of a model on the cases of a piece.
 
         As long as the conditions of all pieces are not known, the model names them itself: what it says of conditions
         that are in no piece's study is found out later. A piece for which a model has nothing is empty predictions;
         whether they may be missing was asked before any piece is read.
         """
-        place = self.models[name]
-        with placed(place):
-            if len(frame):
-                found = self._examined(name, Source(FilePath(place), "parquet", frame), study)
-                said, receipt = found.predictions, replace(found.receipt, path=place)
-            else:
-                conditions = self.conditions if self.conditions is not None else study.conditions
-                nobody, nothing = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
-                kind = self.kinds.get(name, "scores")
-                said = Predictions(name, kind, conditions, (), nobody, nothing, np.empty(0))
-                receipt = Receipt(place, "")
-        return said.with_receipt(receipt), receipt
-
-    def _examined(self, name: str, source: Source, study: Study) -> reader.PredictionReading:
+        place, name, conditions = self.places[f"model {number}"], self.models[number], self.options.conditions
+        if not len(frame):
+            known = conditions if conditions is not None else study.conditions
+            nobody, nothing = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
+            said = Predictions(name, self.kinds.get(name, "scores"), known, (), nobody, nothing, np.empty(0))
+            return said.with_receipt(Receipt(place, ""))
+        source = Source(FilePath(place), "parquet", frame)
         options = PredictionOptions(
             name,
-            self.conditions,
+            conditions,
             study.case_names,
             kind=self.kinds.get(name),
-            positive=self.positive,
+            positive=self.options.positive,
             findings=study.kind == "checklists",
         )
-        how: Any = {"allow_missing": self.allow_missing}
-        are_known = self.conditions is not None or not study.conditions
-        own = options if are_known else replace(options, conditions=study.conditions)
-        if are_known or len(source.table.columns) == 2:  # one number per case does not name conditions
-            return reader.examine_source(source, options=own, **how)
-        try:
-            return reader.examine_source(source, options=options, **how)
-        except DissensusError:
-            return reader.examine_source(source, options=own, **how)  # codes need names
+        tried = [options]
+        if conditions is None and study.conditions:  # codes, and one number per case, need the names of the study
+            own = replace(options, conditions=study.conditions)
+            tried = [own] if len(frame.columns) == 2 else [options, own]
+        with placed(place):
+            for one in tried:
+                try:
+                    found = reader.examine_source(source, options=one, allow_missing=self.allow_missing)
+                    break
+                except DissensusError:
+                    if one is tried[-1]:
+                        raise
+        return found.predictions.with_receipt(replace(found.receipt, path=place))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold.
-
-        Examples
-        --------
-        >>> Reading("opinions/", conditions=("a", "b")).to_dict()["conditions"]
-        ['a', 'b']
-        """
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+    def truth(self, frame: pl.DataFrame, study: Study) -> Study:
+        """Read what is known to be true of the cases of a piece, with the conditions of all."""
+        place, form = self.places[TRUTH], {"ratings": "ratings", "checklists": "checklist"}.get(study.kind)
+        how: dict[str, Any] = {"nothing": self.options.nothing if study.kind == "checklists" else None}
+        how |= {"question": study.question if study.kind == "rankings" else None, "limits": self.options.limits}
+        options = Options(study.conditions or None, format_is_given=form is not None, **how)
+        with placed(place):
+            known = truth_of({}, study) if not len(frame) else None
+            source = Source(FilePath(place), "parquet", frame)
+            found = known or study_reading.examine_source(source, form, options=options, place=place).study
+            return Questions.of(truth_of(found, study), {}).study
 
 
 @contextmanager
@@ -217,40 +218,45 @@ class Piece:
         What each model says about them, on the same conditions.
     labels
         Labels of cases by column, pictures among them.
-    receipts
-        What was understood of the files: of opinions, then of each model.
+    truth
+        What is known to be true of the rows that are evaluated, if it was given.
     """
 
     study: Study
     models: Mapping[str, Predictions]
-    labels: Strata
-    receipts: tuple[Receipt, ...]
+    labels: Strata = field(default_factory=dict)
+    truth: Study | None = None
 
     @staticmethod
-    def read(payload: bytes | Mapping[str, pl.DataFrame], reading: Reading) -> Piece | None:
+    def read(payload: bytes | Mapping[str, pl.DataFrame], reading: Reading, *, with_truth: bool = True) -> Piece | None:
         """Read the rows of a piece; nothing if it has no case that all models have."""
         frames = frames_from(payload) if isinstance(payload, bytes) else payload
-        study, receipt = reading.study(frames[STUDY])
-        models = {
-            name: reading.model(name, frames[f"model {number}"], study) for number, name in enumerate(reading.models)
+        study = reading.study(frames[STUDY])
+        said = {
+            name: reading.model(number, frames[f"model {number}"], study) for number, name in enumerate(reading.models)
         }
-        said = {name: one for name, (one, _) in models.items()}
         shared = set(study.case_names).intersection(*(one.case_names for one in said.values()))
         kept = [name for name in study.case_names if name in shared]
         if not kept:
             return None
         labels: Strata = {}
         if STRATA in frames:
-            with placed(reading.strata_place):
+            with placed(reading.places[STRATA]):
                 columns = labels_of_cases(frames[STRATA], study.case_names)
             labels = {name: dict(zip(study.case_names, own, strict=True)) for name, own in columns.items()}
-        receipts = (receipt, *(one for _, one in models.values()))
-        return Piece(study, said, labels, receipts).select(kept)
+        known = study.select(kept)
+        truth = reading.truth(frames[TRUTH], known) if with_truth and TRUTH in frames else None
+        return Piece(known, {name: one.select(kept) for name, one in said.items()}, labels, truth)
 
     @cached_property
     def questions(self) -> Questions:
         """What is evaluated: these cases, or their findings."""
         return Questions.of(self.study, self.models, self.labels)
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What was understood of the files: of opinions, then of each model."""
+        return tuple(one.receipt for one in (self.study, *self.models.values()) if one.receipt is not None)
 
     def select(self, names: list[str]) -> Piece:
         """Keep some cases, in this order."""

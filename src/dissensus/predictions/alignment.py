@@ -172,14 +172,15 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
             where=f"model {predictions.name!r}",
             advice=suggestion(unknown[0], conditions) or "correct the names, or add them to the conditions",
         )
-    subject = Subject(predictions.name, conditions, predictions.case_names)
+    # zeros alone were refused before, or are findings
+    subject = Subject(predictions.name, conditions, predictions.case_names, findings=True)
     case, codes, values = predictions.case_of_entry, recoded[predictions.codes], predictions.values
     if predictions.complete and len(conditions) == predictions.n_conditions:
         matrix = np.empty((predictions.n_cases, len(conditions)))
         matrix[case, codes] = values
-        found = subject.with_all(matrix, findings=True)  # zeros alone were refused before, or are findings
+        found = subject.with_all(matrix)
     else:
-        found = subject.with_some(predictions.kind, case, codes, values, findings=True)
+        found = subject.with_some(predictions.kind, case, codes, values)
     return found.with_receipt(predictions.receipt)
 
 
@@ -212,9 +213,9 @@ def predictions_of_finding(model: Predictions, finding: str, case_names: Sequenc
     listed = of_cases.codes == model.conditions.index(known_name("finding", finding, model.conditions))
     scores = np.zeros(of_cases.n_cases)
     scores[of_cases.case_of_entry[listed]] = of_cases.values[listed]
-    subject = Subject(model.name, ANSWERS, tuple(f"{case}{PAIR}{finding}" for case in case_names))
+    subject = Subject(model.name, ANSWERS, tuple(f"{case}{PAIR}{finding}" for case in case_names), findings=True)
     if model.kind == "set":
         return subject.with_some("set", np.arange(len(scores)), (scores > 0).astype(np.int64), np.ones(len(scores)))
     are_probabilities = bool(((model.values >= 0) & (model.values <= 1)).all())
     absent = 1 - scores if are_probabilities else -scores
-    return subject.with_all(np.column_stack([absent, scores]), findings=True)
+    return subject.with_all(np.column_stack([absent, scores]))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.files import is_number
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.core.text_files import is_number
 from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The roles a column of a long table can have, and the names it goes by, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": tables.ALIASES["case"],
-    "condition": (*tables.ALIASES["condition"], "finding", "findings", "finding_name"),
+    "condition": (*tables.ALIASES["condition"], *tables.ONLY_FINDINGS),
     "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
     "rank": tables.ALIASES["rank"],
 }
@@ -37,8 +37,13 @@ KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
 # The column in which pandas writes an index without a name to Parquet.
 PANDAS_INDEX = "__index_level_0__"
 
-BOOLEAN_CELLS = {"true": "1", "false": "0"}
 NOT_SEEN = "leave out the cases that the model did not see"
+
+# Why a matrix is of neither kind, and what to do.
+NO_MATRIX = {
+    "numbers": ("one number per case", "give the numbers in one column beside the case"),
+    "ranking": ("rankings", "the order of scores is a ranking already; give ranks as a long table"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,20 +65,23 @@ class PredictionOptions:
         return None if self.conditions is None else condition_names([], self.conditions)
 
 
-@dataclass(frozen=True)
-class Subject:
-    """Whose predictions, about which cases and conditions; they are built from values of all conditions, or of some."""
+class Subject(NamedTuple):
+    """Whose predictions, about which cases and conditions; they are built from values of all conditions, or of some.
+
+    What is not listed has the score 0, which all conditions of a case may have only if they are ``findings``.
+    """
 
     name: str
     conditions: tuple[str, ...]
     case_names: tuple[str, ...]
+    findings: bool = False
 
     def place(self, case: int, code: int | None = None) -> str:
         """Say where a value stands: its row, its case and its condition."""
         condition = "" if code is None else f", condition {self.conditions[code]!r}"
         return f"row {case + 1}, case {self.case_names[case]!r}{condition}"
 
-    def with_all(self, matrix: FloatArray, kind: PredictionKind = "scores", *, findings: bool = False) -> Predictions:
+    def with_all(self, matrix: FloatArray, kind: PredictionKind = "scores") -> Predictions:
         """Build from a value for every case and condition, shape (n_cases, K)."""
         wrong = np.argwhere(~np.isfinite(matrix))
         if len(wrong):
@@ -86,54 +94,59 @@ class Subject:
                 where=self.place(row, column if are_scores else None),
                 advice="" if are_scores else NOT_SEEN,
             )
-        if kind == "scores" and not findings:
+        if kind == "scores":
             self._refuse_zeros(np.asarray(~matrix.any(axis=1)))
         order = np.argsort(-matrix, axis=1, kind="stable")
         offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
         values = np.take_along_axis(matrix, order, axis=1).ravel()
-        named = (self.name, kind, self.conditions, self.case_names)
-        return Predictions(*named, offsets, order.ravel(), values, complete=True)
+        return Predictions(self.name, kind, *self[1:3], offsets, order.ravel(), values, complete=True)
 
-    def with_some(
-        self, kind: PredictionKind, case: IntArray, codes: IntArray, values: FloatArray, *, findings: bool = False
-    ) -> Predictions:
+    def with_some(self, kind: PredictionKind, case: IntArray, codes: IntArray, values: FloatArray) -> Predictions:
         """Build from listed conditions in any order: on which case, which one, how good; ranks become counts of blocks.
 
-        What is not listed has the score 0, which all findings of a case may have.
+        Scores may be negative only where all conditions have one.
         """
-        self._refuse_repeated(case, codes)
+        n_conditions, lengths = len(self.conditions), np.bincount(case, minlength=len(self.case_names))
+        keys = np.sort(case * n_conditions + codes)
+        twice = keys[1:][~begins_run(keys)[1:]]
+        if len(twice):
+            row, code = divmod(int(twice[0]), n_conditions)
+            raise DissensusError(
+                f"condition {self.conditions[code]!r} is listed twice on one case",
+                expected="every condition at most once per case",
+                got=f"{len(twice)} repeated",
+                where=f"case {self.case_names[row]!r}",
+            )
         if kind == "scores" and (values < 0).any():
-            return self._with_negative(case, codes, values, findings=findings)
-        if kind == "scores" and not values.all():
+            if (lengths < n_conditions).any():
+                negative = int((values < 0).argmax())
+                raise DissensusError(
+                    "a score is negative although some conditions have none",
+                    expected=f"scores of zero or more, or a score for all {n_conditions} conditions on every case",
+                    got=str(values[negative]),
+                    where=self.place(int(case[negative]), int(codes[negative])),
+                    advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
+                )
+            matrix = np.empty((len(lengths), n_conditions))
+            matrix[case, codes] = values
+            return self.with_all(matrix)
+        if kind == "scores":
             case, codes, values = case[values != 0], codes[values != 0], values[values != 0]
-        lengths = np.bincount(case, minlength=len(self.case_names))
-        if kind == "scores" and not findings:
+            lengths = np.bincount(case, minlength=len(lengths))
             self._refuse_zeros(lengths == 0)
         if not in_order(case, codes, values):
-            keys = {"case": case, "minus_value": 0.0 - values, "code": codes}
-            order = pl.DataFrame(keys).select(pl.arg_sort_by(*keys)).to_series().to_numpy()
+            by = {"case": case, "minus_value": 0.0 - values, "code": codes}
+            order = pl.DataFrame(by).select(pl.arg_sort_by(*by)).to_series().to_numpy()
             case, codes, values = case[order], codes[order], values[order]
-        values = blocks_to_the_end(case, values) if kind == "ranking" else values
-        named = (self.name, kind, self.conditions, self.case_names)
-        return Predictions(*named, offsets_from_lengths(lengths), codes, values)
-
-    def _with_negative(self, case: IntArray, codes: IntArray, values: FloatArray, *, findings: bool) -> Predictions:
-        """Build from scores that may be negative only where all conditions have one."""
-        matrix = np.zeros((len(self.case_names), len(self.conditions)))
-        if len(codes) < matrix.size:
-            negative = int((values < 0).argmax())
-            raise DissensusError(
-                "a score is negative although some conditions have none",
-                expected=f"scores of zero or more, or a score for all {matrix.shape[1]} conditions on every case",
-                got=str(values[negative]),
-                where=self.place(int(case[negative]), int(codes[negative])),
-                advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
-            )
-        matrix[case, codes] = values
-        return self.with_all(matrix, findings=findings)
+        if kind == "ranking":  # count the blocks from that of each condition to the last of its case
+            block = np.cumsum(begins_run(case, values))
+            last = np.zeros(len(lengths), dtype=np.int64)
+            last[case] = block
+            values = (last[case] - block + 1).astype(np.float64)
+        return Predictions(self.name, kind, *self[1:3], offsets_from_lengths(lengths), codes, values)
 
     def _refuse_zeros(self, empty: BoolArray) -> None:
-        if empty.any():
+        if empty.any() and not self.findings:
             cases = np.flatnonzero(empty)
             raise DissensusError(
                 "all scores of a case are zero",
@@ -143,37 +156,13 @@ class Subject:
                 advice=NOT_SEEN,
             )
 
-    def _refuse_repeated(self, case: IntArray, codes: IntArray) -> None:
-        keys = np.sort(case * len(self.conditions) + codes)
-        twice = keys[1:][~begins_run(keys)[1:]]
-        if len(twice):
-            row, code = divmod(int(twice[0]), len(self.conditions))
-            raise DissensusError(
-                f"condition {self.conditions[code]!r} is listed twice on one case",
-                expected="every condition at most once per case",
-                got=f"{len(twice)} repeated",
-                where=f"case {self.case_names[row]!r}",
-            )
-
-
-def blocks_to_the_end(case: IntArray, values: FloatArray) -> FloatArray:
-    """Count, for each condition of sorted rankings, the blocks from its own to the last of its case.
-
-    >>> blocks_to_the_end(np.array([0, 0, 0, 1]), np.array([-1.0, -5.0, -5.0, -1.0]))
-    array([2., 1., 1., 1.])
-    """
-    block = np.cumsum(begins_run(case, values))
-    last = np.zeros(case[-1] + 1 if len(case) else 0, dtype=np.int64)
-    last[case] = block
-    return (last[case] - block + 1).astype(np.float64)
-
 
 # Matrices ---------------------------------------------------------------------------------------------
 
 
 def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
-    """Build scores, or sets of 0 and 1; see :meth:`Predictions.from_scores` and :meth:`Predictions.from_sets`."""
-    what = "sets" if options.kind == "set" else "scores"
+    """Build scores, sets of 0 and 1, or numbers; see the methods of :class:`Predictions`."""
+    what = {"set": "sets", "numbers": "numbers"}.get(str(options.kind), "scores")
     if hasattr(values, "columns"):
         raise DissensusError(
             f"{what} must be a matrix without names",
@@ -181,34 +170,40 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             advice="use Predictions.from_wide, which goes by the names of the columns",
         )
     matrix = _array(values, what, "a matrix", "shape (cases, K)")
-    subject = subject_of_matrix(matrix, options)
-    if options.kind != "set":
-        return subject.with_all(matrix.astype(np.float64), findings=options.findings)
-    wrong = np.argwhere((matrix != 0) & (matrix != 1))
+    n_cases, n_conditions = matrix.shape
+    columns = options.names or condition_names([], n_conditions)
+    rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
+    if (len(rows), len(columns)) != matrix.shape:
+        turned = (len(columns), len(rows)) == matrix.shape
+        raise DissensusError(
+            "the matrix does not fit the names",
+            expected=f"{len(rows)} rows (cases) and {len(columns)} columns (conditions)",
+            got=f"{n_cases} rows and {n_conditions} columns",
+            advice="transpose the matrix" if turned else "give one case per row and one condition per column",
+        )
+    subject = Subject(options.name, columns, rows, options.findings)
+    wrong = np.argwhere((matrix != 0) & (matrix != 1)) if what == "sets" else np.empty((0, 2))
+    wrong = np.argwhere(matrix[:, 1:] < 0) if what == "numbers" else wrong  # standard deviations
     if len(wrong):
         row, column = map(int, wrong[0])
-        raise DissensusError(
-            "a matrix of sets must hold 0 and 1 only", got=str(matrix[row, column]), where=subject.place(row, column)
-        )
-    case, codes = np.nonzero(matrix)
-    return subject.with_some("set", case, codes, np.ones(len(codes)))
+        if what == "sets":
+            got, where = str(matrix[row, column]), subject.place(row, column)
+            raise DissensusError("a matrix of sets must hold 0 and 1 only", got=got, where=where)
+        got = f"{matrix[row, 1]:g}"
+        raise DissensusError("an sd is negative", expected="0 or more", got=got, where=subject.place(row))
+    if what == "sets":
+        case, codes = np.nonzero(matrix)
+        return subject.with_some("set", case, codes, np.ones(len(codes)))
+    return subject.with_all(matrix.astype(np.float64), options.kind or "scores")
 
 
 def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
     """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
-    given = {NUMBER: numbers} if deviations is None else {NUMBER: numbers, DEVIATION: deviations}
-    columns = [
-        _array(values, "numbers", "a list with one number per case", "shape (cases,)") for values in given.values()
-    ]
+    given = [numbers] if deviations is None else [numbers, deviations]
+    columns = [_array(values, "numbers", "a list with one number per case", "shape (cases,)") for values in given]
     check_length(DEVIATION, len(columns[-1]), len(columns[0]))
-    matrix = np.stack(columns, axis=1).astype(np.float64)
-    subject = subject_of_matrix(matrix, replace(options, conditions=tuple(given)))
-    negative = np.flatnonzero((matrix[:, 1:] < 0).any(axis=1))
-    if len(negative):
-        row = int(negative[0])
-        got = f"{matrix[row, 1]:g}"
-        raise DissensusError("an sd is negative", expected="0 or more", got=got, where=subject.place(row))
-    return subject.with_all(matrix, "numbers")
+    names = (NUMBER, DEVIATION)[: len(given)]
+    return from_matrix(np.stack(columns, axis=1), replace(options, conditions=names, kind="numbers"))
 
 
 def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
@@ -227,22 +222,6 @@ def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[An
     return array
 
 
-def subject_of_matrix(matrix: NDArray[Any], options: PredictionOptions) -> Subject:
-    """Name the rows and columns of a matrix, or say that the names do not fit it."""
-    n_cases, n_conditions = matrix.shape
-    columns = options.names or condition_names([], n_conditions)
-    rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
-    if (len(rows), len(columns)) != matrix.shape:
-        turned = (len(columns), len(rows)) == matrix.shape
-        raise DissensusError(
-            "the matrix does not fit the names",
-            expected=f"{len(rows)} rows (cases) and {len(columns)} columns (conditions)",
-            got=f"{n_cases} rows and {n_conditions} columns",
-            advice="transpose the matrix" if turned else "give one case per row and one condition per column",
-        )
-    return Subject(options.name, columns, rows)
-
-
 # Nested lists -----------------------------------------------------------------------------------------
 
 
@@ -251,8 +230,15 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
 
     See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
     """
-    if kind == "set" and (isinstance(lists, np.ndarray) or _hold_booleans(lists)):
-        return from_matrix(lists, replace(options, kind=kind))
+    if kind == "set":
+        are_arrays = isinstance(lists, np.ndarray)
+        unfit = [] if are_arrays else [row for row in lists if not isinstance(row, Collection)]
+        if unfit:
+            raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
+        first = () if are_arrays else next((row for row in lists if len(row)), ())
+        are_members = not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
+        if are_arrays or are_members:
+            return from_matrix(lists, replace(options, kind=kind))
     cases = [_items(one, kind) for one in lists]
     blocks = [[one] for one in cases]
     if kind == "ranking":
@@ -271,14 +257,6 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
     codes = condition_codes(mentions, names, lambda at: subject.place(int(case[at])))
     return subject.with_some(kind, case, codes, values)
-
-
-def _hold_booleans(sets: Sequence[Any]) -> bool:
-    unfit = [row for row in sets if not isinstance(row, Collection)]
-    if unfit:
-        raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
-    first = next((row for row in sets if len(row)), ())
-    return not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
 
 
 def _items(value: Any, what: str) -> list[Any]:
@@ -300,10 +278,19 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     table, _ = tables.without_declarations(tables.tidied(tables.with_roles(table, needed)))
     case, case_names = tables.case_codes(table["case"])
     codes, known = tables.label_codes(table, options.names)
-    values = _values(table, kind)
+    role, is_ranking = ("rank", True) if kind == "ranking" else ("score", False)
+    # a number per row that is larger for better conditions
+    values = -np.arange(len(table), dtype=np.float64) if is_ranking else np.ones(len(table))
+    if kind != "set" and role in table.columns:
+        numbers, silent = table[role], table["condition"].is_null()
+        tables.refuse_rows(table, numbers.is_not_null() & silent, role, f"a row has a {role} but no condition")
+        fits = numbers.is_finite() & (numbers > 0) if is_ranking else numbers.is_finite()
+        problem = "a rank must be a positive number; 1 is best" if is_ranking else "a score is not a finite number"
+        tables.refuse_rows(table, ~fits.fill_null(False) & ~silent, role, problem)
+        values = (-1.0 if is_ranking else 1.0) * numbers.fill_null(0.0).to_numpy()
     if (codes < 0).any():
         case, values, codes = case[codes >= 0], values[codes >= 0], codes[codes >= 0]
-    return Subject(options.name, known, case_names).with_some(kind, case, codes, values, findings=options.findings)
+    return Subject(options.name, known, case_names, options.findings).with_some(kind, case, codes, values)
 
 
 def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
@@ -314,7 +301,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     """
     kind = options.kind
     check_kind(kind or "scores")
-    offered = {KIND_OF_ROLE[role]: role for role in roles if role in KIND_OF_ROLE}
+    offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
     if not offered and kind is None and options.findings:
         return "set"
     spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not _holds_text(column)]
@@ -331,31 +318,13 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     if kind in KIND_OF_ROLE.values() and kind not in offered:
         role = "score" if kind == "scores" else "rank"
         raise tables.missing_column(role, ALIASES[role], table.columns)
-    if kind is not None:
-        return kind
-    if len(offered) == 1:
-        return next(iter(offered))
-    raise DissensusError(
-        "the table has scores and ranks" if offered else "the table has no score column and no rank column",
-        expected="one of them" if offered else "a column named 'score' or 'rank' or the like",
-        got=f"columns {listing(table.columns, most=12)}",
-        advice="say which counts: kind='scores' or kind='ranking'"
-        if offered
-        else "rename the column, or say kind='set' if the rows of a case are a set",
-    )
-
-
-def _values(table: pl.DataFrame, kind: PredictionKind) -> FloatArray:
-    """Return a number per row that is larger for better conditions."""
-    role = "rank" if kind == "ranking" else "score"
-    if kind == "set" or role not in table.columns:
-        return -np.arange(len(table), dtype=np.float64) if kind == "ranking" else np.ones(len(table))
-    numbers, silent = table[role], table["condition"].is_null()
-    tables.refuse_rows(table, numbers.is_not_null() & silent, role, f"a row has a {role} but no condition")
-    fits = numbers.is_finite() & (numbers > 0) if kind == "ranking" else numbers.is_finite()
-    problem = "a rank must be a positive number; 1 is best" if kind == "ranking" else "a score is not a finite number"
-    tables.refuse_rows(table, ~fits.fill_null(False) & ~silent, role, problem)
-    return (-1.0 if kind == "ranking" else 1.0) * numbers.fill_null(0.0).to_numpy()
+    if kind is not None or len(offered) == 1:
+        return kind or offered[0]
+    both = ("the table has scores and ranks", "one of them", "say which counts: kind='scores' or kind='ranking'")
+    none = "the table has no score column and no rank column", "a column named 'score' or 'rank' or the like"
+    rename = "rename the column, or say kind='set' if the rows of a case are a set"
+    problem, expected, advice = both if offered else (*none, rename)
+    raise DissensusError(problem, expected=expected, got=f"columns {listing(table.columns, most=12)}", advice=advice)
 
 
 # Wide tables ------------------------------------------------------------------------------------------
@@ -370,23 +339,21 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     column = case_column(table, options.names, given=options.columns.get("case"))
     rows = row_names(table, column, options.cases)
     cells = table if column is None else table.drop(column)
-    names = column_conditions(cells.columns, options.names)
+    names = _column_conditions(cells.columns, options.names)
     binary, matrix = numbers_in(cells, rows)
-    check_matrix_kind(options.kind)
-    kind = options.kind or ("set" if binary else "scores")
+    kind = kind_of_matrix(options, are_binary=binary)
     return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
 
 
-def check_matrix_kind(kind: PredictionKind | None) -> None:
-    """Refuse to read a matrix as rankings, or as one number per case."""
-    check_kind(kind or "scores")
-    if kind in ("numbers", "ranking"):
-        what = "one number per case" if kind == "numbers" else "rankings"
-        advice = "give the numbers in one column beside the case"
-        if kind == "ranking":
-            advice = "the order of scores is a ranking already; give ranks as a long table"
+def kind_of_matrix(options: PredictionOptions, *, are_binary: bool) -> PredictionKind:
+    """Tell scores from sets, as said or by what cells hold; a matrix is neither rankings nor one number per case."""
+    kind = options.kind or ("set" if are_binary else "scores")
+    check_kind(kind)
+    if kind in NO_MATRIX:
+        what, advice = NO_MATRIX[kind]
         expected = "kind='scores' or kind='set'"
         raise DissensusError(f"a matrix holds scores or sets, not {what}", expected=expected, advice=advice)
+    return kind
 
 
 def case_column(
@@ -420,7 +387,7 @@ def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | No
     return tuple(names["case"].to_list())
 
 
-def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
+def _column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
     """Name the condition of each column; integers are codes and need a list."""
     repeated = [column for column in columns if column.rpartition("_duplicated_")[0] in columns]
     if repeated:
@@ -433,12 +400,12 @@ def column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) 
     if are_codes and conditions is None:
         raise tables.integers_need_names(columns)
     known = conditions or columns
-    names = dict(enumerate(known)) if are_codes else {}
-    named = [names.get(int(column)) if are_codes else column for column in columns]
-    unknown = [column for column, name in zip(columns, named, strict=True) if name not in set(known)]
+    names: dict[int | str, str] = dict(enumerate(known)) if are_codes else {name: name for name in known}
+    named = {column: names.get(int(column) if are_codes else column) for column in columns}
+    unknown = [column for column, name in named.items() if name is None]
     if unknown:
         raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
-    return tuple(map(str, named))
+    return tuple(map(str, named.values()))
 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:
@@ -448,7 +415,7 @@ def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, Fl
         raise DissensusError("a cell holds several values", expected="a number", where=f"column {nested[0]!r}")
     text = [column for column, dtype in cells.schema.items() if dtype == pl.String]
     if text:
-        tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace(BOOLEAN_CELLS).replace("", None)
+        tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0", "": None})
         cells = cells.with_columns(tidy)
     whole = [name for name, dtype in cells.schema.items() if dtype.is_integer() or dtype == pl.Boolean or name in text]
     is_binary = (cells[name].cast(pl.String).is_in(("0", "1", "true", "false")).all() for name in whole)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
 
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, suggestion
-from dissensus.core.files import Source, open_source
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.files import SEPARATORS, Source, is_number, open_source
 from dissensus.core.limits import Limits
-from dissensus.core.receipt import Receipt, warn_of_losses
-from dissensus.core.text_files import is_number
+from dissensus.core.names import known_name
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of, warn_of_losses
+from dissensus.predictions import forms
 from dissensus.predictions.alignment import aligned
-from dissensus.predictions.file_formats import FORMATS as FORMATS
-from dissensus.predictions.file_formats import PredictionFormat, separator_of
+from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
 from dissensus.predictions.lists import check_predictions
+from dissensus.study.reading.records import as_table
+from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from numpy.typing import NDArray
 
     from dissensus.core.aliases import Path
     from dissensus.predictions.lists import PredictionKind, Predictions
@@ -28,14 +35,50 @@ if TYPE_CHECKING:
 # ``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash.
 NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
 
+# Names of the arrays of an npz file, first choice first.
+MATRIX_KEYS = ("probs", "scores", "predictions", "numbers", "probabilities", "logits", "sets", "pred_probs", "arr_0")
+NAME_KEYS = {
+    "case": ("case_ids", "case_names", "cases", "case_id", "ids"),
+    "condition": ("classes", "conditions", "class_names", "condition_names", "labels"),
+}
 
-@dataclass(frozen=True)
-class PredictionReading:
+# The keys under which a record holds a prediction of all its conditions, and what kind it is.
+LIST_KEYS: dict[PredictionKind, tuple[str, ...]] = {
+    "ranking": ("ranked", "ranking"),
+    "set": ("set", "prediction_set"),
+    "scores": ("scores", "probs", "probabilities"),
+}
+
+# The roles of columns beside the case where a model gives a number per case, and the names they go by.
+NUMBER_ALIASES: dict[str, tuple[str, ...]] = {
+    "score": ("prediction", "predicted", "number", "value", "score", "rating", "mean", "y_pred"),
+    "sd": ("sd", "std", "stddev", "standard_deviation", "sigma"),
+}
+
+# Below it a float is the whole number that was written.
+MOST_WHOLE = 2**53
+
+ROWS_BY_POSITION = "the rows are the cases of the study, in its order"
+COLUMNS_BY_POSITION = "the columns are the conditions of the study, in its order"
+SETS = "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)"
+
+# What the absence of a condition means, by the kind of predictions that do not list all.
+UNLISTED = {
+    "scores": "a condition that a case does not list has the score 0",
+    "ranking": "a condition that a case does not list ranks below all others",
+}
+OF_CONDITION = {"scores": "scores of a condition", "set": "membership of a condition"}
+
+# What is read of a file, the role of its columns, and the sentences that may hold of it.
+Told: TypeAlias = "tuple[Predictions, Iterable[Column], Mapping[str, object]]"
+
+
+class PredictionReading(NamedTuple):
     """What was read, what was understood of it, and the file as it was read."""
 
     predictions: Predictions
     receipt: Receipt
-    source: Source = field(repr=False)
+    source: Source
 
 
 @checked
@@ -197,16 +240,20 @@ def examine_source(
     """
     place = str(source.path)
     try:
-        chosen = _chosen_format(source, format, options)
-        said = chosen.parse(source, options)
+        name = format or _recognised(source, options)
+        if name not in FORMATS:
+            expected, advice = f"one of {', '.join(FORMATS)}", suggestion(name, FORMATS)
+            raise FormatError(f"unknown format {name!r}", expected=expected, advice=advice)
+        said, columns, assumed = FORMATS[name](source, options)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if place in error.where else error.at(place) from None
-    receipt = replace(
-        said.receipt or Receipt("", ""),
-        path=place,
-        format=chosen.name,
-        is_given=format is not None,
+    receipt = Receipt(
+        place,
+        name,
+        format is not None,
+        columns=tuple(columns),
+        assumed=tuple(sentence for sentence, holds in assumed.items() if holds),
         notes=(*notes, *check_predictions(predictions, findings=options.findings)),
         examples=predictions.examples(),
     )
@@ -243,22 +290,374 @@ def _opened(place: FilePath, limits: Limits) -> Source:
     if source.kind == "json" and records and all(isinstance(item, dict) for item in records):
         return replace(source, kind="jsonl", content=records)
     first = source.content.lstrip().partition("\n")[0] if source.kind == "text" else ""
-    mark = separator_of(first)
+    mark = _separator(first)
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         return source.as_table(limits=limits, headless=True)
     return source
 
 
-def _chosen_format(source: Source, name: str | None, options: PredictionOptions) -> PredictionFormat:
-    """Return the format that is named, or the first that fits a file."""
-    known = {one.name: one for one in FORMATS}
-    found = known.get(name) if name else next((one for one in FORMATS if one.recognises(source, options)), None)
-    if found is not None:
-        return found
-    expected = f"one of {', '.join(known)}"
-    if name is not None:
-        raise FormatError(f"unknown format {name!r}", expected=expected, advice=suggestion(name, known))
-    got = f"{source.kind}: {str(source.content)[:60]!r}"
-    raise FormatError(
-        "no known format of predictions fits the file", expected=expected, got=got, where=str(source.path)
+def _recognised(source: Source, options: PredictionOptions) -> str:
+    """Tell the format by the kind of the file, and that of a table by its columns."""
+    if source.kind in ("npy", "npz", "text", "json"):
+        return "matrix" if source.kind in ("text", "json") else source.kind
+    if source.kind == "jsonl" and _offered(source.content[0]):
+        return "jsonl"
+    table, given, known = as_table(source), options.columns, set(options.names or ())
+    if source.kind == "table":  # rows of numbers, unless the first are the codes of the columns
+        heads = [name.partition("_duplicated_")[0] for name in table.columns]
+        are_codes = heads == [str(code) for code in range(len(heads))]
+        is_header = are_codes and options.cases is not None and len(options.cases) == len(table)
+        if not is_header and all(map(is_number, heads)):
+            return "matrix"
+    names = {normalised(name) for name in table.columns}
+    if options.kind is None and options.conditions is None and options.positive is None:
+        roles = _columns_of_numbers(table, given)
+        lists = any(given.get(role) for role in ("condition", "rank")) or names & {*ALIASES["condition"]}
+        if not lists and "score" in roles and set(roles.values()) == set(table.columns):
+            return "numbers"
+    if options.kind == "numbers":
+        return "numbers"
+    if not options.findings and _probability_column(table, options) is not None:
+        return "binary"
+    free = {normalised(name) for name in table.columns if not (source.is_table and name in known)}
+    if any(role in given or not free.isdisjoint(ALIASES[role]) for role in ("condition", "score", "rank")):
+        return "long"
+    return "wide" if source.is_table else "jsonl"
+
+
+# Arrays -----------------------------------------------------------------------------------------------
+
+
+def _arrays(source: Source, options: PredictionOptions) -> Told:
+    """Read a matrix, and the names of its rows and columns: its own (npz), or those of the study, in their order."""
+    arrays = source.content if source.kind == "npz" else {}
+    array = _named_matrix(arrays) if source.kind == "npz" else source.content
+    if not isinstance(array, np.ndarray):
+        raise FormatError("this is not an array file", expected="npy or npz", got=source.kind)
+    own = {role: _names(arrays, role) for role in NAME_KEYS}
+    cases = options.cases if own["case"] is None else own["case"]
+    conditions = options.conditions if own["condition"] is None else own["condition"]
+    said = _from_array(array, replace(options, cases=cases, conditions=conditions))
+    roles = {key: role for role, keys in NAME_KEYS.items() for key in keys}
+    roles |= {key: said.kind for key in arrays if arrays[key] is array}
+    columns = (Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays)
+    by_position = own["condition"] is None and said.kind != "numbers"
+    assumed = {ROWS_BY_POSITION: own["case"] is None, COLUMNS_BY_POSITION: by_position}
+    return said, columns, {**assumed, SETS: said.kind == "set" and options.kind is None}
+
+
+def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
+    """Build from an array without names; both lists of names are needed, and give the order."""
+    is_list = array.dtype.kind in "biuf" and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1))
+    are_numbers = options.kind == "numbers" or (options.kind is None and options.conditions is None and is_list)
+    matrix = array.reshape(-1, 1) if are_numbers else _two_dimensional(array, options.alpha_index)
+    needed = {"cases": options.cases} | ({} if are_numbers else {"conditions": options.conditions})
+    missing = [what for what, names in needed.items() if names is None]
+    if missing:
+        raise DissensusError(
+            f"{'an array' if are_numbers else 'a matrix'} without names needs its {' and its '.join(missing)}",
+            expected="cases=[...] in the order of the rows, conditions=[...] in the order of the columns",
+            got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
+            advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
+        )
+    refuse_repeated_cases(options.cases or ())
+    if are_numbers:
+        return forms.from_numbers(array.ravel(), None, options)
+    is_binary = matrix.dtype.kind in "biu" and bool(((matrix == 0) | (matrix == 1)).all())
+    return forms.from_matrix(matrix, replace(options, kind=forms.kind_of_matrix(options, are_binary=is_binary)))
+
+
+def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[Any]:
+    if array.dtype.kind not in "biuf":
+        raise DissensusError("the array does not hold numbers", got=f"an array of {array.dtype}")
+    if array.ndim == 3 and array.dtype.kind == "b":
+        n_alphas, index = array.shape[2], alpha_index or 0
+        if (alpha_index is None and n_alphas != 1) or not 0 <= index < n_alphas:
+            many = f"the array holds sets for {n_alphas} values of alpha"
+            raise DissensusError(
+                many if alpha_index is None else "alpha_index is out of range",
+                expected="a choice of one of them",
+                got="" if alpha_index is None else str(index),
+                advice=f"say which: alpha_index=0 to {n_alphas - 1}",
+            )
+        return array[:, :, index]
+    if array.ndim != 2:
+        raise DissensusError(
+            "the array is not a matrix",
+            expected="shape (cases, conditions), or (cases, conditions, alphas) of booleans for sets",
+            got=f"shape {array.shape} of {array.dtype}",
+            advice="average an ensemble over its members first" if array.ndim == 3 else "",
+        )
+    return array
+
+
+def _named_matrix(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    names = [key for keys in NAME_KEYS.values() for key in keys]
+    found = [key for key in MATRIX_KEYS if key in arrays] or [key for key in arrays if key not in names]
+    if len(found) != 1:
+        raise FormatError(
+            "the file holds several matrices" if found else "the file holds no matrix of predictions",
+            expected=f"one array named {', '.join(map(repr, MATRIX_KEYS[:4]))} or the like",
+            got=f"arrays {listing(arrays)}",
+        )
+    return arrays[found[0]]
+
+
+def _names(arrays: Mapping[str, NDArray[Any]], role: str) -> tuple[str, ...] | None:
+    key = next((key for key in NAME_KEYS[role] if key in arrays), None)
+    if key is None:
+        return None
+    values = arrays[key]
+    if values.ndim != 1 or values.dtype.kind not in "USiu":
+        got, expected = f"shape {values.shape} of {values.dtype}", "a one-dimensional array of text or integers"
+        raise FormatError(f"the array {key!r} does not hold names", expected=expected, got=got)
+    return tuple(np.char.decode(values, "utf-8").tolist() if values.dtype.kind == "S" else map(str, values.tolist()))
+
+
+# Rows of numbers --------------------------------------------------------------------------------------
+
+
+def _matrix(source: Source, options: PredictionOptions) -> Told:
+    try:
+        matrix = np.array(source.content) if source.kind == "json" else _matrix_from_text(source.text)
+    except ValueError as error:
+        if isinstance(error, DissensusError):
+            raise
+        raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
+    return _arrays(replace(source, content=matrix), options)
+
+
+def _matrix_from_text(text: str) -> NDArray[Any]:
+    """Read rows of numbers, separated by blanks or commas; whole numbers give an array of integers."""
+    rows = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not rows:
+        raise FormatError("the file holds no numbers", expected="one row of numbers per case")
+    separator = _separator(rows[0])
+    try:
+        matrix = np.loadtxt(rows, delimiter=separator, ndmin=2)
+    except ValueError as error:
+        raise _bad_line(text.splitlines(), separator) from error
+    written = not any("." in row or "e" in row.lower() for row in rows)
+    whole = written and bool((np.abs(matrix) < MOST_WHOLE).all()) and bool((matrix == np.round(matrix)).all())
+    return matrix.astype(np.int64) if whole else matrix
+
+
+def _separator(line: str) -> str | None:
+    """Find what separates the cells of a line; nothing stands for blanks."""
+    return next((mark for mark in SEPARATORS if mark in line), None)
+
+
+def _bad_line(lines: Sequence[str], separator: str | None) -> FormatError:
+    """Find the first line that is not like the first, or not numbers."""
+    split = {number: line.split("#")[0].split(separator) for number, line in enumerate(lines, start=1)}
+    filled = {number: cells for number, cells in split.items() if "".join(cells).strip()}
+    width = len(next(iter(filled.values()), ()))
+    for number, cells in filled.items():
+        wrong = [cell for cell in cells if not is_number(cell)]
+        if wrong:
+            return FormatError("a score is not a number", got=repr(wrong[0].strip()), where=f"line {number}")
+        if len(cells) != width:
+            expected, where = f"{width} numbers as in the first row", f"line {number}"
+            return FormatError("the rows differ in length", expected=expected, got=str(len(cells)), where=where)
+    return FormatError("the numbers cannot be read", expected="one row of numbers per case")
+
+
+# Tables -----------------------------------------------------------------------------------------------
+
+
+def _long(source: Source, options: PredictionOptions) -> Told:
+    table, given = as_table(source), options.columns
+    said = forms.from_long(table, options)
+    found = find_columns(table.columns, given, aliases=ALIASES)
+    used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
+    spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
+    assumed = {UNLISTED.get(said.kind, f"the rows of a case are a set, {AS_SAID}"): said.kind != "set" or options.kind}
+    return said, columns_of(table.columns, used, given, unused=spare), assumed
+
+
+def _wide(source: Source, options: PredictionOptions) -> Told:
+    """Read one row per case and one column per condition."""
+    table = as_table(source)
+    return _told_of_wide(table, forms.from_wide(table, options), options)
+
+
+def _told_of_wide(table: pl.DataFrame, said: Predictions, options: PredictionOptions) -> Told:
+    """Tell the roles of the columns of a file, whatever was made of it."""
+    given, conditions = options.columns.get("case"), options.names or ()
+    case = forms.case_column(table, conditions, given=given)
+    by_name = case is not None and normalised(case) in ALIASES["case"]
+    reason = AS_SAID if given is not None else BY_NAME if by_name else "as the first column"
+    role = (OF_CONDITION.get(said.kind, ""), "as every other column")
+    columns = (Column(name, *(("case", reason) if name == case else role)) for name in table.columns)
+    are_codes = conditions and all(name.isdecimal() for name in table.columns if name != case)
+    assumed = {ROWS_BY_POSITION: case is None}
+    assumed[codes_in_words(conditions)] = bool(are_codes) and not set(table.columns) & set(conditions)
+    return said, columns, {**assumed, SETS: said.kind == "set" and options.kind is None}
+
+
+def _columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the columns of cases and numbers, and maybe of standard deviations."""
+    beside = {role: given.get(role) for role in NUMBER_ALIASES}
+    found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
+    case = forms.case_column(table.drop(found.values()), given=given.get("case"))
+    return found if case is None else {**found, "case": case}
+
+
+def _numbers(source: Source, options: PredictionOptions) -> Told:
+    """Read one number per case."""
+    table = as_table(source)
+    roles = _columns_of_numbers(table, options.columns)
+    if "score" not in roles:
+        raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
+    cases = forms.row_names(table, roles.get("case"), options.cases)
+    _, numbers = forms.numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
+    said = forms.from_numbers(numbers[:, 0], numbers[:, 1] if "sd" in roles else None, replace(options, cases=cases))
+    told = {"number" if role == "score" else role: column for role, column in roles.items()}
+    return said, columns_of(table.columns, told, options.columns), {ROWS_BY_POSITION: "case" not in roles}
+
+
+# One probability per case -----------------------------------------------------------------------------
+
+
+def _probability_column(table: pl.DataFrame, options: PredictionOptions) -> str | None:
+    """Find the one column beside the cases: named like one of two conditions, or like a score."""
+    known, columns = set(options.names or ()), options.columns
+    case = forms.case_column(table, options.names, given=columns.get("case"))
+    others = [column for column in table.columns if column != case]
+    if len(others) != 1 or columns.get("score") not in (None, others[0]):
+        return None
+    is_named = others[0] in known and len(known) == 2
+    is_score = normalised(others[0]) in (*ALIASES["score"], "p") or columns.get("score") == others[0]
+    return others[0] if is_named or (is_score and others[0] not in known) else None
+
+
+def _binary(source: Source, options: PredictionOptions) -> Told:
+    """Build scores of both conditions from the probability of one: the other has the rest."""
+    table, conditions = as_table(source), options.names
+    column = _probability_column(table, options)
+    if column is None or conditions is None or len(conditions) != 2:
+        count = "no list of" if conditions is None else len(conditions)
+        raise DissensusError(
+            "one score per case is enough for two conditions only",
+            expected="a study of two conditions, or a score for each condition",
+            got=f"{count} conditions, columns {listing(table.columns)}",
+            advice="write a row per case and condition (case, condition, score), or a column per condition",
+        )
+    one, other = conditions
+    positive = column if column in conditions else options.positive
+    if positive is None:
+        raise DissensusError(
+            f"the column {column!r} does not say whose probability it is",
+            expected=f"--positive {one!r} (0.9 means 0.9 for {one!r}, 0.1 for {other!r}) or --positive {other!r}",
+            got="no word",
+            advice=f"say positive={one!r} or positive={other!r} (--positive), or call the column like the condition",
+        )
+    if options.positive not in (None, positive):
+        raise DissensusError(
+            f"the column {column!r} is said to hold the probability of {options.positive!r}",
+            expected=f"positive={column!r}, or nothing",
+            advice="rename the column, or leave --positive out",
+        )
+    other = one if known_name("condition", positive, conditions) == other else other
+    share = table[column].cast(pl.Float64, strict=False)
+    refuse_rows(
+        table.with_columns(table[column].alias("probability")),
+        ~share.is_between(0, 1).fill_null(False),
+        "probability",
+        f"a number in the column {column!r} is not a probability",
+        expected="a number from 0 to 1 in every row; the other condition has the rest",
+        advice="give logits and other scores for both conditions, in a column each",
     )
+    both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
+    options = replace(options, kind="scores")
+    said, columns, assumed = _told_of_wide(table, forms.from_wide(both, options), options)
+    role = Column(column, f"probability of {positive!r}", AS_SAID if options.positive is not None else BY_NAME)
+    columns = (role if one.name == column else one for one in columns)
+    return said, columns, {**assumed, f"{other!r} has what {positive!r} leaves of 1": True}
+
+
+# A list per case --------------------------------------------------------------------------------------
+
+
+def _offered(row: Mapping[str, Any]) -> dict[PredictionKind, str]:
+    """Find the keys of a row that hold a prediction."""
+    folded = {normalised(key): key for key in row}
+    return {kind: folded[key] for kind, keys in LIST_KEYS.items() for key in keys if key in folded}
+
+
+def _lines(source: Source, options: PredictionOptions) -> Told:
+    """Read one object per case, such as ``{"case_id": "c1", "ranked": ["a", ["b", "c"]]}``."""
+    if source.kind != "jsonl":
+        raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
+    kind = _kind_of_lines(source.content, options.kind)
+    places: dict[int, str] = {}
+    lists: list[Any] = []
+    for number, row in enumerate(source.content, start=1):
+        folded = {normalised(key): row[key] for key in row}
+        name = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
+        if name in (None, ""):
+            got, expected = f"keys {listing(row)}", "the name of a case under the key 'case_id'"
+            raise FormatError("a row has no case", expected=expected, got=got, where=f"row {number}")
+        places[number] = str(name)
+        content = row.get(_offered(row).get(kind, ""))
+        if not isinstance(content, dict if kind == "scores" else list):
+            wanted = 'an object such as {"Eczema": 0.7}' if kind == "scores" else "a list of names"
+            raise FormatError(
+                f"a row has no {kind}" if content is None else f"the {kind} of a row cannot be read",
+                expected=f"{wanted} under the key {LIST_KEYS[kind][0]!r}",
+                got=f"keys {listing(row)}" if content is None else f"{content!r:.60}",
+                where=f"row {number}, case {str(name)!r}",
+            )
+        lists.append(content)
+    cases = tuple(places.values())
+    refuse_repeated_cases(cases)
+    if kind == "scores":
+        said = forms.from_long(_long_scores(lists, cases), replace(options, columns={}, kind=kind))
+    else:
+        said = forms.from_lists(kind, lists, replace(options, cases=cases))
+    roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
+    found = {key: roles.get(normalised(key), "") for row in source.content for key in row}
+    columns = (Column(key, role, BY_NAME if role else "") for key, role in found.items())
+    return said, columns, {UNLISTED.get(kind, ""): kind in UNLISTED}
+
+
+def _kind_of_lines(rows: Sequence[Mapping[str, Any]], given: PredictionKind | None) -> PredictionKind:
+    if given in LIST_KEYS:
+        return given
+    kinds = {kind: number for number, row in reversed([*enumerate(rows, start=1)]) for kind in _offered(row)}
+    if len(kinds) == 1 and given is None:
+        return next(iter(kinds))
+    first = "; ".join(f"{kind} in row {number}" for kind, number in sorted(kinds.items()))
+    raise FormatError(
+        "the file mixes kinds of predictions" if len(kinds) > 1 else "the rows hold no predictions",
+        expected=f"in every row one of the keys {listing(keys[0] for keys in LIST_KEYS.values())}",
+        got=first or f"keys {listing(rows[0] if rows else ())}",
+        advice="write one file per kind, or say kind=... if every row has several" if kinds else "",
+    )
+
+
+def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str]) -> pl.DataFrame:
+    """Write scores by name as a long table, with a row without a condition for a case that has none."""
+    long: list[tuple[str, str | None, float | None]] = []
+    for number, (case, row) in enumerate(zip(cases, rows, strict=True), start=1):
+        for name, value in row.items():
+            is_real = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_real or not abs(value) <= sys.float_info.max:
+                problem = "a score is not a finite number" if is_real else "a score is not a number"
+                where = f"row {number}, case {case!r}, condition {name!r}"
+                raise DissensusError(problem, expected="a number", got=repr(value), where=where)
+        long += [(case, name, value) for name, value in row.items()] or [(case, None, None)]
+    schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
+    return pl.DataFrame(long, schema=schema, orient="row", strict=False)
+
+
+FORMATS: dict[str, Callable[[Source, PredictionOptions], Told]] = {
+    "npy": _arrays,
+    "npz": _arrays,
+    "matrix": _matrix,
+    "numbers": _numbers,
+    "binary": _binary,
+    "long": _long,
+    "wide": _wide,
+    "jsonl": _lines,
+}

@@ -21,7 +21,7 @@ UNSAFE = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 # One character per level: a draw of a plausibility takes one byte, about a hundredth apart.
 ALPHABET = " !" + "".join(chr(code) for code in range(0x23, 0x7F) if chr(code) not in "&<>\\")
 
-# Arrays of this length and more are packed.
+# Flat arrays of this length and more are packed as single-precision numbers, little end first.
 PACKED = 12
 
 
@@ -69,8 +69,10 @@ def compact(value: Any) -> Any:
     match value:
         case Mapping():
             return {str(key): compact(item) for key, item in value.items() if item is not None}
+        case np.ndarray(ndim=1) if value.dtype.kind in "iuf" and len(value) >= PACKED:
+            return {"packed": base64.b64encode(value.astype("<f4").tobytes()).decode("ascii")}
         case np.ndarray():
-            return _packed(value)
+            return compact(value.tolist())
         case str() | bool() | int() | None:
             return value
         case float() | np.floating():
@@ -80,10 +82,3 @@ def compact(value: Any) -> Any:
         case list() | tuple():
             return [compact(item) for item in value]
     return str(value)
-
-
-def _packed(array: np.ndarray[Any, Any]) -> Any:
-    """Pack a long flat array as single-precision numbers, little end first; leave everything else to lists."""
-    if array.ndim != 1 or array.dtype.kind not in "iuf" or len(array) < PACKED:
-        return compact(array.tolist())
-    return {"packed": base64.b64encode(array.astype("<f4").tobytes()).decode("ascii")}

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,26 +31,18 @@ LISTED = (3, 10)
 REST = -1
 
 
-@dataclass
-class Vocabulary:
+class Vocabulary(dict[int, int]):
     """Give every condition that is used a short code, in the order of first use."""
 
-    names: tuple[str, ...]
-    codes: dict[int, int] = field(default_factory=dict)
+    def __init__(self, names: Sequence[str]) -> None:
+        self.positions: dict[str | None, int] = {name: position for position, name in enumerate(names)}
 
-    def code(self, condition: int) -> int:
-        """Return the code of a condition, known or new."""
-        return self.codes.setdefault(condition, len(self.codes))
+    def __missing__(self, condition: int) -> int:
+        return self.setdefault(condition, len(self))
 
     def code_of(self, name: str | None) -> int:
         """Return the code of a condition by name; what is no condition stands for the rest."""
-        position = self.positions.get(name)
-        return REST if position is None else self.code(position)
-
-    @cached_property
-    def positions(self) -> dict[str | None, int]:
-        """Position of every condition by name."""
-        return {name: position for position, name in enumerate(self.names)}
+        return self[self.positions[name]] if name in self.positions else REST
 
 
 def explored(subject: ReportSubject) -> dict[str, Any]:
@@ -71,7 +59,9 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
     opinions = [_shared(evaluation.study, own, vocabulary) for own in ranges]
     depth = listed(evaluation)
     lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
-    runs = [_run(subject, run, chosen, vocabulary) for run in explored_runs(evaluation)]
+    # the reference and panel can be looked at; without a panel, a run of every aggregation
+    shown = shown_runs(evaluation) if evaluation.panel is None else [evaluation.reference, evaluation.panel]
+    runs = [_run(subject, run, chosen, vocabulary) for run in dict.fromkeys(shown)]
     return {
         "cases": [evaluation.case_names[i] for i in chosen],
         "total": len(evaluation.case_names),
@@ -94,13 +84,13 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
             for column, labels, known in ((name, own, sorted(set(own))) for name, own in evaluation.strata.items())
         ],
         **_images(subject, chosen),
-        "conditions": [vocabulary.names[i] for i in vocabulary.codes],
+        "conditions": [evaluation.conditions[i] for i in vocabulary],
         "categories": None
         if categories is None
         else {
             "names": list(categories.names),
             "levels": list(categories.levels),
-            "codes": [int(categories.codes[i]) for i in vocabulary.codes],
+            "codes": [int(categories.codes[i]) for i in vocabulary],
         },
     }
 
@@ -132,24 +122,11 @@ def _shared(study: Study, opinions: range, vocabulary: Vocabulary) -> list[list[
     groups: dict[tuple[float, ...], list[Any]] = {}
     for opinion in opinions:
         weight = float(study.panel.weights[opinion])
-        numbers = study.said(opinion, vocabulary.code)
+        numbers = study.said(opinion, vocabulary.__getitem__)
         group = groups.setdefault((*numbers, weight), [numbers, [], weight])
         annotator, votes = int(study.panel.annotators[opinion]), int(study.panel.votes[opinion])
         group[1].append(-votes if annotator == ANONYMOUS else annotator)
     return [group if group[2] != 1 else group[:2] for group in groups.values()]
-
-
-def flat_ties(blocks: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[int]:
-    """Write blocks of tied conditions as one flat list.
-
-    >>> flat_ties([[7], [3, 9]], Vocabulary(("x",) * 10))
-    [0, 1, -3]
-    """
-    flat = []
-    for block in blocks:
-        codes = [vocabulary.code(condition) for condition in block]
-        flat += [codes[0], *(-code - 1 for code in codes[1:])] if codes else []
-    return flat
 
 
 def listed(evaluation: Evaluation) -> int:
@@ -165,20 +142,13 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
     result = []
     for i in chosen.tolist():
         entries = slice(predicted.offsets[i], min(predicted.offsets[i] + depth, predicted.offsets[i + 1]))
-        pairs = zip(predicted.codes[entries].tolist(), predicted.values[entries].tolist(), strict=True)
-        blocks = [[code for code, _ in tied] for _, tied in groupby(pairs, key=itemgetter(1))]
-        result.append(flat_ties(blocks, vocabulary))
+        codes, values = [vocabulary[code] for code in predicted.codes[entries].tolist()], predicted.values[entries]
+        tied = [False, *(values[1:] == values[:-1])]
+        result.append([-code - 1 if is_tied else code for code, is_tied in zip(codes, tied[: len(codes)], strict=True)])
     return result
 
 
 # What follows -------------------------------------------------------------------------------------------
-
-
-def explored_runs(evaluation: Evaluation) -> list[int]:
-    """Choose the runs whose cases can be looked at: the reference and panel; without a panel, one per aggregation."""
-    if evaluation.panel is None:
-        return shown_runs(evaluation)
-    return list(dict.fromkeys((evaluation.reference, evaluation.panel)))
 
 
 def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,14 +14,19 @@ from markupsafe import Markup
 from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.evaluation import glossary, sentences, words
+from dissensus.evaluation import sentences, words
+from dissensus.figures import theme
 from dissensus.report.encoding import script_json
-from dissensus.report.section import EXPLORER_CASES, Picture, ReportSection, ReportSubject, sections
+from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from dissensus.evaluation.results import Evaluation
+
+
+# What figures look like, by the names of the theme.
+LOOKS = ("HUES", "DASHES", "SYMBOLS", "PATTERNS", "CROSS", "DIVERGING")
 
 
 @checked
@@ -86,9 +89,17 @@ def report_html(
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """
+    from plotly.offline import get_plotlyjs
+
     subject = ReportSubject(evaluation, explorer_cases, remote_images)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
-    scripts = [_plotly_script(), _own("report.js")]
+    scripts = [str(get_plotlyjs()), _own("report.js")]
+    data = {  # what the script of the page works on
+        **{name: value for part in parts for name, value in part["data"].items()},
+        "figures": {one.name: one.data() for part in parts for one in part["pictures"]},
+        "templates": {"light": theme.template(dark=False), "dark": theme.template(dark=True)},
+        **{name.lower(): getattr(theme, name) for name in LOOKS},
+    }
     page = _environment().get_template("page.html.jinja")
     about = "How certain the annotations are"
     if evaluation.models:
@@ -98,25 +109,15 @@ def report_html(
         policy=content_policy(scripts, remote_images=remote_images),
         style=Markup(_own("report.css")),
         scripts=[Markup(script) for script in scripts],
-        page_data=script_json(page_data(parts)),
+        page_data=script_json(data),
         evaluation=evaluation,
         parts=parts,
         writer=version("dissensus"),
     )
 
 
-@dataclass(frozen=True)
-class Part:
-    """A section as it stands in the page: its words, its pictures, and what the script works on."""
-
-    section: ReportSection
-    body: Markup
-    pictures: tuple[Picture, ...]
-    data: dict[str, Any]
-
-
-def part_of(section: ReportSection, subject: ReportSubject) -> Part:
-    """Render a section."""
+def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
+    """Render a section as it stands in the page: its words, its pictures, and what the script works on."""
     pictures, evaluation = tuple(section.pictures(subject)), subject.evaluation
     figures = _environment().get_template("figures.html.jinja").render(pictures=pictures, evaluation=evaluation)
     body = Markup(
@@ -136,24 +137,7 @@ def part_of(section: ReportSection, subject: ReportSubject) -> Part:
         )
         held = f"{len(evaluation.case_names):,}"
         body = note.format(held, words.counted(evaluation.n_cases, "case")) + body
-    return Part(section, body, pictures, dict(section.data(subject)))
-
-
-def page_data(parts: Sequence[Part]) -> dict[str, Any]:
-    """Gather what the script of the page works on."""
-    from dissensus.figures import theme
-
-    return {
-        **{name: value for part in parts for name, value in part.data.items()},
-        "figures": {one.name: one.data() for part in parts for one in part.pictures},
-        "templates": {"light": theme.template(dark=False), "dark": theme.template(dark=True)},
-        "hues": theme.HUES,
-        "dashes": theme.DASHES,
-        "symbols": theme.SYMBOLS,
-        "patterns": theme.PATTERNS,
-        "cross": theme.CROSS,
-        "diverging": theme.DIVERGING,
-    }
+    return {"section": section, "body": body, "pictures": pictures, "data": section.data(subject)}
 
 
 def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
@@ -165,13 +149,6 @@ def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         f"img-src 'self' data: blob: file:{network}; base-uri 'none'; form-action 'none'"
     )
-
-
-@cache
-def _plotly_script() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 @cache
@@ -192,8 +169,8 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "subjects": sentences.subjects,
-        "term": glossary.term,
-        "anchor": glossary.anchor,
+        "term": words.term,
+        "anchor": words.anchor,
         "counted": words.counted,
     }
     environment.filters |= {"number": words.number, "percent": words.percent, "value": words.value}

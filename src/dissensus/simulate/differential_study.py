@@ -13,7 +13,7 @@ from dissensus.core.checks import check_count, check_most, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.simulate.crossing import known_models, numbered, opinion_chances
+from dissensus.simulate.answers import known_models, numbered, opinion_chances
 from dissensus.study.study import Study
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")
@@ -164,13 +164,12 @@ def condition_names(count: int) -> tuple[str, ...]:
     >>> condition_names(3)
     ('Acute macule', 'Chronic eczema', 'Linear keratosis')
     """
-    nouns = tuple(NOUNS)
     names = []
     for position in range(count):
-        turn, place = divmod(position, len(nouns))
+        turn, place = divmod(position, len(NOUNS))
         rounds, shift = divmod(turn, len(ADJECTIVES))
-        name = f"{ADJECTIVES[(place + shift) % len(ADJECTIVES)]} {nouns[place]}"
-        names.append(name if not rounds else f"{name} {rounds + 1}")
+        again = f" {rounds + 1}" if rounds else ""
+        names.append(f"{ADJECTIVES[(place + shift) % len(ADJECTIVES)]} {tuple(NOUNS)[place]}{again}")
     return tuple(names)
 
 

@@ -1,32 +1,51 @@
-"""From lists and arrays to studies: check every level, then flatten it."""
+"""From lists and arrays to studies: check every level, then flatten it.
+
+Arrays of cases by annotators by conditions are those of the released code of [stutz]: either two, an order of all
+conditions and the group of each place, or one of confidences. They have a row for as many annotators as the case with
+the most of them has; a row that ranks nothing is an annotator who is not there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Unranked
-from dissensus.core.checks import check_choice, check_length, check_most
+from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.checks import check_length, check_most, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
-from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray
+from dissensus.study.question import ABSENT, NOT_ASSESSED, AnswerArray, asked_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dissensus.study.study import Study
 
+    Rows3: TypeAlias = ArrayLike | Sequence[Sequence[ArrayLike]]
+    """Rows by case and annotator: an array with three axes, or lists of any number of rows per case."""
+
 LEVELS = ("cases", "rankings of a case", "blocks of a ranking", "conditions of a block")
 STEPS = ("case", "ranking", "block", "condition")
 
-# Longer rankings are sorted to find a condition that is mentioned twice.
-SHORT_RANKING = 12
+# What to do about a name that is not listed.
+ADVICE = {
+    "condition": "add it to the list of conditions, or correct the name",
+    "finding": "add it to the list, correct the name, or say that it means that nothing was found (nothing=NAME, "
+    "--nothing NAME)",
+}
+
+# The group of conditions that an annotator does not rank.
+UNRANKED = -1
+
+# What errors call a finding, what is said about it, and where.
+ANSWER = ("finding", "answer", "checklist")
 
 SHOWN = 3
 KEPT = {"first": "left out, the first mention counts", "best": "left out, the mention with the best rank counts"}
@@ -45,80 +64,82 @@ def panel_of(
     weights: Sequence[Any] | None = None,
     groups: Sequence[str] | None = None,
     case_weights: Sequence[float] | None = None,
-    votes: IntArray | None = None,
+    votes: IntArray | Sequence[int] = (),
 ) -> Panel:
     """Say who gave how many opinions on which case; names and weights are nested by case, or serve every case."""
-    names = per_opinion(annotator_names, sizes, "annotator name") or [None] * sum(sizes)
+    names = per_opinion(annotator_names, sizes, "annotator name") or []
     known = tuple(dict.fromkeys(str(name) for name in names if name is not None))
     codes = {name: code for code, name in enumerate(known)}
+    coded = [ANONYMOUS if name is None else codes[str(name)] for name in names]
     return Panel(
         case_names=numbered_names(case_names, len(sizes)),
         opinion_offsets=offsets_from_lengths(sizes),
-        annotators=np.array([ANONYMOUS if name is None else codes[str(name)] for name in names], dtype=np.int64),
+        annotators=np.array(coded, dtype=np.int64) if known else np.full(sum(sizes), ANONYMOUS, dtype=np.int64),
         annotator_names=known,
         weights=as_numbers("weights", per_opinion(weights, sizes, "weight")),
         groups=() if groups is None else tuple(map(str, groups)),
         case_weights=as_numbers("case weights", case_weights),
-        votes=np.empty(0, dtype=np.int64) if votes is None else votes,
+        votes=np.asarray(votes, dtype=np.int64),
     )
+
+
+def per_opinion(values: Sequence[Any] | None, sizes: Sequence[int], what: str) -> list[Any] | None:
+    """Return one value per opinion, from lists nested by case or from one list that serves every case."""
+    if values is None:
+        return None
+    nested = any(isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) for value in values)
+    by_case = list(values) if nested else [values] * len(sizes)
+    if not all(isinstance(given, Sized) for given in by_case):
+        raise DissensusError(f"the {what}s mix lists and single ones", expected="one list, or one list per case")
+    check_length(f"case's {what} list", len(by_case), len(sizes))
+    for case, (given, size) in enumerate(zip(by_case, sizes, strict=True), start=1):
+        check_length(what, len(given), size, where=f"case {case}")
+    return [value for given in by_case for value in given]
+
+
+def numbered_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Use the names given, or count from 0 as the codes do."""
+    if names is not None:
+        check_length("case name", len(names), count)
+    return tuple(map(str, range(count) if names is None else names))
+
+
+def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
+    """Return values as floats, or say that they are none."""
+    try:
+        return np.asarray(() if values is None else values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DissensusError(f"the {what} are not numbers", got=f"{values!r:.60}") from error
 
 
 def checked_counts(counts: ArrayLike) -> IntArray:
     """Return a matrix of votes as integers, or say what is wrong with it."""
     try:
         votes = np.asarray(counts)
-    except ValueError as error:
-        raise DissensusError(
-            "counts must be a matrix", expected="rows of one length, one number per condition", got="ragged rows"
-        ) from error
+    except ValueError:
+        votes = np.empty(0)
     if votes.ndim != 2:
-        raise DissensusError("counts must be a matrix", expected="shape (cases, K)", got=f"shape {votes.shape}")
+        got = f"shape {votes.shape}" if votes.size else "rows of different lengths"
+        raise DissensusError("counts must be a matrix", expected="shape (cases, K), one number per condition", got=got)
     if votes.dtype.kind not in "iufb":
         raise DissensusError("counts must be numbers", got=f"an array of {votes.dtype}")
     wrong = np.argwhere(~((votes >= 0) & (votes == np.floor(votes))))
     if len(wrong):
         row, column = wrong[0]
-        raise DissensusError(
-            "counts must be whole numbers, zero or more",
-            got=str(votes[row, column]),
-            where=f"row {row + 1}, column {column + 1}",
-        )
+        where = f"row {row + 1}, column {column + 1}"
+        raise DissensusError("counts must be whole numbers, zero or more", got=str(votes[row, column]), where=where)
     check_sum_of_votes(votes)
     return votes.astype(np.int64)
 
 
-def assemble(
-    conditions: tuple[str, ...],
-    panel: Panel,
-    block_offsets: IntArray,
-    code_offsets: IntArray,
-    codes: IntArray,
-    unranked: Unranked,
-) -> Study:
-    """Put the codes of each block in order, refuse what no ranking can say, and make a study of them."""
-    from dissensus.study.study import Study
-
-    if (np.diff(code_offsets) == 0).any():
-        block = int(np.flatnonzero(np.diff(code_offsets) == 0)[0])
-        ranking = int(row_of_each(block_offsets)[block])
-        raise DissensusError(
-            "a block is empty",
-            expected="at least one condition in every block",
-            where=place_of(panel, ranking),
-            advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-        )
-    if len(code_offsets) <= len(codes):
-        first_key = row_of_each(code_offsets) * len(conditions)
-        codes = np.sort(first_key + codes) - first_key
-    check_mentioned_once(conditions, panel, row_of_each(code_offsets[block_offsets]), codes)
-    return Study(conditions, panel, block_offsets, code_offsets, codes, unranked)
+# Conditions -------------------------------------------------------------------------------------------
 
 
 def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | None) -> tuple[str, ...]:
     """Settle the vocabulary: given, counted, or found among the mentions."""
     if isinstance(conditions, Integral):
         check_most("conditions", int(conditions))
-        return tuple(str(code) for code in range(int(conditions)))
+        return numbered_names(None, int(conditions))
     if conditions is not None:
         return tuple(str(name) for name in conditions)  # type: ignore[union-attr]
     if any(isinstance(mention, Integral) for mention in mentions):
@@ -135,21 +156,18 @@ def condition_codes(
     mentions: Sequence[Any], names: tuple[str, ...], where: Callable[[int], str] = lambda _: ""
 ) -> IntArray:
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
-    known, n_names = {name: code for code, name in enumerate(names)}, len(names)
-    codes = np.array(
-        [
-            known.get(one, -1)
-            if isinstance(one, str)
-            else (
-                int(one) if isinstance(one, Integral) and not isinstance(one, bool) and 0 <= int(one) < n_names else -1
-            )
-            for one in mentions
-        ],
-        dtype=np.int64,
-    )
-    wrong = np.flatnonzero(codes < 0)
-    if len(wrong):
-        mention, place = mentions[wrong[0]], where(int(wrong[0]))
+    known = {name: code for code, name in enumerate(names)}
+
+    def code(one: Any) -> int:
+        if isinstance(one, str):
+            return known.get(one, -1)
+        is_code = isinstance(one, Integral) and not isinstance(one, bool)
+        return int(one) if is_code and 0 <= int(one) < len(names) else -1
+
+    codes = [code(one) for one in mentions]
+    if -1 in codes:
+        wrong = codes.index(-1)
+        mention, place = mentions[wrong], where(wrong)
         if isinstance(mention, str):
             raise unknown_condition(mention, names, place)
         is_code = isinstance(mention, Integral) and not isinstance(mention, bool)
@@ -161,44 +179,19 @@ def condition_codes(
             got=f"{mention!r:.60}",
             where=place,
         )
-    return codes
+    return np.array(codes, dtype=np.int64)
 
 
-def unknown_condition(name: str, names: Iterable[str], where: str = "") -> DissensusError:
-    """Build the error for a condition that is not in the vocabulary."""
-    return _unlisted("condition", name, tuple(names), where, "add it to the list of conditions, or correct the name")
-
-
-def unknown_finding(name: str, findings: Sequence[str], where: str = "") -> DissensusError:
-    """Build the error for a finding that is not on the list."""
-    nothing = "say that it means that nothing was found (nothing=NAME, --nothing NAME)"
-    return _unlisted("finding", name, findings, where, f"add it to the list, correct the name, or {nothing}")
-
-
-def _unlisted(what: str, name: str, names: Sequence[str], where: str, advice: str) -> DissensusError:
+def unknown_condition(name: str, names: Iterable[str], where: str = "", what: str = "condition") -> DissensusError:
+    """Build the error for a condition, or a finding, that is not listed."""
+    known = tuple(names)
     return DissensusError(
         f"unknown {what} {name!r}",
-        expected=f"one of the {len(names)} listed {what}s",
+        expected=f"one of the {len(known)} listed {what}s",
         got=repr(name),
         where=where,
-        advice=suggestion(name, names) or advice,
+        advice=suggestion(name, known) or ADVICE[what],
     )
-
-
-def numbered_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """Use the names given, or count from 0 as the codes do."""
-    if names is None:
-        return tuple(str(number) for number in range(count))
-    check_length("case name", len(names), count)
-    return tuple(str(name) for name in names)
-
-
-def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
-    """Return values as floats, or say that they are none."""
-    try:
-        return np.asarray(() if values is None else values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DissensusError(f"the {what} are not numbers", got=f"{values!r:.60}") from error
 
 
 def nested_levels(rankings: object) -> tuple[list[Any], ...]:
@@ -221,27 +214,123 @@ def nested_levels(rankings: object) -> tuple[list[Any], ...]:
 
 def _place_in(levels: Sequence[list[Any]], position: int) -> str:
     """Say where the last level's item at a position stands, counting from 1 as people do."""
-    steps = []
+    steps: list[str] = []
     for depth in range(len(levels) - 1, 0, -1):
         starts = offsets_from_lengths(len(parent) for parent in levels[depth - 1])
         parent = int(np.searchsorted(starts, position, side="right")) - 1
-        steps.append(f"{STEPS[depth - 1]} {position - starts[parent] + 1}")
+        steps.insert(0, f"{STEPS[depth - 1]} {position - starts[parent] + 1}")
         position = parent
-    return ", ".join(reversed(steps))
+    return ", ".join(steps)
 
 
-def per_opinion(values: Sequence[Any] | None, sizes: Sequence[int], what: str) -> list[Any] | None:
-    """Return one value per opinion, from lists nested by case or from one list that serves every case."""
-    if values is None:
-        return None
-    nested = any(isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) for value in values)
-    by_case = list(values) if nested else [values] * len(sizes)
-    if not all(isinstance(given, Sized) for given in by_case):
-        raise DissensusError(f"the {what}s mix lists and single ones", expected="one list, or one list per case")
-    check_length(f"case's {what} list", len(by_case), len(sizes))
-    for case, (given, size) in enumerate(zip(by_case, sizes, strict=True), start=1):
-        check_length(what, len(given), size, where=f"case {case}")
-    return [value for given in by_case for value in given]
+# Rankings from mentions ---------------------------------------------------------------------------------
+
+
+def assemble(
+    conditions: tuple[str, ...],
+    panel: Panel,
+    ranking: IntArray,
+    level: IntArray | FloatArray,
+    codes: IntArray,
+    unranked: Unranked,
+) -> Study:
+    """Put mentions into rankings: which each belongs to, a number that is smaller for better ones, its condition."""
+    from dissensus.study.study import Study
+
+    ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (level[1:] >= level[:-1]))
+    if not ascending.all():
+        order = np.lexsort((level, ranking))
+        ranking, level, codes = ranking[order], level[order], codes[order]
+    without_repeats(conditions, panel, ranking, codes)
+    first = np.flatnonzero(begins_run(ranking, level))
+    code_offsets = np.append(first, len(codes))
+    if len(first) < len(codes):  # the codes of a block ascend
+        first_key = row_of_each(code_offsets) * len(conditions)
+        codes = np.sort(first_key + codes, kind="stable") - first_key
+    block_offsets = offsets_from_lengths(np.bincount(ranking[first], minlength=panel.n_opinions))
+    return Study(conditions, panel, block_offsets, code_offsets, codes, unranked)
+
+
+def without_repeats(
+    names: tuple[str, ...],
+    panel: Panel,
+    opinion: IntArray,
+    codes: IntArray,
+    duplicates: Duplicates = "refuse",
+    rank: FloatArray | None = None,
+    *,
+    nouns: tuple[str, str, str] = ("condition", "mention", "ranking"),
+) -> tuple[IntArray, tuple[Note, ...]]:
+    """Refuse that an opinion mentions a condition again, or tell which mentions do not count, with a note on them.
+
+    All arrays have one entry per mention; a smaller rank is better.
+    """
+    keys = opinion * len(names) + codes
+    if begins_run(np.sort(keys, kind="stable")).all():  # fast where mentions of a ranking stand together
+        return np.empty(0, dtype=np.int64), ()
+    order = np.lexsort((rank, keys)) if duplicates == "best" and rank is not None else np.argsort(keys, kind="stable")
+    again = order[~begins_run(keys[order])]
+    opinions, first = np.unique(opinion[again], return_index=True)
+    what, mention, noun = nouns
+    shown = [(place_of(panel, int(opinion[at]), noun), names[codes[at]]) for at in again[first[:SHOWN]]]
+    places = tuple(f"{place}, {what} {name!r}" for place, name in shown)
+    if duplicates != "refuse":
+        return again, (Note(f"repeated {mention}s of a {what}", len(again), KEPT[duplicates], places, lost=True),)
+    raise DissensusError(
+        f"{what} {shown[0][1]!r} is {mention}ed twice by one annotator",
+        expected=f"every {what} at most once in a {noun}",
+        got=f"{len(again):,} repeated {mention}{'s' * (len(again) > 1)} in {len(opinions):,} {noun}"
+        f"{'s' * (len(opinions) > 1)}",
+        where="; ".join(places) + (f"; and {len(opinions) - SHOWN:,} more" if len(opinions) > SHOWN else ""),
+        advice=f"tell repeated {noun}s apart (annotation column), or say which {mention} counts: duplicates='first'"
+        + (" or 'best'" if what == "condition" else "")
+        + " (--duplicates first)",
+    )
+
+
+def soft_votes(said: Study, confidences: FloatArray) -> tuple[Study, tuple[Note, ...]]:
+    """Split every ranking into one ranking per mention, whose weight is its share of the confidences.
+
+    Parameters
+    ----------
+    said
+        Rankings by named annotators: a name is what tells that several rankings are the vote of one person.
+    confidences : (n_mentions,)
+        Positive numbers in the order of ``said.codes``.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
+    >>> votes, _ = soft_votes(said, np.array([3.0, 1.0]))
+    >>> votes.to_rankings(), votes.weights
+    ([[[['a']], [['b']]]], array([0.75, 0.25]))
+    """
+    spoken = said.mentions_per_ranking
+    if (said.annotators[spoken > 1] == ANONYMOUS).any():
+        raise DissensusError(
+            "a soft vote needs the name of its annotator",
+            expected="an annotator in every row, so that several rankings are known to be the vote of one person",
+            got="confidences of nobody in particular",
+            advice="name the column (annotator=..., --column annotator=NAME), or let confidences order (order)",
+        )
+    parts = np.maximum(spoken, 1)
+    opinion, is_mention = np.repeat(np.arange(said.n_rankings), parts), np.repeat(spoken > 0, parts)
+    ranking, weights = said.ranking_of_mention, said.weights[opinion]
+    begins = begins_run(ranking)
+    # by the largest, the first of each ranking, before by the sum: huge ones have none
+    scaled = confidences / confidences[begins][np.cumsum(begins) - 1]
+    weights[is_mention] *= scaled / weighted_counts(ranking, scaled, said.n_rankings)[ranking]
+    panel = replace(
+        said.panel,
+        opinion_offsets=offsets_from_lengths(parts)[said.ranking_offsets],
+        annotators=said.annotators[opinion],
+        weights=weights,
+        votes=said.votes[opinion],
+    )
+    one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
+    votes = replace(said, panel=panel, block_offsets=offsets_from_lengths(is_mention), code_offsets=one_each)
+    return votes, (Note("soft votes", int((spoken > 0).sum()), SHARED),)
 
 
 # Findings ---------------------------------------------------------------------------------------------
@@ -273,6 +362,26 @@ def checked_answers(answers: object, shape: tuple[int, ...], axes: Sequence[str]
     return frozen
 
 
+def marked_findings(sets: Sequence[Any], names: tuple[str, ...], panel: Panel) -> BoolArray:
+    """Mark the findings that each set names, shape (n_opinions, n_findings), or say where one is none of the names."""
+    known = {name: code for code, name in enumerate(names)}
+    marks = np.zeros((len(sets), len(names)), dtype=np.bool_)
+    for opinion, given in enumerate(sets):
+        if isinstance(given, str) or not isinstance(given, Collection):
+            raise DissensusError(
+                "a checklist is not a set of findings",
+                expected="names of findings, three lists deep: case > annotator > finding",
+                got=f"{given!r:.60}",
+                where=place_of(panel, opinion, "checklist"),
+            )
+        codes = [known.get(name, -1) if isinstance(name, str) else -1 for name in given]
+        if -1 in codes:
+            unknown = str(list(given)[codes.index(-1)])
+            raise unknown_condition(unknown, names, place_of(panel, opinion, "checklist"), "finding")
+        marks[opinion, codes] = True
+    return marks
+
+
 def checked_sizes(sets: Sequence[Any]) -> list[int]:
     """Count the checklists of each case, or say which case has none that could be counted."""
     for number, case in enumerate(sets, start=1):
@@ -286,141 +395,209 @@ def checked_sizes(sets: Sequence[Any]) -> list[int]:
     return [len(case) for case in sets]
 
 
-def answers_of_set(present: Any, assessed: Any, names: tuple[str, ...], where: str) -> AnswerArray:
-    """Answer for every finding, given those present and those assessed, ``None`` for all of them."""
-    if present is None:
-        return np.full(len(names), NOT_ASSESSED, dtype=np.int8)
-    answers = np.full(len(names), ABSENT if assessed is None else NOT_ASSESSED, dtype=np.int8)
-    if assessed is not None:
-        answers[_finding_codes(assessed, names, where)] = ABSENT
-    found = _finding_codes(present, names, where)
-    unlooked = [names[code] for code in found if answers[code] == NOT_ASSESSED]
-    if unlooked:
-        raise DissensusError("a finding is present that was not assessed", got=listing(unlooked), where=where)
-    answers[found] = PRESENT
-    return answers
+# Arrays of rankings -------------------------------------------------------------------------------------
 
 
-def _finding_codes(given: Any, names: tuple[str, ...], where: str) -> list[int]:
-    if isinstance(given, str) or not isinstance(given, Collection):
-        raise DissensusError(
-            "a checklist is not a set of findings",
-            expected="names of findings, three lists deep: case > annotator > finding",
-            got=f"{given!r:.60}",
-            where=where,
-        )
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise unknown_finding(str(unknown[0]), names, where)
-    return [names.index(name) for name in given]
+class Rows(NamedTuple):
+    """Hold the rows of all annotators, one below the other.
 
-
-# Mentions ---------------------------------------------------------------------------------------------
-
-
-def check_mentioned_once(
-    conditions: tuple[str, ...], panel: Panel, ranking_of_mention: IntArray, codes: IntArray
-) -> None:
-    """Refuse rankings that mention one condition twice; the mentions of a ranking stand together."""
-    # To compare each mention with the next few clears short rankings, which nearly all are, without sorting.
-    for shift in range(1, SHORT_RANKING):
-        together = ranking_of_mention[shift:] == ranking_of_mention[:-shift]
-        if not together.any():
-            return
-        if (together & (codes[shift:] == codes[:-shift])).any():
-            break
-    keys = np.sort(ranking_of_mention * len(conditions) + codes)
-    twice = keys[1:][~begins_run(keys)[1:]]
-    if len(twice):
-        rankings, first = np.unique(twice // len(conditions), return_index=True)
-        places = [_place(conditions, panel, int(key)) for key in twice[first[:SHOWN]]]
-        mentions = f"{len(twice):,} repeated mention{'s' if len(twice) > 1 else ''}"
-        raise DissensusError(
-            f"condition {conditions[int(twice[0]) % len(conditions)]!r} is mentioned twice by one annotator",
-            expected="every condition at most once in a ranking",
-            got=f"{mentions} in {len(rankings):,} ranking{'s' if len(rankings) > 1 else ''}",
-            where="; ".join(places) + (f"; and {len(rankings) - SHOWN:,} more" if len(rankings) > SHOWN else ""),
-            advice="tell repeated rankings apart (annotation column), or say which mention counts: duplicates='first' "
-            "or 'best' (--duplicates first)",
-        )
-
-
-def _place(conditions: tuple[str, ...], panel: Panel, key: int) -> str:
-    ranking, code = divmod(key, len(conditions))
-    return f"{place_of(panel, ranking)}, condition {conditions[code]!r}"
-
-
-def without_repeats(
-    duplicates: Duplicates,
-    conditions: tuple[str, ...],
-    panel: Panel,
-    ranking: IntArray,
-    rank: FloatArray,
-    codes: IntArray,
-    mentioned: BoolArray,
-) -> tuple[BoolArray, tuple[Note, ...]]:
-    """Mark the mentions that count, one per ranking and condition, and note how many others there are.
-
-    All arrays have one entry per row; a smaller rank is better.
+    Attributes
+    ----------
+    cells : (n_rows, K)
+        A number per place or condition.
+    offsets : (n_cases + 1,)
+        Where the rows of each case begin.
     """
-    check_choice("duplicates", duplicates, get_args(Duplicates))
-    if duplicates == "refuse":
-        return mentioned, ()
-    rows = np.flatnonzero(mentioned)
-    keys = ranking[rows] * len(conditions) + codes[rows]
-    order = np.lexsort((rank[rows], keys)) if duplicates == "best" else np.argsort(keys, kind="stable")
-    again = order[~begins_run(keys[order])]
-    if not len(again):
-        return mentioned, ()
-    kept = mentioned.copy()
-    kept[rows[again]] = False
-    places = tuple(_place(conditions, panel, int(key)) for key in np.unique(keys[again])[:SHOWN])
-    return kept, (Note("repeated mentions of a condition", len(again), KEPT[duplicates], places, lost=True),)
+
+    cells: NDArray[Any]
+    offsets: IntArray
 
 
-def soft_votes(said: Study, confidences: FloatArray) -> tuple[Study, tuple[Note, ...]]:
-    """Split every ranking into one ranking per mention, whose weight is its share of the confidences.
+@checked
+def from_ranking_arrays(
+    rankings: Rows3,
+    groups: Rows3,
+    *,
+    conditions: Sequence[str] | int | None = None,
+    case_names: Sequence[str] | None = None,
+    unranked: Unranked = "below",
+    question: Question | None = None,
+    positive: str | None = None,
+) -> Study:
+    """Build from orders of all conditions, and the group of each place, as the released code of [stutz] has them.
 
     Parameters
     ----------
-    said
-        Rankings by named annotators: a name is what tells that several rankings are the vote of one person.
-    confidences : (n_mentions,)
-        Positive numbers in the order of ``said.codes``.
+    rankings : (n_cases, n_annotators, K)
+        The codes 0 to K - 1 in the order of each annotator, best first. Cases may have different numbers of
+        annotators: lists of rows, one list per case.
+    groups
+        Of the same shape: 0 for the first block of tied conditions, then 1, 2 and so on; -1, at the end, for
+        conditions that are not ranked. A row of nothing but -1 is an annotator who is not there, and is left out.
+    conditions, case_names, unranked, question, positive
+        As in :meth:`Study.from_rankings`; by default conditions and cases are numbered from 0.
 
     Examples
     --------
     >>> from dissensus import Study
-    >>> said = Study.from_rankings([[[["a"], ["b"]]]], annotator_names=["Ann"])
-    >>> votes, _ = soft_votes(said, np.array([3.0, 1.0]))
-    >>> votes.to_rankings(), votes.weights
-    ([[[['a']], [['b']]]], array([0.75, 0.25]))
+    >>> said = Study.from_ranking_arrays(
+    ...     [[[0, 3, 2, 1], [1, 0, 2, 3]]], [[[0, 0, 1, -1], [-1, -1, -1, -1]]], conditions=["a", "b", "c", "d"])
+    >>> said.to_rankings()
+    [[[['a', 'd'], ['c']]]]
     """
-    spoken = said.mentions_per_ranking
-    if (said.annotators[spoken > 1] == ANONYMOUS).any():
+    ordered, grouped = stacked("rankings", rankings, "iu"), stacked("groups", groups, "iu")
+    if ordered.cells.shape != grouped.cells.shape or not np.array_equal(ordered.offsets, grouped.offsets):
         raise DissensusError(
-            "a soft vote needs the name of its annotator",
-            expected="an annotator in every row, so that several rankings are known to be the vote of one person",
-            got="confidences of nobody in particular",
-            advice="name the column (annotator=..., --column annotator=NAME), or let confidences order (order)",
+            "rankings and groups have different shapes",
+            expected="one group for every place of every ranking",
+            got=" and ".join(
+                f"{len(rows.offsets) - 1} cases, {len(rows.cells)} rows, {rows.cells.shape[1]} conditions"
+                for rows in (ordered, grouped)
+            ),
         )
-    parts = np.maximum(spoken, 1)
-    opinion = np.repeat(np.arange(said.n_rankings), parts)
-    weights = said.weights[opinion].copy()
-    is_mention = np.repeat(spoken > 0, parts)
-    ranking = said.ranking_of_mention
-    begins = begins_run(ranking)
-    # by the largest, the first of each ranking, before by the sum: huge ones have none
-    scaled = confidences / confidences[begins][np.cumsum(begins) - 1]
-    weights[is_mention] *= scaled / weighted_counts(ranking, scaled, said.n_rankings)[ranking]
-    panel = replace(
-        said.panel,
-        opinion_offsets=offsets_from_lengths(parts)[said.ranking_offsets],
-        annotators=said.annotators[opinion],
-        weights=weights,
-        votes=said.votes[opinion],
-    )
-    one_each = np.arange(len(said.codes) + 1, dtype=np.int64)
-    block_offsets = offsets_from_lengths(is_mention)
-    votes = replace(said, panel=panel, block_offsets=block_offsets, code_offsets=one_each)
-    return votes, (Note("soft votes", int((spoken > 0).sum()), SHARED),)
+    codes, levels = ordered.cells.astype(np.int64), grouped.cells.astype(np.int64)
+    n_conditions = codes.shape[1]
+    is_there = (levels != UNRANKED).any(axis=1)  # of annotators who are not there nothing is read
+    before, after = levels[:, :-1], levels[:, 1:]
+    goes_on = (before >= 0) & ((after == before) | (after == before + 1))
+    are_groups = (levels[:, 0] == 0) & (goes_on | (after == UNRANKED)).all(axis=1)
+    is_order = (np.sort(codes, axis=1) == np.arange(n_conditions)).all(axis=1)
+    grouping = "0 for the first place, then the same or one more, and -1 at the end for what is not ranked"
+    ordering = f"every code from 0 to {n_conditions - 1} once, ranked or not"
+    for fits, cells, problem, expected in (
+        (are_groups, levels, "the groups of a ranking are no groups", grouping),
+        (is_order, codes, "a ranking is no order of all conditions", ordering),
+    ):
+        if (is_there & ~fits).any():
+            wrong = int((is_there & ~fits).argmax())
+            got, where = listing(cells[wrong].tolist(), most=12), _row_place(ordered.offsets, wrong, case_names)
+            raise DissensusError(problem, expected=expected, got=got, where=where)
+    row, place = np.nonzero(levels >= 0)
+    confidences = np.zeros_like(levels)
+    confidences[row, codes[row, place]] = n_conditions - levels[row, place]
+    return _from_rows(Rows(confidences, ordered.offsets), conditions, case_names, unranked, question, positive)
+
+
+@checked
+def from_confidences(
+    confidences: Rows3,
+    conditions: Sequence[str] | int | None = None,
+    *,
+    case_names: Sequence[str] | None = None,
+    unranked: Unranked = "below",
+    question: Question | None = None,
+    positive: str | None = None,
+) -> Study:
+    """Build from a confidence per case, annotator and condition, which the released code of [stutz] calls opinions.
+
+    Parameters
+    ----------
+    confidences : (n_cases, n_annotators, K)
+        The larger comes first, equal ones are tied, and 0 is not ranked. A row of nothing but 0 is an annotator
+        who is not there, and is left out. Cases may have different numbers of annotators: lists of rows.
+    conditions, case_names, unranked, question, positive
+        As in :meth:`Study.from_rankings`; by default conditions and cases are numbered from 0.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
+    [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
+    """
+    rows = stacked("confidences", confidences, "iuf")
+    return _from_rows(rows, conditions, case_names, unranked, question, positive)
+
+
+def _from_rows(
+    rows: Rows,
+    conditions: Sequence[str] | int | None,
+    case_names: Sequence[str] | None,
+    unranked: Unranked,
+    question: Question | None,
+    positive: str | None,
+) -> Study:
+    n_cases, n_conditions = len(rows.offsets) - 1, rows.cells.shape[1]
+    names = condition_names([], n_conditions if conditions is None else conditions)
+    check_length("condition", len(names), n_conditions)
+    wrong = np.argwhere(~((rows.cells >= 0) & (rows.cells < np.inf)))
+    if len(wrong):
+        place, column = wrong[0]
+        raise DissensusError(
+            "confidences must be finite and not negative",
+            expected="0 for a condition that is not ranked, more for one that is",
+            got=str(rows.cells[place, column]),
+            where=f"{_row_place(rows.offsets, place, case_names)}, condition {names[column]!r}",
+        )
+    row, code = np.nonzero(rows.cells)
+    spoken, ranking = np.unique(row, return_inverse=True)
+    sizes = np.bincount(row_of_each(rows.offsets)[spoken], minlength=n_cases).tolist()
+    panel = panel_of(sizes, case_names=case_names)
+    said = assemble(names, panel, ranking, -rows.cells[row, code].astype(np.float64), code, unranked)
+    return asked_of(said, question, positive, are_ordered=True)
+
+
+def _row_place(offsets: IntArray, row: int, case_names: Sequence[str] | None) -> str:
+    """Say whose row it is."""
+    case = int(np.searchsorted(offsets, row, side="right")) - 1
+    name = numbered_names(case_names, len(offsets) - 1)[case]
+    return f"case {name!r}, annotator {row - offsets[case] + 1}"
+
+
+def stacked(what: str, values: Rows3, kind: str) -> Rows:
+    """Put the rows of all cases one below the other, or say why they are none."""
+    expected = "(cases, annotators, K), or a list per case of rows of K numbers"
+    parts: list[NDArray[Any]] = []
+    axes = getattr(values, "ndim", 0)
+    width = values.shape[2] if axes == 3 else 0  # type: ignore[union-attr]
+    cases: Any = values if axes > 1 or is_list(values) else ()
+    for number, case in enumerate(cases, start=1):
+        try:
+            part, got = np.asarray(case), ""
+        except (ValueError, TypeError, OverflowError):
+            part, got = np.empty(0), "rows of different lengths"
+        is_empty = not part.size and part.ndim < 2 and not got
+        width = width or (part.shape[1] if part.ndim == 2 else 0)
+        if not is_empty and (part.ndim != 2 or part.shape[1] != width):
+            got, where = got or f"shape {part.shape}", f"case {number}"
+            raise DissensusError(f"{what} have the wrong shape", expected=expected, got=got, where=where)
+        if not is_empty and part.dtype.kind not in kind:
+            numbers = "whole numbers" if kind == "iu" else "numbers"
+            raise DissensusError(f"{what} must be {numbers}", got=f"an array of {part.dtype}")
+        parts.append(np.empty((0, width), dtype=np.int64) if is_empty else part)
+    if not width:
+        raise DissensusError(f"{what} have the wrong shape", expected=expected, got=f"{values!r:.60}")
+    rows = [part for part in parts if part.shape[1] == width]
+    cells = np.concatenate(rows) if rows else np.empty((0, width), dtype=np.int64)
+    return Rows(cells, offsets_from_lengths(len(part) for part in parts))
+
+
+def to_ranking_arrays(said: Study) -> tuple[IntArray, IntArray]:
+    """Write out as two arrays (n_cases, n_annotators, K), which :meth:`from_ranking_arrays` reads.
+
+    Orders of all conditions, those that are not ranked last, and the group of each place. Cases with fewer
+    annotators than others end with rows that rank nothing. So does an abstention, which does not come back.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> rankings, groups = Study.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
+    >>> rankings.tolist(), groups.tolist()
+    ([[[2, 0, 1, 3]]], [[[0, 1, 1, -1]]])
+    """
+    from dissensus.study.study import require_kind
+
+    require_kind(said, "rankings", "to_ranking_arrays")
+    n_conditions, block = said.n_conditions, row_of_each(said.code_offsets)
+    ranking = row_of_each(said.block_offsets)[block]
+    levels = np.full((said.n_rankings, n_conditions), n_conditions, dtype=np.int64)
+    levels[ranking, said.codes] = block - said.block_offsets[ranking]
+    orders = np.argsort(levels, axis=1, kind="stable")
+    levels = np.take_along_axis(levels, orders, axis=1)
+    levels[levels == n_conditions] = UNRANKED
+    row = np.repeat(np.arange(said.n_rankings), said.votes)
+    case = said.panel.case_of_opinion[row]
+    place = np.arange(len(row)) - offsets_from_lengths(said.votes_per_case)[case]
+    shape = (said.n_cases, int(said.votes_per_case.max(initial=0)), n_conditions)
+    rankings, groups = np.tile(np.arange(n_conditions), (*shape[:2], 1)), np.full(shape, UNRANKED, dtype=np.int64)
+    rankings[case, place], groups[case, place] = orders[row], levels[row]
+    return rankings, groups

@@ -143,21 +143,69 @@ def diagnose(study: Study) -> Diagnosis:
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    panel = study.panel
+    numbers, is_list = numbers_of(study), study.kind == "checklists"
+    noun, verb = "finding" if is_list else "condition", {"rankings": "ranked", "ratings": "rated"}.get(study.kind)
+    never, similar = numbers.get(f"{noun}s_never_used", ()), numbers.get(f"similar_{noun}s", ())
+    repeated = numbers[f"repeated_{study.kind}"]
+    concerns = (
+        *_remark(numbers["abstentions"], "abstention", f": kept, without {noun}s"),
+        *_remark(len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
+        *_remark(repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept"),
+        *_remark(len(never), noun, f" never {'present' if is_list else 'used'}", never),
+        *(f"{noun}s {one!r} and {other!r} look alike: one name spelt twice?" for one, other in similar[:5]),
+    )
+    return Diagnosis(numbers, lines_of(study), concerns)
+
+
+def numbers_of(study: Study) -> dict[str, Any]:
+    """Count everything that there is to count, by name."""
+    panel, votes = study.panel, study.votes
     named = panel.annotators != ANONYMOUS
     opinions = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
     numbers = {
         "cases": study.n_cases,
-        "annotators": len(study.annotator_names),
-        "annotators_per_case": Spread.of(study.votes_per_case),
-        "unannotated_cases": study.unannotated,
         study.kind: study.n_votes,
+        "annotators": len(study.annotator_names),
+        "annotators_per_case": Spread.of(panel.annotators_per_case),
+        "unannotated_cases": study.unannotated,
+        "abstentions": int(votes[study.is_abstention].sum()),
         f"repeated_{study.kind}": len(opinions) - len(np.unique(opinions)),
         "weighted": panel.is_weighted,
         "groups": len(set(study.groups)),
     }
-    look = {"rankings": _rankings, "ratings": _ratings, "checklists": _checklists}[study.kind]
-    return look(study, numbers)
+    if study.kind == "ratings":
+        if study.scale is None:  # where nobody rated anything, there is no lowest score and no mean
+            return numbers | dict.fromkeys(("lowest", "highest", "mean", "sd"))
+        mean = float(np.average(study.scores, weights=votes))
+        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=votes)))
+        return numbers | {"lowest": study.scale[0], "highest": study.scale[1], "mean": mean, "sd": sd}
+    if study.kind == "checklists":
+        times = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
+        found, spoken = study.present_per_checklist, ~study.is_abstention
+        return numbers | {
+            "findings": study.n_findings,
+            "nothing_found": int(votes[spoken & (found == 0)].sum()),
+            "not_assessed": int((votes @ (study.answers == NOT_ASSESSED)).sum()),
+            "findings_per_checklist": Spread.of(found[spoken], votes[spoken]),
+            "present": times,
+            "findings_never_used": tuple(name for name, count in times.items() if not count),
+            "similar_findings": similar_names(study.findings),
+        }
+    given, unused = study.mentions_per_ranking, np.setdiff1d(np.arange(study.n_conditions), study.codes)
+    return numbers | {
+        "conditions": study.n_conditions,
+        "unranked": study.unranked,
+        "anonymous_rankings": int(votes[study.annotators == ANONYMOUS].sum()),
+        "conditions_per_ranking": Spread.of(given, votes),
+        "conditions_per_case": Spread.of(study.support.sizes),
+        "single_condition_rankings": int(votes[given == 1].sum()),
+        "rankings_with_tie": int(votes[study.has_tie].sum()),
+        "largest_tie": int(study.block_sizes.max(initial=0)),
+        "conditions_mentioned": study.n_mentioned,
+        "conditions_never_used": tuple(study.conditions[code] for code in unused),
+        "similar_conditions": similar_names(study.conditions),
+        "question": question_in_words(study),
+    }
 
 
 def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -176,118 +224,6 @@ def _remark(count: int, noun: str, text: str, names: Sequence[str] = ()) -> list
     """Say what deserves a look, with the first of the names that it is about; nothing where there is none."""
     shown = f" ({listing(names, most=3)})" if names else ""
     return [f"{plural(count, noun)}{text}{shown}"] if count else []
-
-
-def _alike(noun: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{noun}s {a!r} and {b!r} look alike: one name spelt twice?" for a, b in pairs[:5]]
-
-
-def _rankings(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
-    given, votes = study.mentions_per_ranking, study.votes
-    used = np.isin(np.arange(study.n_conditions), study.codes)
-    single, tied, silent = (int(votes[of].sum()) for of in (given == 1, study.has_tie, given == 0))
-    spoken, never = study.n_votes - silent, tuple(study.conditions[code] for code in np.flatnonzero(~used))
-    found: dict[str, Any] = {
-        **numbers,
-        "conditions": study.n_conditions,
-        "unranked": study.unranked,
-        "anonymous_rankings": int(votes[study.annotators == ANONYMOUS].sum()),
-        "conditions_per_ranking": Spread.of(given, votes),
-        "conditions_per_case": Spread.of(study.support.sizes),
-        "single_condition_rankings": single,
-        "rankings_with_tie": tied,
-        "largest_tie": int(study.block_sizes.max(initial=0)),
-        "abstentions": silent,
-        "conditions_mentioned": int(used.sum()),
-        "conditions_never_used": never,
-        "similar_conditions": similar_names(study.conditions),
-        "question": question_in_words(study),
-    }
-    lines = {
-        "cases": str(study.n_cases),
-        "rankings": str(study.n_votes),
-        **({"annotators were": found["question"]} if found["question"] else {}),
-        "conditions": f"{study.n_conditions}, of which {found['conditions_mentioned']} mentioned",
-        "not mentioned means": study.unranked,
-        "annotators": str(found["annotators"] or "anonymous"),
-        "annotators per case": str(found["annotators_per_case"]),
-        "conditions per ranking": str(found["conditions_per_ranking"]),
-        "conditions per case": str(found["conditions_per_case"]),
-        "one condition only": f"{single} ({percent(single, spoken)})",
-        "with a tie": f"{tied} ({percent(tied, spoken)}), largest block {found['largest_tie']}",
-        "weights": "yes" if found["weighted"] else "none",
-        "groups of cases": str(found["groups"] or "none"),
-    }
-    cases = study.unannotated
-    concerns = (
-        *_remark(silent, "abstention", ": kept, without conditions"),
-        *_remark(len(cases), "unannotated case", ": kept, excluded from aggregation", cases),
-        *_remark(found["repeated_rankings"], "ranking", " by an annotator who ranked the case before: kept"),
-        *_remark(len(never), "condition", " never used", never),
-        *_alike("condition", found["similar_conditions"]),
-    )
-    return Diagnosis(found, lines, concerns)
-
-
-def _ratings(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
-    """Summarise the scores; where nobody rated anything there is no lowest score and no mean."""
-    low, high = study.scale or (None, None)
-    mean, sd = None, None
-    if study.scale:
-        mean = float(np.average(study.scores, weights=study.votes))
-        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=study.votes)))
-    lines = {
-        "cases": str(study.n_cases),
-        "ratings": str(study.n_votes),
-        "annotators": str(numbers["annotators"] or "anonymous"),
-        "ratings per case": str(numbers["annotators_per_case"]),
-        "scores": f"{low:g} to {high:g}, mean {mean:.3g}, sd {sd:.3g}" if study.scale else "none",
-    }
-    concerns = (
-        *_remark(len(study.unannotated), "case", " without a rating: kept", study.unannotated),
-        *_remark(numbers["repeated_ratings"], "rating", " by an annotator who rated the case before: kept"),
-    )
-    return Diagnosis({**numbers, "lowest": low, "highest": high, "mean": mean, "sd": sd}, lines, concerns)
-
-
-def _checklists(study: Study, numbers: Mapping[str, Any]) -> Diagnosis:
-    """Count findings; ``present`` are the checklists on which each finding is present."""
-    votes, spoken, found = study.votes, ~study.is_abstention, study.present_per_checklist
-    present = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
-    silent, nothing = int(votes[~spoken].sum()), int(votes[spoken & (found == 0)].sum())
-    missing = int((votes @ (study.answers == NOT_ASSESSED)).sum())
-    per_checklist = Spread.of(found[spoken], votes[spoken])
-    counted: dict[str, Any] = {
-        **numbers,
-        "findings": study.n_findings,
-        "nothing_found": nothing,
-        "abstentions": silent,
-        "not_assessed": missing,
-        "findings_per_checklist": per_checklist,
-        "present": present,
-        "similar_findings": similar_names(study.findings),
-    }
-    lines = {
-        "cases": str(study.n_cases),
-        "checklists": str(study.n_votes),
-        "findings": str(study.n_findings),
-        "annotators": str(numbers["annotators"] or "anonymous"),
-        "annotators per case": str(numbers["annotators_per_case"]),
-        "present per checklist": str(per_checklist),
-        "nothing found": f"{nothing} ({percent(nothing, study.n_votes - silent)})",
-        "not assessed": f"{missing} ({percent(missing, study.n_votes * study.n_findings)} of answers)",
-        "weights": "yes" if counted["weighted"] else "none",
-        "groups of cases": str(counted["groups"] or "none"),
-    }
-    never = [name for name, count in present.items() if not count]
-    concerns = (
-        *_remark(silent, "checklist", " without an answer: kept, as abstentions"),
-        *_remark(len(study.unannotated), "case", " that nobody assessed: kept", study.unannotated),
-        *_remark(numbers["repeated_checklists"], "checklist", " by an annotator who assessed the case before: kept"),
-        *_remark(len(never), "finding", " never present", never),
-        *_alike("finding", counted["similar_findings"]),
-    )
-    return Diagnosis(counted, lines, concerns)
 
 
 # Facts and words --------------------------------------------------------------------------------------------
@@ -340,44 +276,55 @@ def facts_of(study: Study) -> tuple[Fact, ...]:
     --------
     >>> from dissensus import Study
     >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
-    ['2', '3', '1 to 2, median 1.5', '1 to 5', '2.67']
+    ['2', '3', '1 to 2, median 1.5, mean 1.50', '1 to 5, mean 2.67, sd 1.7']
     """
-    name, votes, asked = study.kind.capitalize(), study.votes, question_in_words(study)
-    own: list[Fact] = []
+    found, name = numbers_of(study), study.kind.capitalize()
+    spoken = study.n_votes - found["abstentions"]
+
+    def share(part: int, whole: int = spoken) -> str:
+        return f"{part:,} ({percent(part, whole)})"
+
     if study.kind == "rankings":
-        given = study.mentions_per_ranking
-        spoken = int(votes[given > 0].sum())
+        mentioned, ties = found["conditions_mentioned"], found["rankings_with_tie"]
         own = [
-            Fact("Conditions per ranking", spread(given[given > 0], votes[given > 0]), "condition", "Conditions"),
-            Fact("Conditions per case (support)", spread(study.support.sizes), "support", "support"),
-            Fact("Rankings with one condition", percent(int(votes[given == 1].sum()), spoken)),
-            Fact("Rankings with a tie", percent(int(votes[study.has_tie].sum()), spoken), "tie", "tie"),
-            Fact("Different conditions mentioned", f"{study.n_mentioned:,} of {study.n_conditions:,}"),
-            *([Fact("Question", f"annotators were {asked}")] if asked else []),
+            Fact("Conditions", f"{study.n_conditions:,}, of which {mentioned:,} mentioned", "condition", "Conditions"),
+            Fact("Conditions per ranking", str(found["conditions_per_ranking"])),
+            Fact("Conditions per case (support)", str(found["conditions_per_case"]), "support", "support"),
+            Fact("Rankings with one condition", share(found["single_condition_rankings"])),
+            Fact("Rankings with a tie", f"{share(ties)}, largest block {found['largest_tie']}", "tie", "tie"),
+            *([Fact("Question", f"annotators were {found['question']}")] if found["question"] else []),
         ]
     elif study.kind == "ratings":
-        low_and_high = "{:g} to {:g}".format(*study.scale) if study.scale else NO_SCORES
-        average = f"{np.average(study.scores, weights=votes):.3g}" if study.scale else NO_SCORES
-        own = [Fact("Lowest and highest rating", low_and_high), Fact("Average rating", average)]
+        scores = "{lowest:g} to {highest:g}, mean {mean:.3g}, sd {sd:.3g}".format(**found) if study.scale else NO_SCORES
+        own = [Fact("Scores", scores)]
     else:
-        said, found = ~study.is_abstention, study.present_per_checklist
-        missing = int((votes * (study.answers == NOT_ASSESSED).sum(axis=1)).sum())
         own = [
             Fact("Findings on the list", f"{study.n_findings:,}", "finding", "Findings"),
-            Fact("Findings present per checklist", spread(found[said], votes[said])),
-            Fact("Checklists with nothing found", percent(_nothing_found(study), int(votes[said].sum()))),
-            Fact("Answers not assessed", percent(missing, study.n_votes * study.n_findings)),
+            Fact("Findings present per checklist", str(found["findings_per_checklist"])),
+            Fact("Checklists with nothing found", share(found["nothing_found"])),
+            Fact("Answers not assessed", share(found["not_assessed"], study.n_votes * study.n_findings)),
         ]
     return (
         Fact("Cases", f"{study.n_cases:,}", "case", "Cases"),
         Fact(name, f"{study.n_votes:,}", study.opinion, name),
-        Fact("Annotators per case", spread(study.panel.annotators_per_case), "annotator", "Annotators"),
+        Fact("Annotators per case", str(found["annotators_per_case"]), "annotator", "Annotators"),
         *own,
     )
 
 
-def _nothing_found(study: Study) -> int:
-    return int(study.votes[~study.is_abstention & (study.present_per_checklist == 0)].sum())
+def lines_of(study: Study) -> dict[str, str]:
+    """Write the facts, and what else there is to say about a study: a label and a value for each line of a table."""
+    found = numbers_of(study)
+    also = {
+        "not mentioned means": study.unranked if study.kind == "rankings" else "",
+        "annotators": str(found["annotators"] or "anonymous"),
+        "abstentions": f"{found['abstentions']:,}",
+        "unannotated cases": f"{len(study.unannotated):,}",
+        "groups of cases": f"{found['groups']:,}",
+        "weights": "yes" if found["weighted"] else "",
+    }
+    said = {fact.label.lower(): fact.value for fact in facts_of(study)}
+    return said | {label: text for label, text in also.items() if text not in ("", "0")}
 
 
 def methods_of(study: Study) -> str:
@@ -495,40 +442,18 @@ def _blocks(study: Study, opinion: int) -> list[list[int]]:
 # The whole study ----------------------------------------------------------------------------------------
 
 
-def description(study: Study) -> tuple[str, dict[str, str]]:
-    """Tell a person what is inside: a line, and of rankings a label and a text for each of the lines below it."""
-    cases, opinions = plural(study.n_cases, "case"), plural(study.n_votes, study.opinion)
-    n_missing = len(study.unannotated)
+def headline(study: Study) -> str:
+    """Tell a person in a line what is inside."""
+    head = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
+    missing = f"; {plural(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
     if study.kind == "ratings":
         scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
-        missing = f"; {plural(n_missing, 'case')} without a rating" if n_missing else ""
-        return f"Ratings: {cases}, {opinions}{scores}{missing}", {}
+        return f"Ratings: {head}{scores}{missing.format('without a rating')}"
     if study.kind == "checklists":
-        nothing = f"; {_nothing_found(study):,} found nothing" if _nothing_found(study) else ""
-        missing = f"; {plural(n_missing, 'case')} not assessed" if n_missing else ""
-        return f"Checklists: {cases}, {opinions} of {plural(study.n_findings, 'finding')}{nothing}{missing}", {}
-    conditions = f"{plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
-    return f"Annotations: {cases}, {opinions}, {conditions}", _lines_of_rankings(study)
-
-
-def _lines_of_rankings(study: Study) -> dict[str, str]:
-    given, votes, asked = study.mentions_per_ranking, study.votes, question_in_words(study)
-    spoken = int(votes[given > 0].sum())
-    always = {
-        "rankings per case": span(study.votes_per_case),
-        "conditions mentioned": f"{study.n_mentioned} of {study.n_conditions}; {span(given[given > 0])} per ranking",
-        "one condition only": f"{percent(int(votes[given == 1].sum()), spoken)} of rankings",
-        "with a tie": f"{percent(int(votes[study.has_tie].sum()), spoken)} of rankings",
-        "annotators": str(len(study.annotator_names) or "anonymous"),
-    }
-    sometimes = {
-        "abstentions": str(int(votes[given == 0].sum())),
-        "unannotated cases": str(len(study.unannotated)),
-        "groups of cases": str(len(set(study.groups))),
-        "weights": "yes" if study.panel.is_weighted else "0",
-    }
-    shown = {label: text for label, text in sometimes.items() if text != "0"}
-    return {**({"annotators were": asked} if asked else {}), **always, **shown}
+        nothing, listed = numbers_of(study)["nothing_found"], plural(study.n_findings, "finding")
+        found = f"; {nothing:,} found nothing" if nothing else ""
+        return f"Checklists: {head} of {listed}{found}{missing.format('not assessed')}"
+    return f"Annotations: {head}, {plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
 
 
 def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:

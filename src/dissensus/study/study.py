@@ -27,7 +27,6 @@ from dissensus.core.aliases import (
 from dissensus.core.checks import check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
-from dissensus.core.notes import Note
 from dissensus.core.ragged import (
     frozen_integers,
     frozen_numbers,
@@ -38,16 +37,7 @@ from dissensus.core.ragged import (
 )
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.core.value import Forwarded
-from dissensus.study import builders
-from dissensus.study.diagnosis import (
-    description,
-    distributions_of,
-    examples_of,
-    facts_of,
-    methods_of,
-    numbers_of_opinion,
-    words_of_opinion,
-)
+from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
 from dissensus.study.question import (
@@ -60,14 +50,8 @@ from dissensus.study.question import (
     asked_of,
     check_question,
 )
-from dissensus.study.ranking_arrays import (
-    from_confidences,
-    from_ranking_arrays,
-    ranking_arrays,
-)
 
 if TYPE_CHECKING:
-    import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
@@ -127,11 +111,14 @@ class Study(Received):
     --------
     >>> Study.from_rankings([[[["Eczema"], ["Psoriasis", "Tinea"]], [["Tinea"]]]])
     Annotations: 1 case, 2 rankings, 3 conditions (not mentioned = below)
-      rankings per case     2
-      conditions mentioned  3 of 3; 1 to 3 per ranking
-      one condition only    50.0 % of rankings
-      with a tie            50.0 % of rankings
-      annotators            anonymous
+      annotators per case            2
+      conditions                     3, of which 3 mentioned
+      conditions per ranking         1 to 3, median 2, mean 2.00
+      conditions per case (support)  3
+      rankings with one condition    1 (50.0 %)
+      rankings with a tie            1 (50.0 %), largest block 2
+      not mentioned means            below
+      annotators                     anonymous
     >>> Study.from_scores([[1, 2, 2], [5]], case_names=["a", "b"])
     Ratings: 2 cases, 4 ratings from 1 to 5
     >>> Study.from_sets([[{"AF"}, {"AF", "RBBB"}], [set()]], ["AF", "RBBB", "ST"])
@@ -164,34 +151,30 @@ class Study(Received):
         for name in ("block_offsets", "code_offsets", "codes"):
             object.__setattr__(self, name, frozen_integers(getattr(self, name)))
         object.__setattr__(self, "scores", frozen_numbers(self.scores))
-        {"rankings": self._check_codes, "ratings": self._check_scores, "checklists": self._check_answers}[self.kind]()
-
-    def _check_codes(self) -> None:
-        check_offsets("block offset", self.block_offsets, self.n_opinions, len(self.code_offsets) - 1)
-        check_offsets("code offset", self.code_offsets, int(self.block_offsets[-1]), len(self.codes))
-        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
-            raise DissensusError(
-                "a condition code is out of range",
-                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
-                got=f"{self.codes.min()} to {self.codes.max()}",
-            )
-
-    def _check_scores(self) -> None:
-        check_length("score", len(self.scores), self.n_opinions)
-        wrong = np.flatnonzero(~np.isfinite(self.scores))
-        if len(wrong):
-            raise DissensusError(
-                "a score is not a finite number",
-                got=str(self.scores[wrong[0]]),
-                where=place_of(self.panel, int(wrong[0]), self.opinion),
-                advice="leave ratings that are missing out",
-            )
-
-    def _check_answers(self) -> None:
-        if not self.conditions:
-            raise DissensusError("there is no finding", expected="a list of at least one finding")
-        shape = (self.n_opinions, self.n_findings)
-        object.__setattr__(self, "answers", builders.checked_answers(self.answers, shape, ("checklist", "finding")))
+        if self.kind == "checklists":
+            if not self.conditions:
+                raise DissensusError("there is no finding", expected="a list of at least one finding")
+            shape = (self.n_opinions, self.n_findings)
+            object.__setattr__(self, "answers", builders.checked_answers(self.answers, shape, ("checklist", "finding")))
+        elif self.kind == "ratings":
+            check_length("score", len(self.scores), self.n_opinions)
+            wrong = np.flatnonzero(~np.isfinite(self.scores))
+            if len(wrong):
+                raise DissensusError(
+                    "a score is not a finite number",
+                    got=str(self.scores[wrong[0]]),
+                    where=place_of(self.panel, int(wrong[0]), self.opinion),
+                    advice="leave ratings that are missing out",
+                )
+        else:
+            check_offsets("block offset", self.block_offsets, self.n_opinions, len(self.code_offsets) - 1)
+            check_offsets("code offset", self.code_offsets, int(self.block_offsets[-1]), len(self.codes))
+            if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < self.n_conditions:
+                raise DissensusError(
+                    "a condition code is out of range",
+                    expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
+                    got=f"{self.codes.min()} to {self.codes.max()}",
+                )
 
     # Builders ---------------------------------------------------------------------------------------
 
@@ -247,13 +230,19 @@ class Study(Received):
             groups=groups,
             case_weights=case_weights,
         )
-        block_offsets = offsets_from_lengths(len(ranking) for ranking in ranked)
-        code_offsets = offsets_from_lengths(len(block) for block in blocks)
-        first_mentions = code_offsets[block_offsets]
-        codes = builders.condition_codes(
-            mentions, names, lambda at: place_of(panel, int(np.searchsorted(first_mentions, at, side="right")) - 1)
-        )
-        said = builders.assemble(names, panel, block_offsets, code_offsets, codes, unranked)
+        ranking_of_block = row_of_each(offsets_from_lengths(len(ranking) for ranking in ranked))
+        block = row_of_each(offsets_from_lengths(len(one) for one in blocks))
+        empty = np.flatnonzero(np.bincount(block, minlength=len(blocks)) == 0)
+        if len(empty):
+            raise DissensusError(
+                "a block is empty",
+                expected="at least one condition in every block",
+                where=place_of(panel, int(ranking_of_block[empty[0]])),
+                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
+            )
+        ranking = ranking_of_block[block]
+        codes = builders.condition_codes(mentions, names, lambda at: place_of(panel, int(ranking[at])))
+        said = builders.assemble(names, panel, ranking, block, codes, unranked)
         return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
@@ -304,7 +293,8 @@ class Study(Received):
         said = cls(names, panel, one_each, one_each, column, unranked)
         return asked_of(said, question, positive, are_ordered=True)
 
-    from_ranking_arrays, from_confidences = staticmethod(from_ranking_arrays), staticmethod(from_confidences)
+    from_ranking_arrays = staticmethod(builders.from_ranking_arrays)
+    from_confidences, to_ranking_arrays = staticmethod(builders.from_confidences), builders.to_ranking_arrays
 
     @classmethod
     @checked
@@ -360,14 +350,17 @@ class Study(Received):
         sizes = builders.checked_sizes(sets)
         flat = [one for case in sets for one in case]
         looked = builders.per_opinion(assessed, sizes, "list") or [None] * len(flat)
-        present = {str(name) for one in flat if isinstance(one, Collection) for name in one}
-        names = tuple(map(str, findings)) if findings is not None else tuple(sorted(present))
+        named = {str(name) for one in flat if isinstance(one, Collection) for name in one}
+        names = tuple(map(str, findings)) if findings is not None else tuple(sorted(named))
         panel = builders.panel_of(sizes, case_names=case_names, annotator_names=annotator_names, groups=groups)
-        rows = [
-            builders.answers_of_set(one, seen, names, place_of(panel, opinion, "checklist"))
-            for opinion, (one, seen) in enumerate(zip(flat, looked, strict=True))
-        ]
-        answers = np.array(rows, dtype=np.int8).reshape(len(rows), len(names))
+        present = builders.marked_findings([() if one is None else one for one in flat], names, panel)
+        seen = builders.marked_findings([names if one is None else one for one in looked], names, panel)
+        unlooked = np.argwhere(present & ~seen)
+        if len(unlooked):
+            where = place_of(panel, int(unlooked[0, 0]), "checklist")
+            raise DissensusError("a finding is present that was not assessed", got=names[unlooked[0, 1]], where=where)
+        seen &= np.array([one is not None for one in flat], dtype=np.bool_)[:, None]
+        answers = np.where(seen, present, NOT_ASSESSED).astype(np.int8)
         return cls(names, panel, answers=answers, question="findings")
 
     @classmethod
@@ -489,62 +482,16 @@ class Study(Received):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.tables import (
-            polars_frame,
-            question_of_table,
-            refuse_unsaid,
-            roles_of_table,
-            with_roles,
-            without_nothing,
-        )
+        from dissensus.study.tables import study_from_frame
 
-        table = polars_frame(frame)
-        columns = {"case": case, "annotator": annotator, "annotation": annotation, "weight": weight, "votes": votes}
-        columns |= {"group": group, "case_weight": case_weight, "condition": condition or finding}
-        columns |= {"rank": rank, "confidence": confidence, "score": score, "present": present}
+        given = dict(locals())
+        roles = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight", "rank", "confidence")
+        columns = {role: given[role] for role in (*roles, "score", "present")}
+        how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "nothing", "positive")}
+        names = findings if conditions is None else conditions
         asked = question or ("numbers" if score else "findings" if finding or present or nothing else None)
-        asked = asked or (None if condition else question_of_table(table.columns))
-        named = with_roles(table, roles_of_table(table, columns, asked, confidence_as))
-        if nothing is not None:
-            named, notes = without_nothing(named, nothing)
-            refuse_unsaid(nothing, notes)
-        return cls.from_roles(
-            named,
-            findings if conditions is None else conditions,
-            tie_separator=tie_separator,
-            unranked=unranked,
-            duplicates=duplicates,
-            confidence=confidence_as,
-            question=asked,
-            positive=positive,
-        )[0]
-
-    @classmethod
-    @checked
-    def from_roles(
-        cls,
-        table: pl.DataFrame,
-        conditions: Sequence[str] | None = None,
-        *,
-        question: AnyQuestion | None = None,
-        **how: Any,
-    ) -> tuple[Study, tuple[Note, ...]]:
-        """Build from a table whose columns are named by their roles, with notes on its rows.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> Study.from_roles(pl.DataFrame({"case": ["x"], "score": [3.0]}))[0]
-        Ratings: 1 case, 1 rating from 3 to 3
-        """
-        from dissensus.study.tables import build_from_table, checklists_from_roles, ratings_from_roles
-
-        if question == "numbers" or (question is None and "score" in table.columns):
-            return ratings_from_roles(table)
-        if question == "findings" or (question is None and "present" in table.columns):
-            separator, duplicates = how.get("tie_separator"), how.get("duplicates", "refuse")
-            return checklists_from_roles(table, conditions, separator=separator, duplicates=duplicates)
-        return build_from_table(table, conditions, question=question, **how)
+        columns["condition"] = condition or finding
+        return study_from_frame(frame, columns, names, question=asked, confidence=confidence_as, **how)
 
     # The panel's fields -------------------------------------------------------------------------------
 
@@ -731,38 +678,32 @@ class Study(Received):
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected="at least one study")
         first = parts[0]
+        noun = "findings" if first.kind == "checklists" else "conditions"
+        advice = "bring them to one vocabulary first: with_conditions([...])"
+        if first.kind == "checklists":
+            advice = "build them with one list of findings (findings=[...], --conditions FILE)"
         for part in parts[1:]:
-            first._check_fits(part)
+            for one, other, what, do in (
+                (first.kind, part.kind, "of different kinds", ""),
+                (first.conditions, part.conditions, f"with different {noun}", advice),
+                (first.unranked, part.unranked, "in which not mentioned means something else", "with_unranked(...)"),
+                (
+                    first.question,
+                    part.question,
+                    "that asked different questions",
+                    "say what was asked: study.asked(...)",
+                ),
+            ):
+                if one != other:
+                    words = [listing(given) if isinstance(given, tuple) else repr(given) for given in (one, other)]
+                    problem = f"studies {what} cannot be concatenated"
+                    raise DissensusError(problem, expected=words[0], got=words[1], advice=do)
         arrays = {
             name: (join_offsets if name.endswith("offsets") else np.concatenate)([getattr(one, name) for one in parts])
             for name in KINDS[first.kind].arrays
         }
         joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)  # type: ignore[arg-type]
         return joined.with_receipt(shared_receipt(list(parts)))
-
-    def _check_fits(self, part: Study) -> None:
-        """Refuse to put two studies together that do not speak of the same."""
-        if part.kind != self.kind:
-            raise DissensusError(
-                "studies of different kinds cannot be concatenated", expected=f"studies of {self.kind}", got=part.kind
-            )
-        noun = "findings" if self.kind == "checklists" else "conditions"
-        if part.conditions != self.conditions or part.unranked != self.unranked:
-            raise DissensusError(
-                f"studies with different {noun} cannot be concatenated",
-                expected=f"{self.n_conditions} {noun}: {listing(self.conditions)}, unranked={self.unranked!r}",
-                got=f"{part.n_conditions} {noun}: {listing(part.conditions)}, unranked={part.unranked!r}",
-                advice="bring them to one vocabulary first: with_conditions([...])"
-                if noun == "conditions"
-                else "build them with one list of findings (findings=[...], --conditions FILE)",
-            )
-        if part.question != self.question:
-            raise DissensusError(
-                "studies that asked different questions cannot be concatenated",
-                expected=f"question {self.question!r}",
-                got=f"question {part.question!r}",
-                advice="say what was asked: annotations.asked(...)",
-            )
 
     # Acts on rankings -----------------------------------------------------------------------------------
 
@@ -838,20 +779,6 @@ class Study(Received):
         repeated = [one for one, votes in zip(opinions, self.votes, strict=True) for _ in range(votes)]
         return _nest(repeated, offsets_from_lengths(self.votes_per_case))
 
-    def to_ranking_arrays(self) -> tuple[IntArray, IntArray]:
-        """Write out as two arrays (n_cases, n_annotators, K), which :meth:`from_ranking_arrays` reads.
-
-        Orders of all conditions, those that are not ranked last, and the group of each place. Cases with fewer
-        annotators than others end with rows that rank nothing. So does an abstention, which does not come back.
-
-        Examples
-        --------
-        >>> rankings, groups = Study.from_rankings([[[[2], [0, 1]]]], conditions=4).to_ranking_arrays()
-        >>> rankings.tolist(), groups.tolist()
-        ([[[2, 0, 1, 3]]], [[[0, 1, 1, -1]]])
-        """
-        return ranking_arrays(require_kind(self, "rankings", "to_ranking_arrays"))
-
     # Acts on checklists ---------------------------------------------------------------------------------
 
     def of_finding(self, name: str) -> Study:
@@ -918,17 +845,19 @@ class Study(Received):
 
     # Telling ------------------------------------------------------------------------------------------
 
-    facts, methods, distributions = facts_of, methods_of, distributions_of
-    said, words, examples = numbers_of_opinion, words_of_opinion, examples_of
+    facts, methods, distributions = diagnosis.facts_of, diagnosis.methods_of, diagnosis.distributions_of
+    said, words, examples = diagnosis.numbers_of_opinion, diagnosis.words_of_opinion, diagnosis.examples_of
 
     def __repr__(self) -> str:
-        head, lines = description(self)
-        return "\n".join([head, *(f"  {label:<22}{text}" for label, text in lines.items())])
+        lines = diagnosis.lines_of(self) if self.kind == "rankings" else {}
+        return "\n".join(
+            [diagnosis.headline(self), *(f"  {label:<31}{text}" for label, text in list(lines.items())[2:])]
+        )
 
     def _repr_html_(self) -> str:
-        head, lines = description(self)
-        rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in lines.items())
-        return f"<table><caption>{escape(head)}</caption><tbody>{rows}</tbody></table>"
+        cells = [(escape(label), escape(text)) for label, text in diagnosis.lines_of(self).items()]
+        rows = "".join(f"<tr><th>{label}</th><td>{text}</td></tr>" for label, text in cells)
+        return f"<table><caption>{escape(diagnosis.headline(self))}</caption><tbody>{rows}</tbody></table>"
 
     # Storing ------------------------------------------------------------------------------------------
 

@@ -1,35 +1,23 @@
-"""From a long table, one row per mentioned condition or finding, to a study; no Python loop over rows."""
+"""From a long table, one row per mentioned condition, score or finding, to a study; no Python loop over rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import (
-    AnyQuestion,
-    BoolArray,
-    Confidence,
-    Duplicates,
-    FloatArray,
-    IntArray,
-    Question,
-    Unranked,
-)
-from dissensus.core.checks import check_choice
+from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.study.builders import assemble, soft_votes, unknown_condition, unknown_finding, without_repeats
+from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
-from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, AnswerArray, asked_of, chosen_question
+from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, asked_of, chosen_question
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -82,13 +70,14 @@ SCORE_NAMES = ("score", "rating", "toxicity_score")
 # Names by which nothing but a column of findings goes.
 ONLY_FINDINGS = ("finding", "findings", "finding_name")
 FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
-PRESENT_NAMES = ("present", "is_present", "presence", "answer", "value")
+# The roles of the columns of ratings and of checklists, and the names by which they are recognised.
+RATING_ALIASES = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
+RATING_ALIASES["score"] = SCORE_NAMES
 ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
-# The roles of the columns of checklists, and the names by which they are recognised.
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     **{role: ALIASES[role] for role in ROLES},
     "condition": FINDING_NAMES,
-    "present": PRESENT_NAMES,
+    "present": ("present", "is_present", "presence", "answer", "value"),
 }
 
 # What the words of a cell say about a finding.
@@ -100,7 +89,7 @@ SAYS = {
 
 SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
-DECIDE = "write 1 or 0, or leave the cell empty where the finding was not assessed"
+GIVE_CONDITIONS = "give the list (conditions=[...], --conditions FILE with one name per line)"
 
 
 # The code of each row, and the names by code.
@@ -121,21 +110,18 @@ def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
             got=type(frame).__name__,
             advice="collect it first: frame.collect()" if lazy else "",
         ) from error
-    try:
-        return table.to_polars()
-    except (TypeError, ValueError) as error:
-        mixed = ""
-        for name in table.columns:
-            with suppress(TypeError, ValueError):
-                table.get_column(name).to_polars()
-                continue
-            mixed = mixed or name
-        raise DissensusError(
-            f"the column {mixed!r} mixes different types",
-            expected="columns that hold text only or numbers only",
-            got=str(error).splitlines()[0],
-            advice=f"convert it first: frame[{mixed!r}] = frame[{mixed!r}].astype(str)",
-        ) from error
+    columns = []
+    for name in table.columns:
+        try:
+            columns.append(table.select(name).to_polars())
+        except (TypeError, ValueError) as error:
+            raise DissensusError(
+                f"the column {name!r} mixes different types",
+                expected="columns that hold text only or numbers only",
+                got=str(error).splitlines()[0],
+                advice=f"convert it first: frame[{name!r}] = frame[{name!r}].astype(str)",
+            ) from error
+    return pl.concat(columns, how="horizontal") if columns else pl.DataFrame()
 
 
 def normalised(name: str) -> str:
@@ -199,13 +185,13 @@ def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> D
 
 def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "") -> None:
     """Refuse that a case has several rows, or records, where each has one."""
-    if len(set(names)) < len(names):
-        first: dict[str, int] = {}
-        row, name = next(one for one in enumerate(names, start=1) if first.setdefault(one[1], one[0]) != one[0])
+    again = ~pl.Series(names, dtype=pl.String).is_first_distinct()
+    if again.any():
+        row = again.arg_max() or 0
         raise DissensusError(
-            f"case {name!r} stands in several {what}s",
+            f"case {names[row]!r} stands in several {what}s",
             expected=f"one {what} per case",
-            got=f"{what}s {first[name]} and {row}; {len(names) - len(set(names))} repeated in all",
+            got=f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all",
             advice=advice,
         )
 
@@ -215,53 +201,71 @@ def with_roles(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
     return table.select(pl.col(column).alias(role) for role, column in roles.items())
 
 
-def build_from_table(
+@checked
+def study_from_table(
     table: pl.DataFrame,
-    conditions: Sequence[str] | None,
+    conditions: Sequence[str] | None = None,
     *,
     tie_separator: str | None = None,
     unranked: Unranked | None = None,
     duplicates: Duplicates = "refuse",
     confidence: Confidence | None = None,
-    question: Question | None = None,
+    question: AnyQuestion | None = None,
     positive: str | None = None,
 ) -> tuple[Study, tuple[Note, ...]]:
-    """Build from a table whose columns are named by their roles.
+    """Build from a table whose columns are named by their roles, with notes on its rows.
 
-    Rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows with 0
-    votes, whose conditions are known nevertheless. In a table that numbers its annotations and has ranks, as the
+    *Rankings*: rows without a condition are abstentions, and rows with a case alone are unannotated cases; so are rows
+    with 0 votes, whose conditions are known nevertheless. In a table that numbers its annotations and has ranks, as the
     canonical one does, rows that hold nothing but a condition or nothing but an annotator declare names. Names that
     are numbers are in the order of the question, if there is one, where nothing else gives their order.
+
+    *Ratings* have a ``score``; a missing one is no rating. *Checklists*: one with any row has assessed every finding; a
+    row without a finding says that nothing was found, and rows whose ``present`` is empty say that their finding was
+    not assessed. Rows with a case alone are cases that nobody assessed, unless there is no column of annotators: then
+    the rows of a case are the checklist of one.
+
+    Examples
+    --------
+    >>> study_from_table(pl.DataFrame({"case": ["x"], "score": [3.0]}))[0]
+    Ratings: 1 case, 1 rating from 3 to 3
     """
-    if confidence is not None:
-        check_choice("confidence", confidence, get_args(Confidence))
-    if confidence is not None and "confidence" not in table.columns:
-        raise DissensusError(
-            "there are no confidences to use",
-            expected="a column 'confidence', or one that is named (--column confidence=NAME)",
-            got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
-        )
-    table = tidied(table, tie_separator)
+    check_choice("duplicates", duplicates, get_args(Duplicates))
+    kinds: dict[str, AnyQuestion] = {"score": "numbers", "present": "findings"}
+    question = question or next((kind for role, kind in kinds.items() if role in table.columns), None)
+    table = tidied(table, None if question == "numbers" else tie_separator)
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
-    asked = chosen_question(question, positive) or declared_question
     table, declared = without_declarations(table)
-    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
-    with ThreadPoolExecutor(1) as pool:  # polars looks names up without the lock, while NumPy goes on here
-        annotators_found = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
-        conditions_found = pool.submit(label_codes, table, known, are_named=asked in ("binary", "grades"))
+    annotators = name_codes(table, "annotator", declared.get("annotator"))
+    if question == "numbers":
         table, notes = without_zero_votes(table)
-        panel, ranking = gathered(table, annotators_found.result)
-        rank, mentioned, silent = _order(table)
-        codes, names = conditions_found.result()
-    mentioned, repeated = without_repeats(duplicates, names, panel, ranking, rank, codes, mentioned)
+        panel, opinion = gathered(table, annotators, question)
+        scored = np.argsort(opinion, kind="stable")[int((opinion < 0).sum()) :]
+        return Study((), panel, scores=table["score"].to_numpy()[scored], question="numbers"), notes
+    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
+    asked = None if question == "findings" else chosen_question(question, positive) or declared_question
+    codes, names = label_codes(
+        table, known, are_named=asked in ("binary", "grades"), are_findings=question == "findings"
+    )
+    table, notes = without_zero_votes(table)
+    panel, opinion = gathered(table, annotators, question)
+    if question == "findings":
+        answers, repeated = _answers(table, panel, opinion, (codes, names), duplicates)
+        return Study(names, panel, answers=answers, question="findings"), notes + repeated
+    rank, mentioned, silent = _order(table, confidence)
+    notes += silent
     if not mentioned.all():
-        ranking, rank, codes = ranking[mentioned], rank[mentioned], codes[mentioned]
-    said = _assembled(ranking, rank, codes, names, panel, meaning or "below")
-    shared: tuple[Note, ...] = ()
+        opinion, rank, codes = opinion[mentioned], rank[mentioned], codes[mentioned]
+    if duplicates != "refuse":
+        again, repeated = without_repeats(names, panel, opinion, codes, duplicates, rank)
+        notes += repeated
+        opinion, rank, codes = np.delete(opinion, again), np.delete(rank, again), np.delete(codes, again)
+    said = assemble(names, panel, opinion, rank, codes, meaning or "below")
     if confidence == "share":
-        said, shared = soft_votes(said, -rank[np.lexsort((codes, rank, ranking))])
+        said, shared = soft_votes(said, -rank[np.lexsort((codes, rank, opinion))])
+        notes += shared
     are_ordered = conditions is not None or (asked == declared_question and known is not None)
-    return asked_of(said, asked, positive, are_ordered=are_ordered), (*notes, *silent, *repeated, *shared)
+    return asked_of(said, asked, positive, are_ordered=are_ordered), notes
 
 
 # Tidying ----------------------------------------------------------------------------------------------
@@ -272,7 +276,7 @@ def tidied(table: pl.DataFrame, tie_separator: str | None = None) -> pl.DataFram
     names = [role for role in NAMES if role in table.columns]
     if "case" not in names:
         raise DissensusError("the table has no column called case", got=listing(table.columns))
-    table = table.with_columns(_as_name(table, role) for role in names)
+    table = table.with_columns(_tidied_column(table, role) for role in names)
     if tie_separator == "":
         raise DissensusError("the tie separator is empty", expected="the text between tied conditions")
     if tie_separator is not None:
@@ -281,28 +285,30 @@ def tidied(table: pl.DataFrame, tie_separator: str | None = None) -> pl.DataFram
         table = table.with_columns(pl.col("condition").str.strip_chars())
     blank = [role for role in names if (table[role] == "").any()]
     table = table.with_columns(pl.col(role).replace("", None) for role in blank)
-    return table.with_columns(_number(table, role) for role in NUMBERS if role in table.columns)
+    return table.with_columns(_tidied_column(table, role) for role in NUMBERS if role in table.columns)
 
 
-def _as_name(table: pl.DataFrame, role: str) -> pl.Series:
-    """Return names as text; whole numbers that a missing value has turned into floats are whole again."""
-    column = _single(table, role, "a name")
-    if column.dtype.is_float():
+def _tidied_column(table: pl.DataFrame, role: str) -> pl.Series:
+    """Return names as text, and numbers as numbers, also those that were written as text."""
+    column, is_name = table[role], role in NAMES
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise DissensusError(
+            f"the {role.replace('_', ' ')} column holds more than one value per row",
+            expected=f"a {'name' if is_name else 'number'} in every row",
+            got=f"{column.dtype}, for example {column.head(1).to_list()[0]!r:.60}",
+            advice="give every value a row of its own" if role == "condition" else "",
+        )
+    if not is_name:
+        column = column.str.strip_chars().replace("", None) if column.dtype == pl.String else column
+        number = column.cast(pl.Float64, strict=False)
+        wrong = number.is_null() & column.is_not_null()
+        refuse_rows(table, wrong, role, f"a {in_words(role)} is not a number", expected="a number")
+        return number
+    if column.dtype.is_float():  # a missing value turns whole numbers into floats
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
         if (column.drop_nulls() == column.drop_nulls().round()).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)
-
-
-def _number(table: pl.DataFrame, role: str) -> pl.Series:
-    column = _single(table, role, "a number")
-    number = column.cast(pl.Float64, strict=False)
-    if number.null_count() > column.null_count() and column.dtype == pl.String:
-        column = column.str.strip_chars().replace("", None)
-        number = column.cast(pl.Float64, strict=False)
-    wrong = number.is_null() & column.is_not_null()
-    refuse_rows(table, wrong, role, f"a {in_words(role)} is not a number", expected="a number")
-    return number
 
 
 def in_words(role: str) -> str:
@@ -312,18 +318,6 @@ def in_words(role: str) -> str:
     ('number of votes', 'case weight')
     """
     return "number of votes" if role == "votes" else role.replace("_", " ")
-
-
-def _single(table: pl.DataFrame, role: str, expected: str) -> pl.Series:
-    column = table[role]
-    if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise DissensusError(
-            f"the {role.replace('_', ' ')} column holds more than one value per row",
-            expected=f"{expected} in every row",
-            got=f"{column.dtype}, for example {column.head(1).to_list()[0]!r:.60}",
-            advice="give every value a row of its own" if role == "condition" else "",
-        )
-    return column
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
@@ -367,14 +361,10 @@ def without_zero_votes(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, .
     wrong = ~((votes >= 0) & (votes <= MOST_VOTES) & (votes == votes.floor()))
     refuse_rows(table, wrong, "votes", "votes are not a whole number, zero or more", expected=EXPECTED_VOTES)
     if "annotator" in table.columns:
-        refuse_rows(
-            table,
-            (votes > 1) & table["annotator"].is_not_null(),
-            "votes",
-            "an annotator with a name has one vote",
-            expected="votes only where annotators have no names",
-            advice="if the number says how much an opinion counts, it is a weight: --column weight=NAME (weight=NAME)",
-        )
+        shared, expected = (votes > 1) & table["annotator"].is_not_null(), "votes only where annotators have no names"
+        advice = "if the number says how much an opinion counts, it is a weight: --column weight=NAME (weight=NAME)"
+        problem = "an annotator with a name has one vote"
+        refuse_rows(table, shared, "votes", problem, expected=expected, advice=advice)
     nobody = table["votes"] == 0
     if not nobody.any():
         return table, ()
@@ -415,7 +405,7 @@ def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str,
 # Codes of cases, annotators and conditions ------------------------------------------------------------
 
 
-def case_codes(column: pl.Series) -> tuple[IntArray, tuple[str, ...]]:
+def case_codes(column: pl.Series) -> Codes:
     """Give the cases numbers in order of appearance."""
     runs = column.rle_id().cast(pl.Int64).to_numpy()
     names = column.filter(pl.Series(begins_run(runs)))
@@ -435,9 +425,7 @@ def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
     return position[codes], present.cast(pl.String).to_list()
 
 
-def name_codes(
-    table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None
-) -> tuple[IntArray, tuple[str, ...]]:
+def name_codes(table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None) -> Codes:
     """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
     if role not in table.columns:
         return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
@@ -450,9 +438,9 @@ def name_codes(
 
 
 def label_codes(
-    table: pl.DataFrame, known: tuple[str, ...] | None, *, are_named: bool = False
-) -> tuple[IntArray, tuple[str, ...]]:
-    """Give the conditions numbers as listed, or in alphabetical order; -1 where there is none.
+    table: pl.DataFrame, known: tuple[str, ...] | None, *, are_named: bool = False, are_findings: bool = False
+) -> Codes:
+    """Give conditions numbers as listed, or in alphabetical order, findings as they appear; -1 where there is none.
 
     Integers stand for names that must be listed, unless they are names themselves, as grades are.
     """
@@ -461,18 +449,16 @@ def label_codes(
     if known is None:
         if integers and not are_named:
             raise integers_need_names(sorted(labels))
-        known = tuple(sorted(labels))
+        known = tuple(labels if are_findings else sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
     if integers and code_of.keys().isdisjoint(labels):
         code_of = {label: int(float(label)) for label in labels if 0 <= float(label) < len(known)}
     unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
         row = (table["condition"] == unknown[0]).arg_max() or 0
-        raise unknown_condition(unknown[0], known, place(table, row))
+        what = "finding" if are_findings else "condition"
+        raise unknown_condition(unknown[0], known, place(table, row), what)
     return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
-
-
-GIVE_CONDITIONS = "give the list (conditions=[...], --conditions FILE with one name per line)"
 
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
@@ -488,26 +474,14 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def gathered(
-    table: pl.DataFrame, annotators: Callable[[], tuple[IntArray, tuple[str, ...]]], *, by_case: bool = False
-) -> tuple[Panel, IntArray]:
+def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | None) -> tuple[Panel, IntArray]:
     """Gather the rows of each opinion: the panel that gave them, and the opinion of each row, -1 where there is none.
 
-    Opinions are in order of case, then of appearance. Where there is neither a column of annotators nor one of
-    annotations, the rows of a case may be one opinion (``by_case``).
+    Opinions are in order of case, then of appearance.
     """
     case, case_names = case_codes(table["case"])
-    annotator, annotator_names = annotators()
-    is_named = "annotator" in table.columns or "annotation" in table.columns
-    key = case if by_case and not is_named else _opinion_keys(table, case, annotator, len(annotator_names))
-    of_row, first = _runs(key, case)
-    return _panel(table, (case, case_names), (annotator, annotator_names), of_row, first), of_row
-
-
-def _panel(table: pl.DataFrame, cases: Codes, annotators: Codes, of_row: IntArray, first: IntArray) -> Panel:
-    """Say who gave the opinion of each row, and which row is its first."""
-    case, case_names = cases
-    return Panel(
+    of_row, first = _runs(_opinion_keys(table, case, annotators, question), case)
+    panel = Panel(
         case_names=case_names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
         annotators=annotators[0][first],
@@ -517,18 +491,26 @@ def _panel(table: pl.DataFrame, cases: Codes, annotators: Codes, of_row: IntArra
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
     )
+    return panel, of_row
 
 
-def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_annotators: int) -> IntArray:
-    """Give the rows of one ranking one key, ascending with the case; -1 where there is no ranking."""
+def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, question: AnyQuestion | None) -> IntArray:
+    """Give the rows of one opinion one key, ascending with the case where rows are tied to it; -1 for no opinion.
+
+    Every score is an opinion. Where there is neither a column of annotators nor one of annotations, so is every row
+    without an order, and the rows of a case are one ranking or one checklist.
+    """
+    if question == "numbers":
+        return np.where(table["score"].is_not_null(), np.arange(len(case)), -1)
     named = [role for role in ("annotator", "annotation") if role in table.columns]
+    if question == "findings" and not named:
+        return case
     nobody = _all_null(table, [*named, "condition"])
     if not named:
         anonymous = "rank" in table.columns or "confidence" in table.columns
-        key = case if anonymous else np.arange(len(case), dtype=np.int64)
-        return np.where(nobody, -1, key)
-    key = case * (n_annotators + 1)
-    key += annotator + 1
+        return np.where(nobody, -1, case if anonymous else np.arange(len(case), dtype=np.int64))
+    key = case * (len(annotators[1]) + 1)
+    key += annotators[0] + 1
     if "annotation" in table.columns:
         annotation, names = name_codes(table, "annotation")
         key = key * (len(names) + 1) + annotation + 1
@@ -539,7 +521,7 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotator: IntArray, n_an
     return key
 
 
-def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> BoolArray:
+def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> np.ndarray:
     if any(not table[role].null_count() for role in roles):
         return np.zeros(len(table), dtype=np.bool_)
     return table.select(pl.all_horizontal(pl.col(roles).is_null())).to_series().to_numpy()
@@ -561,11 +543,19 @@ def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     return np.where(real, np.cumsum(real) - 1, -1)[of_row], first[real]
 
 
-def _order(table: pl.DataFrame) -> tuple[FloatArray, BoolArray, tuple[Note, ...]]:
+def _order(table: pl.DataFrame, confidence_as: Confidence | None) -> tuple[FloatArray, np.ndarray, tuple[Note, ...]]:
     """Return a number per row that is smaller for better conditions, which rows mention one, and what others are.
 
     The number is the rank, or minus the confidence, of which 0 mentions nothing.
     """
+    if confidence_as is not None:
+        check_choice("confidence", confidence_as, get_args(Confidence))
+        if "confidence" not in table.columns:
+            raise DissensusError(
+                "there are no confidences to use",
+                expected="a column 'confidence', or one that is named (--column confidence=NAME)",
+                got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
+            )
     named = table["condition"].is_not_null()
     if "rank" in table.columns:
         rank = table["rank"]
@@ -596,20 +586,6 @@ def refuse_rows(
         value = table[role][row]
         got = "nothing" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)
         raise DissensusError(problem, expected=expected, got=got, where=place(table, row), advice=advice)
-
-
-def _assembled(
-    ranking: IntArray, rank: FloatArray, codes: IntArray, names: tuple[str, ...], panel: Panel, unranked: Unranked
-) -> Study:
-    """Put mentions into rankings: which ranking each belongs to, a number that is smaller for better ones, its code."""
-    ascending = (ranking[1:] > ranking[:-1]) | ((ranking[1:] == ranking[:-1]) & (rank[1:] >= rank[:-1]))
-    if not ascending.all():
-        order = np.lexsort((rank, ranking))
-        ranking, rank, codes = ranking[order], rank[order], codes[order]
-    first = np.flatnonzero(begins_run(ranking, rank))
-    blocks_per_ranking = np.bincount(ranking[first], minlength=panel.n_opinions)
-    code_offsets = np.append(first, len(codes)).astype(np.int64)
-    return assemble(names, panel, offsets_from_lengths(blocks_per_ranking), code_offsets, codes, unranked)
 
 
 # Properties of rankings and cases that every row repeats ------------------------------------------------
@@ -697,57 +673,29 @@ def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:
     if answers.null_count():
         row = answers.is_null().arg_max() or 0
         finding = table["condition"][row] if "condition" in table.columns else role
-        rest = f"if {finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)"
         raise DissensusError(
             f"the answer for {finding!r} is not understood",
             expected=EXPECTED_ANSWER,
             got=repr(table[role][row]),
             where=place(table, row),
-            advice=f"{DECIDE}; {rest}",
+            advice="write 1 or 0, or leave the cell empty where the finding was not assessed; if "
+            f"{finding!r} is no finding, leave it out (--ignore) or list the findings (--conditions)",
         )
     return answers.to_numpy()
 
 
-def checklists_from_roles(
-    table: pl.DataFrame,
-    findings: Sequence[str] | None = None,
-    *,
-    separator: str | None = None,
-    duplicates: Duplicates = "refuse",
-) -> tuple[Study, tuple[Note, ...]]:
-    """Build from a table whose columns are named by their roles.
-
-    A checklist with any row has assessed every finding; a row without a finding says that nothing was found, and rows
-    whose ``present`` is empty say that their finding was not assessed. Rows with a case alone are cases that nobody
-    assessed, unless there is no column of annotators: then the rows of a case are the checklist of one.
-    """
-    table, declared = without_declarations(tidied(table, separator))
-    table, notes = without_zero_votes(table)
-    given = findings if findings is not None else declared.get("condition")
-    codes, labels = encoded(table["condition"])
-    names = tuple(labels) if given is None else tuple(map(str, given))
-    if given is None and labels and pl.Series(labels).str.contains(INTEGER).all():
-        raise integers_need_names(labels)
-    if given is not None:
-        unknown = [label for label in labels if label not in names]
-        if unknown and len(unknown) < len(labels):
-            row = (table["condition"] == unknown[0]).arg_max() or 0
-            raise unknown_finding(unknown[0], names, place(table, row))
-        codes, _ = label_codes(table, names)
-    annotators = partial(name_codes, table, "annotator", declared.get("annotator"))
-    panel, opinion = gathered(table, annotators, by_case=True)
-    answers, repeated = _answers(table, opinion, codes, (panel.n_opinions, len(names)), duplicates)
-    return Study(names, panel, answers=answers, question="findings"), (*notes, *repeated)
-
-
 def _answers(
-    table: pl.DataFrame, opinion: IntArray, codes: IntArray, shape: tuple[int, int], duplicates: Duplicates
-) -> tuple[AnswerArray, tuple[Note, ...]]:
+    table: pl.DataFrame, panel: Panel, opinion: IntArray, findings: Codes, duplicates: Duplicates
+) -> tuple[np.ndarray, tuple[Note, ...]]:
+    """Write the answers of each checklist about each finding; without a column that says so, named ones are present."""
     says = answers_of_cells(table, "present") if "present" in table.columns else np.full(len(table), PRESENT)
-    named = (codes >= 0) & (opinion >= 0)
-    kept, notes = _without_repeats(table, opinion * shape[1] + codes, named, duplicates)
-    answers = np.full(shape, ABSENT, dtype=np.int8)
-    answers[opinion[kept], codes[kept]] = says[kept]
+    named = table["condition"].is_not_null().to_numpy() & (opinion >= 0)
+    row, (codes, names) = np.flatnonzero(named), findings
+    kept: Duplicates = "first" if duplicates == "first" else "refuse"
+    again, notes = without_repeats(names, panel, opinion[row], codes[row], kept, nouns=ANSWER)
+    row = np.delete(row, again)
+    answers = np.full((panel.n_opinions, len(names)), ABSENT, dtype=np.int8)
+    answers[opinion[row], codes[row]] = says[row]
     found = (answers == PRESENT).any(axis=1)
     wrong = np.flatnonzero(~named & (opinion >= 0) & np.append(found, False)[opinion])
     if len(wrong):
@@ -760,70 +708,39 @@ def _answers(
     return answers, notes
 
 
-def _without_repeats(
-    table: pl.DataFrame, key: IntArray, named: np.ndarray, duplicates: Duplicates
-) -> tuple[IntArray, tuple[Note, ...]]:
-    """Return the rows that count, one per checklist and finding."""
-    rows = np.flatnonzero(named)
-    order = np.argsort(key[rows], kind="stable")
-    again = rows[order[~begins_run(key[rows][order])]]
-    if not len(again):
-        return rows, ()
-    first = int(again.min())
-    if duplicates != "first":
-        raise DissensusError(
-            f"finding {table['condition'][first]!r} is answered twice on one checklist",
-            expected="every finding at most once for a case and an annotator",
-            got=f"{len(again):,} repeated answer{'s' * (len(again) > 1)}",
-            where=place(table, first),
-            advice="tell repeated checklists apart (annotation column), or keep the first answers: duplicates='first' "
-            "(--duplicates first)",
-        )
-    note = Note("repeated answers", len(again), "left out, the first counts", (place(table, first),), lost=True)
-    return np.setdiff1d(rows, again), (note,)
-
-
 # Any long table -----------------------------------------------------------------------------------------
 
 
-def question_of_table(columns: Sequence[str]) -> AnyQuestion | None:
-    """Tell from its columns what a long table answers: numbers or findings only if it has no conditions."""
-    known = set(map(normalised, columns))
-    if known.intersection(ALIASES["condition"]):
-        return None
-    if known.intersection(ONLY_FINDINGS):
-        return "findings"
-    return "numbers" if known.intersection(SCORE_NAMES) else None
-
-
-def roles_of_table(
-    table: pl.DataFrame,
+def study_from_frame(
+    frame: IntoDataFrame,
     columns: Mapping[str, str | None],
+    conditions: Sequence[str] | None,
+    *,
+    nothing: str | None,
+    confidence: Confidence | None,
     question: AnyQuestion | None,
-    confidence: Confidence | None = None,
-) -> dict[str, str]:
-    """Find the column of each role in a table that answers a question."""
+    **how: Any,
+) -> Study:
+    """Build from a table of any library, whose columns are found by their names; see :meth:`Study.from_long`.
+
+    What a table answers is told from its columns: numbers or findings only if it has no conditions.
+    """
+    table = polars_frame(frame)
+    known = set(map(normalised, table.columns))
+    if question is None and columns["condition"] is None and known.isdisjoint(ALIASES["condition"]):
+        kinds: dict[AnyQuestion, tuple[str, ...]] = {"findings": ONLY_FINDINGS, "numbers": SCORE_NAMES}
+        question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
     if question == "numbers":
-        return roles_of_ratings(table, columns)
-    if question == "findings":
-        return find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
-    return without_second_order(find_columns(table.columns, columns), columns, confidence)
+        roles = roles_of_ratings(table, columns)
+    elif question == "findings":
+        roles = find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
+    else:
+        roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
+    named, notes = without_nothing(with_roles(table, roles), nothing)
+    refuse_unsaid(nothing, notes)
+    return study_from_table(named, conditions, confidence=confidence, question=question, **how)[0]
 
 
 def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
     """Find the column of each role in a table of ratings."""
-    aliases = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
-    aliases["score"] = SCORE_NAMES
-    return find_columns(table.columns, columns, aliases=aliases, required=("case", "score"))
-
-
-def ratings_from_roles(table: pl.DataFrame) -> tuple[Study, tuple[Note, ...]]:
-    """Build from a table whose columns are named by their roles, with notes on its rows."""
-    table, notes = without_zero_votes(without_declarations(tidied(table))[0])
-    cases = case_codes(table["case"])
-    scored = np.argsort(cases[0], kind="stable")
-    scored = scored[table["score"].is_not_null().to_numpy()[scored]]
-    of_row = np.full(len(table), -1, dtype=np.int64)
-    of_row[scored] = np.arange(len(scored))
-    panel = _panel(table, cases, name_codes(table, "annotator"), of_row, scored)
-    return Study((), panel, scores=table["score"].fill_null(0.0).to_numpy()[scored], question="numbers"), notes
+    return find_columns(table.columns, columns, aliases=RATING_ALIASES, required=("case", "score"))

@@ -21,7 +21,8 @@ from dissensus.study.diagnosis import spread
 from dissensus.study.question import KINDS
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.results import Evaluation, Run
+    from dissensus.evaluation.estimates import Run
+    from dissensus.evaluation.results import Evaluation
 
 LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
 
@@ -36,6 +37,9 @@ PRIORS = (
     "ratings, by moments.",
 )
 
+# How many cases without an opinion are named.
+MOST_EXCLUDED = 10
+
 AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
 
@@ -49,13 +53,22 @@ class Methods(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return diagnostics, paragraph, guideline items and provenance."""
-        evaluation = subject.evaluation
+        evaluation, excluded, rows = subject.evaluation, None, []
+        if evaluation.excluded:
+            count = evaluation.n_excluded
+            rest = [f"{count - MOST_EXCLUDED:,} more"] if count > MOST_EXCLUDED else []
+            names = joined([*evaluation.excluded[:MOST_EXCLUDED], *rest])
+            excluded = Markup("Without any opinion, left out: {}.").format(names)
+        for place, run in enumerate(evaluation.runs):
+            error: Any = evaluation.of_run(subject.tables.to_frame(), place)["mc_error"].max()
+            parameters = ", ".join(f"{name}={written(value)}" for name, value in run.spec.parameters().items())
+            rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
         return {
-            "runs": run_rows(subject),
+            "runs": rows,
             "paragraph": methods_paragraph(evaluation),
             "items": guideline_items(evaluation),
             "provenance": provenance(evaluation),
-            "excluded": excluded_sentence(evaluation.excluded, evaluation.n_excluded) if evaluation.excluded else None,
+            "excluded": excluded,
             "rough": ROUGH,
         }
 
@@ -99,7 +112,8 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     draws = f", {counted(one.n_draws, 'draw')} per case" if one.n_draws > 1 else ""
     warmup = one.spec.parameters().get("warmup")
     chains = f" in {one.n_chains} chains" + (f" after {warmup} warm-up iterations each" if warmup is not None else "")
-    fitted = f"; fitted: {one.fitted_words}" if one.fitted else ""
+    told = ", ".join(f"{name} = {value:.3g}" for name, value in one.fitted.items())
+    fitted = f"; fitted: {told}" if told else ""
     in_chains = chains if one.n_chains > 1 else ""
     return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{in_chains}{fitted}."
 
@@ -211,12 +225,19 @@ def guideline_items(evaluation: Evaluation) -> list[dict[str, Any]]:
     per_case = "per case of a random sample" if evaluation.is_sample else "per case"
     many = f"{spread(evaluation.study.panel.votes_per_case)} {per_case}"
     who = f"{people}, {many}. Qualifications and training: {AUTHORS}"
+    label, rows = evaluation.runs[evaluation.reference].label, rows_of(evaluation)
+    variability = f"Share of {rows[1]} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
+    known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
+    if len(known):
+        average, cases = number(float(known.mean()), 2), counted(len(known), *rows)
+        variability += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
+    variability += " Disagreement was not resolved; it is carried into every result."
     items = [
         ("14", "How is the reference standard defined?", reference, True),
         ("15", "Why was this reference standard chosen?", why, False),
         ("16", "Who made the annotations, and how qualified were they?", who, False),
         ("17", "Which tools were used to annotate?", AUTHORS.capitalize(), False),
-        ("18", "How much do annotators vary, and what was done about it?", _variability(evaluation), True),
+        ("18", "How much do annotators vary, and what was done about it?", variability, True),
     ]
     if evaluation.models:
         fit = " and from the fit of the prior" if evaluation.panel is not None else ""
@@ -236,28 +257,7 @@ def guideline_items(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [dict(zip(("code", "asks", "answer", "is_known"), item, strict=True)) for item in items]
 
 
-def _variability(evaluation: Evaluation) -> str:
-    label = evaluation.runs[evaluation.reference].label
-    text = f"Share of {rows_of(evaluation)[1]} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
-    known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
-    if len(known):
-        average, cases = number(float(known.mean()), 2), counted(len(known), *rows_of(evaluation))
-        text += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
-    return text + " Disagreement was not resolved; it is carried into every result."
-
-
 # Where the numbers come from ----------------------------------------------------------------------------
-
-
-def run_rows(subject: ReportSubject) -> list[tuple[str, str, str, str, str]]:
-    """Describe every run: label, parameters, draws, chains, and the largest Monte Carlo error of any result."""
-    results, evaluation = subject.tables.results(), subject.evaluation
-    rows = []
-    for place, run in enumerate(evaluation.runs):
-        error: Any = evaluation.of_run(results, place)["mc_error"].max()
-        parameters = ", ".join(f"{name}={written(value)}" for name, value in run.spec.parameters().items())
-        rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
-    return rows
 
 
 def provenance(evaluation: Evaluation) -> list[tuple[str, Markup]]:
@@ -270,14 +270,3 @@ def provenance(evaluation: Evaluation) -> list[tuple[str, Markup]]:
     }
     inputs = [Markup("{} <code>{}</code>").format(name, mark or "no hash") for name, mark in evaluation.inputs.items()]
     return [*((label, Markup.escape(text)) for label, text in rows.items()), *(("Input", one) for one in inputs)]
-
-
-def excluded_sentence(names: Sequence[str], total: int | None = None, *, most: int = 10) -> Markup:
-    """Name cases that were left out, and count the rest.
-
-    >>> excluded_sentence(["a", "b", "c"], most=2)
-    Markup('Without any opinion, left out: a, b and 1 more.')
-    """
-    count = len(names) if total is None else total
-    rest = [f"{count - most:,} more"] if count > most else []
-    return Markup("Without any opinion, left out: {}.").format(joined([*names[:most], *rest]))

@@ -11,10 +11,8 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
-from dissensus.evaluation.glossary import term
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.practices import Beside, Result, side_by_side
-from dissensus.evaluation.results import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.sentences import (
     assumption,
     capital,
@@ -30,7 +28,8 @@ from dissensus.evaluation.sentences import (
     strong,
     verdict,
 )
-from dissensus.evaluation.words import NOTHING, counted, number, small_probability, value
+from dissensus.evaluation.tables import Beside, Result, side_by_side
+from dissensus.evaluation.words import NOTHING, counted, number, small_probability, term, value
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import Picture, ReportSection, ReportSubject, picture, shown_runs
 
@@ -65,7 +64,7 @@ class Summary(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the statements, and the first metric of all models."""
-        evaluation, results = subject.evaluation, subject.tables.results()
+        evaluation, results = subject.evaluation, subject.tables.to_frame()
         found = leading(evaluation, results) if evaluation.models else []
         values = [one for each in found for one in drawn(each).values() if one is not None and one == one] or [0.0, 1.0]
         every = side_by_side(evaluation, results) if evaluation.models else []
@@ -147,7 +146,7 @@ class Models(ReportSection):
             meanings.setdefault(metric.meaning, []).append(metric.name)
         return {
             "meanings": [(", ".join(names), text) for text, names in meanings.items() if text],
-            "results": sorted(subject.tables.results().to_dicts(), key=lambda row: row["estimand"] != PANEL),
+            "results": sorted(subject.tables.to_frame().to_dicts(), key=lambda row: row["estimand"] != PANEL),
             "assumption": assumption(subject.evaluation),
             "has_panel": subject.evaluation.panel is not None,
             "panel_meaning": panel_meaning(),
@@ -351,7 +350,7 @@ class ComparisonSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return all differences by every estimand, adjusted in the reference run, and where orders flip."""
-        evaluation, comparison = subject.evaluation, subject.tables.comparison()
+        evaluation, comparison = subject.evaluation, subject.tables.compare()
         labels = {evaluation.run_label(run) for run in (evaluation.headline, evaluation.reference)}
         order = (PANEL, ADJUSTED, AGREEMENT)
         own = [found for found in comparison.differences if found.run in labels or found.estimand == AGREEMENT]

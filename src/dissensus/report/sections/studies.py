@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,8 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.names import visible
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
-from dissensus.evaluation.glossary import GLOSSARY, term
 from dissensus.evaluation.sentences import joined, rows_of, subjects
-from dissensus.evaluation.words import NOTHING, counted
+from dissensus.evaluation.words import GLOSSARY, NOTHING, counted, term
 from dissensus.report.explorer import explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject
 
@@ -177,25 +176,22 @@ class AgreementSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table: title, value, interval, cases, and what each measure says."""
-        from dissensus.agreement.measures import agreement_measures
+        from dissensus.agreement.measures import KNOWN, agreement_measures
 
         table = agreement_measures(subject.evaluation.study, seed=subject.evaluation.seed)
-        return {"rows": list(_measured(table.to_dicts())), "findings": "finding" in table.columns}
-
-
-def _measured(rows: list[dict[str, Any]]) -> Iterator[dict[str, str]]:
-    from dissensus.agreement.measures import KNOWN
-
-    for row in rows:
-        yield {
-            "finding": visible(row.get("finding", "")),
-            "title": KNOWN[row["measure"]].title,
-            "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else NOTHING,
-            "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else NOTHING,
-            "cases": f"{row['n_cases']:,}",
-            "meaning": KNOWN[row["measure"]].meaning,
-            "note": row["note"].replace("undefined: ", "not defined, as "),
-        }
+        rows = [
+            {
+                "finding": visible(row.get("finding", "")),
+                "title": KNOWN[row["measure"]].title,
+                "value": f"{row['value']:.2f}" if np.isfinite(row["value"]) else NOTHING,
+                "interval": f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else NOTHING,
+                "cases": f"{row['n_cases']:,}",
+                "meaning": KNOWN[row["measure"]].meaning,
+                "note": row["note"].replace("undefined: ", "not defined, as "),
+            }
+            for row in table.to_dicts()
+        ]
+        return {"rows": rows, "findings": "finding" in table.columns}
 
 
 class AnnotatorsSection(ReportSection):
@@ -217,7 +213,7 @@ class AnnotatorsSection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the rows of the table, the most accurate annotator first."""
-        from dissensus.agreement.annotator_quality import annotator_quality
+        from dissensus.agreement.peers import annotator_quality
 
         study = subject.evaluation.study
         table = annotator_quality(study, draws=DRAWS, seed=subject.evaluation.seed).sort("accuracy", descending=True)

@@ -19,10 +19,10 @@ from dissensus.core.notes import Note
 from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
 from dissensus.study.question import asked_of, chosen_question, question_in_words
 from dissensus.study.reading.annotator_files import listed_files
-from dissensus.study.reading.format import Format, Options, Parsed, known_formats
-from dissensus.study.reading.records import objects_of
+from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.records import has_role, objects_of
 from dissensus.study.study import Study
-from dissensus.study.tables import INTEGER, refuse_unsaid
+from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 
 __all__ = ["Reading", "examine", "read"]
 
@@ -107,84 +107,81 @@ def examine(
     return reading
 
 
-# What the documentation of :func:`read` says.
-READ = r"""Read a study, whatever was asked and whichever format it is in.
-
-Parameters
-----------
-path
-    CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or a
-    list of files, with one table or JSON file per annotator.
-format
-    Name of the format; by default it is recognised from the content.
-conditions
-    Names of all conditions in order; needed when the file holds integer codes.
-columns
-    Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
-ignore
-    Columns (or keys of records) to leave out, as if the file did not have them.
-tie_separator
-    Split condition cells at this text into tied conditions, for example ``"|"``.
-bucket_order
-    Names of ranked groups, best first, for Label Studio's Ranker with buckets.
-unranked
-    ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
-duplicates
-    What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the file,
-    or the one with the ``"best"`` rank.
-confidence
-    What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
-    ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every mentioned
-    condition becomes a ranking of its own with that weight.
-lists
-    What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators, or
-    the ``"order"`` (best first) or the ``"tie"`` of one.
-nothing
-    Of findings, the name that says that nothing was found.
-question
-    What annotators were asked: which ``"conditions"`` (by default, unless the file says otherwise), a ``"binary"``
-    question of two conditions, or ``"grades"``. Grades are ordered as ``conditions`` says, or by number.
-positive
-    The positive one of two conditions; to name it is to say that the question is binary.
-limits
-    What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
-
-Raises
-------
-DissensusError
-    If the file cannot be understood; the message says what, where, and what to do.
-
-Warns
------
-DissensusWarning
-    If something in the file had to be skipped; ``examine`` tells what.
-
-Examples
---------
->>> from pathlib import Path
->>> from tempfile import TemporaryDirectory
->>> with TemporaryDirectory() as folder:
-...     file = Path(folder, "opinions.csv")
-...     _ = file.write_text("case,annotator,label,rank\nc1,Ann,Eczema,1\nc1,Ann,Tinea,2\n", encoding="utf-8")
-...     read(file).to_rankings()
-[[[['Eczema'], ['Tinea']]]]
-"""
-
-
 Asked = ParamSpec("Asked")
 
 
 def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
     """Make a reader of studies from one that tells what it understood: what was skipped becomes a warning."""
 
-    @wraps(examining)
+    @wraps(examining, assigned=("__module__",))
     def read(*given: Asked.args, **named: Asked.kwargs) -> Study:
+        r"""Read a study, whatever was asked and whichever format it is in.
+
+        Parameters
+        ----------
+        path
+            CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or
+            a list of files, with one table or JSON file per annotator.
+        format
+            Name of the format; by default it is recognised from the content.
+        conditions
+            Names of all conditions in order; needed when the file holds integer codes.
+        columns
+            Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
+        ignore
+            Columns (or keys of records) to leave out, as if the file did not have them.
+        tie_separator
+            Split condition cells at this text into tied conditions, for example ``"|"``.
+        bucket_order
+            Names of ranked groups, best first, for Label Studio's Ranker with buckets.
+        unranked
+            ``"below"`` or ``"unobserved"``; by default what the file says, else ``"below"``.
+        duplicates
+            What to do where a ranking mentions a condition again: ``"refuse"``, keep the ``"first"`` mention in the
+            file, or the one with the ``"best"`` rank.
+        confidence
+            What a confidence column is used for. ``"order"`` (by default): it orders the conditions of a ranking.
+            ``"share"``: a soft vote; each annotator's confidences on a case are divided by their sum, and every
+            mentioned condition becomes a ranking of its own with that weight.
+        lists
+            What a list of labels means where no list of annotators stands beside it: ``"votes"`` of several annotators,
+            or the ``"order"`` (best first) or the ``"tie"`` of one.
+        nothing
+            Of findings, the name that says that nothing was found.
+        question
+            What annotators were asked: which ``"conditions"`` (by default, unless the file says otherwise), a
+            ``"binary"`` question of two conditions, or ``"grades"``. Grades are ordered as ``conditions`` says, or by
+            number.
+        positive
+            The positive one of two conditions; to name it is to say that the question is binary.
+        limits
+            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+
+        Raises
+        ------
+        DissensusError
+            If the file cannot be understood; the message says what, where, and what to do.
+
+        Warns
+        -----
+        DissensusWarning
+            If something in the file had to be skipped; ``examine`` tells what.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "opinions.csv")
+        ...     _ = file.write_text("case,annotator,label,rank\nc1,Ann,Eczema,1\nc1,Ann,Tinea,2\n", encoding="utf-8")
+        ...     read(file).to_rankings()
+        [[[['Eczema'], ['Tinea']]]]
+        """
         reading = examining(*given, **named)
         warn_of_losses(str(reading.source.path), reading.receipt)
         return reading.study
 
-    read.__name__ = read.__qualname__ = "read"
-    read.__doc__ = READ
+    read.__qualname__ = "read"
     return read
 
 
@@ -209,7 +206,7 @@ def examine_source(
     >>> examine_source(Source(Path("opinions"), "parquet", table), options=Options()).rankings.to_rankings()
     [[[['Eczema']]]]
     """
-    source = without_columns(source, ignore)
+    source = _without_columns(source, ignore)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
         study, receipt = _parsed(chosen, source, options)
@@ -237,7 +234,7 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     how: dict[str, Any] = {"duplicates": options.duplicates, "confidence": options.confidence, "question": question}
     how |= {"tie_separator": parsed.tie_separator, "unranked": options.unranked}
     how |= {"positive": options.positive} if chosen.study == "rankings" else {}
-    study, notes = Study.from_roles(parsed.frame, known, **how)
+    study, notes = study_from_table(parsed.frame, known, **how)
     assumed = list(parsed.assumed)
     if options.conditions is not None and "condition" in parsed.frame.columns:
         found = parsed.frame["condition"].drop_nulls().unique().cast(str)
@@ -246,16 +243,9 @@ def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Re
     if study.kind == "rankings":
         study, more, sentences = _ranked(study, parsed, options)
         notes, assumed = (*notes, *more), [*assumed, *sentences]
-    receipt = Receipt(
-        str(source.path),
-        chosen.id,
-        options.format_is_given,
-        columns=parsed.columns,
-        assumed=tuple(dict.fromkeys(assumed)),
-        notes=(*parsed.notes, *notes),
-        examples=study.examples(),
-    )
-    return study, receipt
+    said, told = tuple(dict.fromkeys(assumed)), (*parsed.notes, *notes)
+    names = (str(source.path), chosen.id, options.format_is_given)
+    return study, Receipt(*names, parsed.columns, said, told, study.examples())
 
 
 def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list[Note], list[str]]:
@@ -282,15 +272,14 @@ def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list
 def recognised_format(
     source: Source, columns: Mapping[str, str | None] | None = None, conditions: Sequence[str] | None = None
 ) -> Format:
-    """Recognise the format of a file; none or several are an error.
+    """Recognise the format of a file, among those for files of its kind; none or several are an error.
 
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
     from dissensus.study.reading.counts import Counts, is_table_of_votes
-    from dissensus.study.reading.keyed import refuse_two_readings
-    from dissensus.study.reading.long import Long, is_partly_long
-    from dissensus.study.reading.scores import Scores
+    from dissensus.study.reading.long import Long, Scores
+    from dissensus.study.reading.nested import refuse_two_readings
 
     given = columns or {}
     if given.get("score") is not None:
@@ -302,11 +291,11 @@ def recognised_format(
         seen = replace(source, content=source.table.drop(crowded, strict=False).rename(named))
     if is_table_of_votes(seen, conditions):
         return Counts()
-    fitting = [known for known in known_formats() if known.recognises(seen)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not fitting and is_partly_long(seen):
-        return Long()
+    known = [one() for _, one in sorted(Format.family.known().items())]
+    fitting = [one for one in known if source.kind in (one.kinds or (source.kind,)) and one.recognises(seen)]
+    is_partly_long = source.is_table and any(has_role(seen, role) for role in ("case", "condition", "annotator"))
+    if len(fitting) == 1 or (not fitting and is_partly_long):
+        return fitting[0] if fitting else Long()
     if not fitting:
         refuse_two_readings(source)
     name = fitting[0].id if fitting else "NAME"
@@ -322,19 +311,19 @@ def recognised_format(
         got = f"{what} {', '.join(map(repr, keys[:8]))}"
     raise FormatError(
         "the file fits several formats" if fitting else "no known format fits the file",
-        expected=f"{'one' if fitting else 'any'} of {', '.join(known.id for known in fitting or known_formats())}",
+        expected=f"{'one' if fitting else 'any'} of {', '.join(one.id for one in fitting or known)}",
         got=got,
         where=str(source.path),
         advice=advice,
     )
 
 
-def without_columns(source: Source, names: Sequence[str]) -> Source:
+def _without_columns(source: Source, names: Sequence[str]) -> Source:
     """Leave columns of a table, or keys of records, out."""
     if not len(names):
         return source
     records = objects_of(source)
-    known = source.table.columns if source.is_table else list(dict.fromkeys(key for one in records for key in one))
+    known = source.table.columns if source.is_table else dict.fromkeys(key for one in records for key in one)
     for name in names:
         known_name("column", name, known, purpose="to ignore", where=str(source.path))
     if source.is_table:

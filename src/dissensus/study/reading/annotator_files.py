@@ -14,10 +14,9 @@ from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.notes import Note
 from dissensus.core.receipt import columns_of
 from dissensus.study import tables
-from dissensus.study.reading.columns import as_table
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.long import BY_ORDER
-from dissensus.study.reading.records import Collection, as_ranking, is_text
+from dissensus.study.reading.records import Collection, as_ranking, as_table
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")
@@ -36,6 +35,7 @@ class AnnotatorFiles(Format):
 
     id = "annotator-files"
     title = "directory or list of files, one per annotator"
+    kinds = ("directory",)
 
     def recognises(self, source: Source) -> bool:
         """Tell a directory with tables or JSON, and no files of another format that is a directory."""
@@ -153,7 +153,7 @@ def _parsed(source: Source, options: Options) -> Parsed:
         return _table(source, options)
     said = Collection()
     for case, value in source.content.items():
-        if not case.strip() or not is_text(case):
+        if not case.strip():
             raise DissensusError("a case has no name", got=repr(case))
         if value is None:
             said.add_case(case)

@@ -14,10 +14,10 @@ from dissensus.core.receipt import Column, columns_of
 from dissensus.study import tables
 from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
-from dissensus.study.reading.columns import as_table, has_answers
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.format import TABLES, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.reading.label_studio import LabelStudio, parsed_tasks
+from dissensus.study.reading.records import as_table, has_answers
+from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
 
 ALIASES = tables.CHECKLIST_ALIASES
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
@@ -32,6 +32,7 @@ class Checklist(Format):
     id = "checklist"
     title = "findings present, absent or not assessed: long, wide 0/1, one file per annotator, Label Studio choices"
     study = "checklists"
+    kinds = TABLES
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case, a column of findings and one of what is present; other forms must be named."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Unranked
-from dissensus.core.files import LIMITS, Source
+from dissensus.core.files import LIMITS, Kind, Source
 from dissensus.core.limits import Limits
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column
@@ -16,6 +16,10 @@ from dissensus.core.spec import Family, Registered
 
 if TYPE_CHECKING:
     import polars as pl
+
+# Kinds of files that hold records, and of those that hold a table or records that may form one.
+RECORDS: tuple[Kind, ...] = ("json", "jsonl")
+TABLES: tuple[Kind, ...] = ("table", "parquet", *RECORDS)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,9 @@ class Format(Registered, ABC):
         The name on the command line, and what it is.
     study
         The kind of study that is built from the table: ``"rankings"``, ``"ratings"`` or ``"checklists"``.
+    kinds
+        The kinds of files that may be of this format (:class:`Source`), so that others need not be asked about; any,
+        unless said.
 
     Examples
     --------
@@ -98,6 +105,7 @@ class Format(Registered, ABC):
     family: ClassVar[Family[Format]] = Family("format", "dissensus.study.reading", "dissensus.formats")
     title: ClassVar[str]
     study: ClassVar[str] = "rankings"
+    kinds: ClassVar[tuple[Kind, ...]] = ()
 
     @abstractmethod
     def recognises(self, source: Source) -> bool:
@@ -106,8 +114,3 @@ class Format(Registered, ABC):
     @abstractmethod
     def parse(self, source: Source, options: Options) -> Parsed:
         """Turn a file into a long table, and count what is skipped."""
-
-
-def known_formats() -> list[Format]:
-    """Return all formats, in the order of their names."""
-    return [kind() for _, kind in sorted(Format.family.known().items())]

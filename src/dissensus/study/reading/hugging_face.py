@@ -6,10 +6,10 @@ import ast
 import json
 import re
 import reprlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import polars as pl
 
@@ -20,20 +20,15 @@ from dissensus.core.files import Source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading import records as read
-from dissensus.study.reading.argilla import SUBMITTED, is_ranked, ranked_blocks
-from dissensus.study.reading.columns import LABELS, RESPONSES, holds_lists, is_list
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.format import TABLES, Format, Options, Parsed
+from dissensus.study.reading.records import ANNOTATORS, LABELS, RESPONSES
+from dissensus.study.reading.tool_exports import SUBMITTED, is_ranked, ranked_blocks
 from dissensus.study.tables import refuse_repeated_cases
 
 CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
     *("item_id", "task_id", "example_id", "image_id", "sample_id", "uid", "idx", "index"),
 )
-ANNOTATORS = (
-    *("annotator_ids", "annotators", "annotator_id", "annotator"),
-    *("worker_ids", "workers", "rater_ids", "raters"),
-)
-
 _ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
 _FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
 _EITHER = rf"(?:{_ITEM}|{_FLAT})"
@@ -42,47 +37,54 @@ _EITHER = rf"(?:{_ITEM}|{_FLAT})"
 PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
 
 
-class _Keys(NamedTuple):
-    """Where records hold labels and annotators, and what a list of labels means."""
-
-    labels: str
-    annotators: str | None
-    lists: Lists
-
-
 class HuggingFace(Format):
     """Records with a list of labels and a list of annotators per case."""
 
     id = "hugging-face"
     title = "records with a list of labels and a list of annotators per case"
+    kinds = TABLES
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
         if source.is_table and {"case", "annotation", "condition"} <= set(source.table.columns):
             return False  # the canonical form, whose names may look like lists
-        return holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
+        return read.holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
         said = read.Collection()
-        placed = read.checked_records(unpacked(source), "record")
+        placed = read.checked_records(_unpacked(source), "record")
         records = [record for _, record in placed]
         labels = _labels_key(records, options)
-        who = (f"{labels}.users",) if labels.endswith(RESPONSES) else ANNOTATORS
-        annotators = _key("annotator", who, records, options)
-        keys = _Keys(labels, annotators, meaning(records, labels, annotators, options.lists))
-        case_key, are_votes = _key("case", CASES, records, options), keys.lists == "votes"
-        cases = _case_names(placed, case_key, said, may_repeat=not are_votes and annotators is not None)
+        has_responses = labels.endswith(RESPONSES)
+        who = (f"{labels}.users",) if has_responses else ANNOTATORS
+        annotators, case_key = _key("annotator", who, records, options), _key("case", CASES, records, options)
+        lists = _meaning(records, labels, annotators, options.lists)
+        cases = [str(number) for number in range(len(placed))]
+        if case_key is None:
+            said.assume("the records have no id and are numbered from 0")
+        else:
+            what = f"the {case_key} of a record"
+            cases = [read.as_name(record.get(case_key), what, where) for where, record in placed]
+        if case_key is not None and (lists == "votes" or annotators is None):
+            refuse_repeated_cases(cases, "record", advice="write one record per case, with a list of labels")
         for (where, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
-            add = _add_votes if are_votes else _add_list
-            add(record, keys, case, f"{where}, case {case!r}", said)
-        if annotators is None and are_votes:
+            where = f"{where}, case {case!r}"  # noqa: PLW2901
+            if lists == "votes":
+                _add_votes(record, labels, annotators, case, where, said)
+            elif record.get(labels) is not None:  # best first, where a list in it is a tie, or all labels alike
+                blocks = [read.as_block(label, where) for label in _items(record[labels], labels, where)]
+                blocks = blocks if lists == "order" else [[name for block in blocks for name in block]]
+                one = record.get(annotators or "")
+                one = one[0] if isinstance(one, list) and len(one) == 1 else one
+                said.add_ranking(case, read.optional_name(one, "the one annotator of a list", where), blocks)
+        if annotators is None and lists == "votes":
             said.assume("there is no list of annotators: every label is an opinion of its own")
         found = {case_key: "case", labels: "condition", annotators: "annotator"}
         roles = {key: role for key, role in found.items() if key is not None}
         given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
-        roles |= {f"{labels}.status": "state of the response"} if labels.endswith(RESPONSES) else {}
+        roles |= {f"{labels}.status": "state of the response"} if has_responses else {}
         return said.parsed(columns=read.key_columns(records, roles, given))
 
 
@@ -92,20 +94,17 @@ def _has_labels(record: dict[str, Any]) -> bool:
         return True
     texts = any(isinstance(record.get(name), str) for name in LABELS[:2])
     named = any(isinstance(record.get(name), list | str) for name in ANNOTATORS[:2])
-    return ((texts or bool(lists)) and named) or bool(_questions([record]))
-
-
-def _questions(records: Iterable[dict[str, Any]]) -> list[str]:
-    names = dict.fromkeys(name for record in records for name in record if name.endswith(RESPONSES))
-    return [name.removesuffix(RESPONSES) for name in names]
+    return ((texts or bool(lists)) and named) or any(name.endswith(RESPONSES) for name in record)
 
 
 # Keys -------------------------------------------------------------------------------------------------
 
 
 def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
-    if options.columns.get("condition") is None and (questions := _questions(records)):
-        return f"{read.question_to_read('question', dict.fromkeys(questions, True), options)}{RESPONSES}"
+    names = dict.fromkeys(name for record in records for name in record if name.endswith(RESPONSES))
+    if options.columns.get("condition") is None and names:
+        questions = {name.removesuffix(RESPONSES): True for name in names}
+        return f"{read.question_to_read('question', questions, options)}{RESPONSES}"
     found = _key("condition", LABELS, records, options, endings=("", RESPONSES))
     if found is None:
         raise FormatError(
@@ -128,31 +127,21 @@ def _key(
     return found if found is not None or given is None else known_name("key", given, keys)
 
 
-def _case_names(
-    places: list[tuple[str, dict[str, Any]]], column: str | None, said: read.Collection, *, may_repeat: bool
-) -> list[str]:
-    if column is None:
-        said.assume("the records have no id and are numbered from 0")
-        return [str(number) for number in range(len(places))]
-    names = [read.as_name(record.get(column), f"the {column} of a record", where) for where, record in places]
-    if not may_repeat:
-        refuse_repeated_cases(names, "record", advice="write one record per case, with a list of labels")
-    return names
-
-
 # Records ----------------------------------------------------------------------------------------------
 
 
-def _add_votes(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
+def _add_votes(
+    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: read.Collection
+) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
-    labels = _items(record.get(keys.labels), keys.labels, where)
+    labels = _items(record.get(key), key, where)
     names: list[str | None] = [None] * len(labels)
-    if keys.annotators is not None and (keys.annotators in record or labels):
-        given = _items(record.get(keys.annotators), keys.annotators, where)
+    if annotators is not None and (annotators in record or labels):
+        given = _items(record.get(annotators), annotators, where)
         names = [read.optional_name(name, "an annotator", where) for name in given]
     statuses: list[Any] = [SUBMITTED] * len(labels)
-    if keys.labels.endswith(RESPONSES) and record.get(f"{keys.labels}.status") is not None:
-        statuses = read.as_list(record[f"{keys.labels}.status"], "the list of statuses", where)
+    if key.endswith(RESPONSES) and record.get(f"{key}.status") is not None:
+        statuses = read.as_list(record[f"{key}.status"], "the list of statuses", where)
     for what, others in {"annotators": names, "statuses": statuses}.items():
         if len(others) != len(labels):
             raise FormatError(
@@ -173,19 +162,6 @@ def _add_votes(record: dict[str, Any], keys: _Keys, case: str, where: str, said:
             said.add_ranking(case, name, blocks)
 
 
-def _add_list(record: dict[str, Any], keys: _Keys, case: str, where: str, said: read.Collection) -> None:
-    """Add a list as the ranking of one annotator: best first, where a list in it is a tie, or all labels alike."""
-    labels = record.get(keys.labels)
-    if labels is None:
-        return
-    blocks = [read.as_block(label, where) for label in _items(labels, keys.labels, where)]
-    if keys.lists == "tie":
-        blocks = [[name for block in blocks for name in block]]
-    who = record.get(keys.annotators or "")
-    who = who[0] if isinstance(who, list) and len(who) == 1 else who
-    said.add_ranking(case, read.optional_name(who, "the one annotator of a list", where), blocks)
-
-
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
@@ -195,7 +171,7 @@ def _items(value: Any, key: str, where: str) -> list[Any]:
 # Lists in the cells of tables -------------------------------------------------------------------------
 
 
-def unpacked(source: Source) -> Source:
+def _unpacked(source: Source) -> Source:
     """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
     if not source.is_table:
         return source
@@ -203,7 +179,7 @@ def unpacked(source: Source) -> Source:
     table = table.with_columns(
         table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
     )
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name])]
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and read.is_list(table[name])]
     records = table.to_dicts()
     for number, record in enumerate(records, start=1):
         record.update({name: _list(record[name], name, number) for name in texts})
@@ -230,7 +206,7 @@ def _list(cell: str | None, column: str, number: int) -> Any:
 # What a list of labels means ----------------------------------------------------------------------------
 
 
-def meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str | None, given: Lists | None) -> Lists:
+def _meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str | None, given: Lists | None) -> Lists:
     """Tell what lists are: as said, or votes if a list of annotators stands beside; anything else would be a guess."""
     if given is not None:
         check_choice("lists", given, get_args(Lists))

@@ -1,18 +1,16 @@
-"""The long form: a table with one row per mentioned condition, also as crowd-kit has it."""
+"""The long form: a table with one row per mentioned condition, also as crowd-kit has it, or per rating."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import polars as pl
 
 from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.receipt import columns_of
-from dissensus.study.reading.columns import as_table, column_names, has_role, holds_lists
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study import tables
+from dissensus.study.reading.format import TABLES, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.tables import ROW, find_columns, numbered, refuse_rows, tidied, with_roles, without_second_order
+from dissensus.study.reading.records import as_table, column_names, has_role, holds_lists
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
@@ -32,20 +30,22 @@ class Long(Format):
 
     id = "long"
     title = "table with one row per mentioned condition"
+    kinds = TABLES
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case and a condition column."""
         is_long = has_role(source, "case") and has_role(source, "condition") and not holds_lists(source)
-        return is_long and not is_crowd_kit(source)
+        return is_long and not CrowdKit().recognises(source)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
         table = as_table(source)
-        if are_confidences_of_positive(table.columns, options):
+        known = tables.find_columns(table.columns, options.columns, required=())
+        if options.positive is not None and "condition" not in known and {"case", "confidence"} <= known.keys():
             return _of_positive(table, options)
-        found = find_columns(table.columns, options.columns)
-        roles = without_second_order(found, options.columns, options.confidence)
-        named = with_roles(table, roles)
+        found = tables.find_columns(table.columns, options.columns)
+        roles = tables.without_second_order(found, options.columns, options.confidence)
+        named = tables.with_roles(table, roles)
         refuse_rivals(table, found, options.columns)
         if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
             refuse_lists(table, [roles["condition"]])
@@ -71,25 +71,39 @@ class CrowdKit(Long):
 
     def recognises(self, source: Source) -> bool:
         """Tell crowd-kit's table by its columns: task, worker (formerly performer) and label."""
-        return is_crowd_kit(source)
+        names = column_names(source)
+        has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
+        return has_columns and not holds_lists(source)
 
 
-def are_confidences_of_positive(columns: Sequence[str], options: Options) -> bool:
-    """Tell whether a table without conditions holds confidences that the positive one of two holds.
+class Scores(Format):
+    """Table with one row per numeric rating."""
 
-    Examples
-    --------
-    >>> are_confidences_of_positive(["case", "reader", "confidence"], Options(positive="Melanoma"))
-    True
-    """
-    found = find_columns(columns, options.columns, required=())
-    return options.positive is not None and "condition" not in found and {"case", "confidence"} <= found.keys()
+    id = "ratings"
+    title = "table with one row per numeric rating"
+    study = "ratings"
+    kinds = ("table", "parquet")
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a table with a case and a score column, and no condition column."""
+        has_scores = source.is_table and not column_names(source).isdisjoint(tables.SCORE_NAMES)
+        return has_scores and has_role(source, "case") and not has_role(source, "condition")
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Name the columns by their roles and leave the rest to the builder."""
+        if not source.is_table:
+            raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
+        roles = tables.roles_of_ratings(source.table, options.columns)
+        refuse_rivals(source.table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
+        columns = columns_of(source.table.columns, roles, options.columns)
+        nobody = () if "annotator" in roles else ("there is no annotator column: every row is a rating of its own",)
+        return Parsed(tables.with_roles(source.table, roles), columns=columns, assumed=nobody)
 
 
 def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     """Read how sure annotators are that the positive condition holds: what is left goes to the other condition."""
-    roles = find_columns(table.columns, options.columns, required=())
-    named = tidied(numbered(with_roles(table, roles)))
+    roles = tables.find_columns(table.columns, options.columns, required=())
+    named = tables.tidied(tables.numbered(tables.with_roles(table, roles)))
     others = [f"not {options.positive}"]
     if options.conditions is not None:
         others = [name for name in options.conditions if name != options.positive]
@@ -99,7 +113,7 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     sure = named["confidence"]
     problem = "a confidence of the positive condition is not a probability"
     wrong = ~((sure >= 0) & (sure <= 1))
-    refuse_rows(named, wrong, "confidence", problem, expected=PROBABILITY, advice=OTHER_SCALES)
+    tables.refuse_rows(named, wrong, "confidence", problem, expected=PROBABILITY, advice=OTHER_SCALES)
     both = [
         named.with_columns(condition=pl.lit(name), confidence=sign * sure + offset)
         for name, sign, offset in ((options.positive, 1, 0), (others[0], -1, 1))
@@ -108,7 +122,7 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     if options.confidence is None:
         assumed.append(BY_ORDER)
     columns = columns_of(table.columns, roles, options.columns)
-    return Parsed(pl.concat(both).sort(ROW, maintain_order=True), columns=columns, assumed=tuple(assumed))
+    return Parsed(pl.concat(both).sort(tables.ROW, maintain_order=True), columns=columns, assumed=tuple(assumed))
 
 
 def _order(table: pl.DataFrame) -> str:
@@ -134,15 +148,3 @@ def has_several_rows(table: pl.DataFrame) -> bool:
     """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
     keys = [role for role in OPINION if role in table.columns]
     return bool(table.filter(pl.col("condition").is_not_null()).select(keys).is_duplicated().any())
-
-
-def is_crowd_kit(source: Source) -> bool:
-    """Tell a table that has crowd-kit's columns and no ranks."""
-    names = column_names(source)
-    has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
-    return has_columns and not holds_lists(source)
-
-
-def is_partly_long(source: Source) -> bool:
-    """Tell a table that has some of the columns of the long form, but not all it needs."""
-    return source.is_table and any(has_role(source, role) for role in ("case", "condition", "annotator"))

@@ -19,6 +19,10 @@ VOTERS, ORDERS = "NUMBER VOTERS", "NUMBER UNIQUE ORDERS"
 
 NAME = re.compile(r"ALTERNATIVE NAME (\d{1,9})")
 
+# The blocks of an order: alternatives, or several in braces, between commas.
+BLOCK = re.compile(r"(\s*\{[^{}]*\}\s*|[^{},]*),")
+ORDER = re.compile(r"(\s*\{[^{}]*\}\s*|[^{},]*)(,(\s*\{[^{}]*\}\s*|[^{},]*))*")
+
 Blocks: TypeAlias = list[list[int]]
 
 
@@ -27,6 +31,7 @@ class PrefLib(Format):
 
     id = "preflib"
     title = "PrefLib's .soc, .soi, .toc, .toi files, or a directory of them"
+    kinds = ("directory", "text")
 
     def recognises(self, source: Source) -> bool:
         """Tell a file by its ending or its header, and a directory by such endings."""
@@ -68,18 +73,30 @@ class PrefLib(Format):
 
 def _profile(text: str, path: Path, said: Collection) -> tuple[tuple[str, ...], list[tuple[int, Blocks]]]:
     """Return the names of the alternatives of a file, and how many voters gave each order."""
-    header, lines = _split(text, path)
-    kind, ending, names = header[TYPE].lower(), path.suffix.lower(), _names(header, path)
+    lines = [(number, line) for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1) if line.strip()]
+    pairs = [line[1:].partition(":") for _, line in lines if line.startswith("#")]
+    header = {key.strip().upper(): value.strip() for key, _, value in pairs}
+    if TYPE not in header or ALTERNATIVES not in header:
+        raise FormatError(
+            "the file has no PrefLib header",
+            expected=f"lines such as '# {TYPE}: toi' and '# {ALTERNATIVES}: 3'",
+            got=repr(text.lstrip()[:40]),
+            where=f"{path}, line 1",
+            advice="download the file again; PrefLib's format of before 2022 is not read",
+        )
+    numbers = {key: _number(header[key], key, path) for key in (ALTERNATIVES, VOTERS, ORDERS) if key in header}
+    kind, ending, names = header[TYPE].lower(), path.suffix.lower(), _names(header, numbers[ALTERNATIVES], path)
     if kind not in KINDS or (ending in ENDINGS and ending != f".{kind}"):
         expected = ending[1:] if ending in ENDINGS else f"one of {', '.join(KINDS)}"
         where = f"{path}, {TYPE}"
         raise FormatError("the data type does not fit", expected=expected, got=repr(header[TYPE]), where=where)
-    orders = [_order(line, kind, len(names), f"{path}, line {number}") for number, line in lines]
+    ordered = [(number, line) for number, line in lines if not line.startswith("#")]
+    orders = [_order(line, kind, len(names), f"{path}, line {number}") for number, line in ordered]
     empty = sum(count for count, blocks in orders for block in blocks if not block)
     if empty:
         said.note("empty braces in orders", "read as nothing", path.name, count=empty)
     for key, found in ((VOTERS, sum(count for count, _ in orders)), (ORDERS, len(orders))):
-        if key in header and _number(header, key, path) != found:
+        if numbers.get(key, found) != found:
             raise FormatError(
                 f"{key} does not fit the orders",
                 expected=f"{header[key]}, as the header says",
@@ -90,37 +107,15 @@ def _profile(text: str, path: Path, said: Collection) -> tuple[tuple[str, ...], 
     return names, [(count, [block for block in blocks if block]) for count, blocks in orders]
 
 
-def _split(text: str, path: Path) -> tuple[dict[str, str], list[tuple[int, str]]]:
-    header: dict[str, str] = {}
-    lines = []
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        if line.startswith("#"):
-            key, _, value = line[1:].partition(":")
-            header[key.strip().upper()] = value.strip()
-        elif line.strip():
-            lines.append((number, line))
-    if TYPE not in header or ALTERNATIVES not in header:
-        raise FormatError(
-            "the file has no PrefLib header",
-            expected=f"lines such as '# {TYPE}: toi' and '# {ALTERNATIVES}: 3'",
-            got=repr(text.lstrip()[:40]),
-            where=f"{path}, line 1",
-            advice="download the file again; PrefLib's format of before 2022 is not read",
-        )
-    return header, lines
-
-
-def _number(header: dict[str, str], key: str, path: Path) -> int:
-    value = header[key]
+def _number(value: str, key: str, path: Path) -> int:
     if not re.fullmatch(r"[0-9]{1,12}", value):
         raise FormatError(f"{key} is not a number", expected="a whole number", got=repr(value), where=f"{path}, {key}")
     return int(value)
 
 
-def _names(header: dict[str, str], path: Path) -> tuple[str, ...]:
+def _names(header: dict[str, str], n_alternatives: int, path: Path) -> tuple[str, ...]:
     found = {int(match[1]): value for key, value in header.items() if (match := NAME.fullmatch(key))}
     names = tuple(found[number] for number in sorted(found))
-    n_alternatives = _number(header, ALTERNATIVES, path)
     if sorted(found) != list(range(1, len(found) + 1)) or len(found) != n_alternatives:
         raise FormatError(
             "the names of the alternatives do not fit their number",
@@ -128,54 +123,41 @@ def _names(header: dict[str, str], path: Path) -> tuple[str, ...]:
             got=f"names for {listing(sorted(found), most=8)}" if found else "no names",
             where=str(path),
         )
-    if len(set(names)) < len(names) or "" in names:
-        twice = [name for name, count in Counter(names).items() if count > 1 or not name]
+    twice = [name for name, count in Counter(names).items() if count > 1 or not name]
+    if twice:
         raise FormatError("alternatives need different names", got=listing(twice), where=str(path))
     return names
 
 
-# One order --------------------------------------------------------------------------------------------
-
-
 def _order(line: str, kind: str, n_alternatives: int, where: str) -> tuple[int, Blocks]:
+    """Read how many voters gave an order, and its blocks; ``{2, 3}`` is a tie."""
     count, colon, order = line.partition(":")
+    wrong: tuple[str, str, str] | None = None
     if not colon or not re.fullmatch(r"\s*[0-9]{1,12}\s*", count):
-        expected = "count: order, such as '2: 1, {2, 3}'"
-        raise FormatError("a line is not an order", expected=expected, got=repr(line[:60]), where=where)
-    parts = _blocks(order, where)
-    for text in (text for part in parts for text in part):
+        wrong = "a line is not an order", "count: order, such as '2: 1, {2, 3}'", line[:60]
+    elif not ORDER.fullmatch(order):
+        wrong = "the braces of an order do not fit", "{2, 3} for a tie", order[:60]
+    parts = [] if wrong or not order.strip() else [match[1].strip() for match in BLOCK.finditer(f"{order},")]
+    inside = [part.strip("{}").strip() for part in parts]
+    texts = [
+        [text.strip() for text in one.split(",")] if one or not part else []
+        for one, part in zip(inside, parts, strict=True)
+    ]
+    for text in (text for block in texts for text in block):
         if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= n_alternatives:
-            expected = f"a number from 1 to {n_alternatives}"
-            raise FormatError("an alternative is not known", expected=expected, got=repr(text[:40]), where=where)
-    blocks = [[int(text) for text in part] for part in parts]
-    given = [number for block in blocks for number in block]
+            wrong = wrong or ("an alternative is not known", f"a number from 1 to {n_alternatives}", text[:40])
+    if wrong:
+        problem, expected, got = wrong
+        raise FormatError(problem, expected=expected, got=repr(got), where=where)
+    blocks = [[int(text) for text in block] for block in texts]
+    given = Counter(number for block in blocks for number in block)
     problem = ""
-    if len(set(given)) < len(given):
-        twice = next(number for number in given if given.count(number) > 1)
-        problem = f"alternative {twice} stands twice in one order"
+    if given and max(given.values()) > 1:
+        problem = f"alternative {given.most_common(1)[0][0]} stands twice in one order"
     elif kind.startswith("s") and any(len(block) > 1 for block in blocks):
         problem = f"an order has a tie, but the data type is {kind} (strict orders)"
     elif kind.endswith("c") and len(given) < n_alternatives:
         problem = f"an order is incomplete, but the data type is {kind} (complete orders)"
     if problem:
-        raise FormatError(problem, got=f"{len(given)} of {n_alternatives} alternatives", where=where)
+        raise FormatError(problem, got=f"{given.total()} of {n_alternatives} alternatives", where=where)
     return int(count), blocks
-
-
-def _blocks(order: str, where: str) -> list[list[str]]:
-    """Split an order into its blocks; the parts are checked later."""
-    blocks: list[list[str]] = []
-    tie_is_open = False
-    for part in order.split(",") if order.strip() else []:
-        text = part.strip()
-        opens, closes = text.startswith("{") and not tie_is_open, text.endswith("}")
-        if opens or not tie_is_open:
-            blocks.append([])
-        tie_is_open = (tie_is_open or opens) and not closes
-        inner = text[1:] if opens else text
-        inner = inner[:-1] if closes else inner
-        if inner.strip() or not (opens or closes):
-            blocks[-1].append(inner.strip())
-    if tie_is_open or order.count("{") != order.count("}"):
-        raise FormatError("a brace is not closed", expected="{2, 3} for a tie", got=repr(order[:60]), where=where)
-    return blocks

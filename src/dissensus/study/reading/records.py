@@ -1,7 +1,8 @@
-"""Records of parsed JSON, taken for what a format promises, and the rankings and notes that are collected from them."""
+"""Records of parsed JSON, taken for what a format promises, the tables they form, and what is collected from them."""
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,15 +13,30 @@ import polars as pl
 
 from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import Source
+from dissensus.core.files import Source, refuse_scattered
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.receipt import BY_NAME, Column
 from dissensus.study.reading.format import Options, Parsed
-from dissensus.study.tables import ROW
+from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, normalised
 
 # Keys (or arrays) that say something about all rankings of a file, and what.
 DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
+
+# Names of columns that only checklists have.
+IS_PRESENT = ("present", "is_present", "presence")
+
+LABELS = ("labels", "annotations", *ALIASES["condition"], "conditions")
+RESPONSES = ".responses"
+ROLE_NAMES = frozenset(name for names in ALIASES.values() for name in names)
+TASK_HASHES = ("_task_hash", "_input_hash")
+ANNOTATORS = (
+    *("annotator_ids", "annotators", "annotator_id", "annotator"),
+    *("worker_ids", "workers", "rater_ids", "raters"),
+)
+
+# So many rows are looked at first.
+FIRST_ROWS = 64
 
 
 def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
@@ -69,8 +85,6 @@ def as_name(value: Any, what: str, where: str) -> str:
         return str(value)
     if not isinstance(value, str) or not value.strip():
         raise wrong_shape(value, what, "a name or a whole number", where)
-    if not is_text(value):
-        raise wrong_shape(value, what, "text", where)
     return value
 
 
@@ -116,11 +130,6 @@ def as_ranking(value: Any, where: str) -> list[list[str]]:
             advice=f"write {[[name] for name in names]} for an order, or {[names]} for a tie",
         )
     return [[as_condition(item, where) for item in block] for block in value]
-
-
-def is_text(value: str) -> bool:
-    """Tell whether a string is valid Unicode; JSON can smuggle in half a character."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def is_scalar(value: Any) -> bool:
@@ -211,6 +220,72 @@ def question_to_read(what: str, asked: Mapping[str, bool], options: Options, *, 
 def first_key(record: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the first of some keys under which a record holds anything; an empty text if there is none."""
     return next((name for name in names if record.get(name) is not None), "")
+
+
+# Columns ----------------------------------------------------------------------------------------------
+
+
+def column_names(source: Source) -> set[str]:
+    """Name the columns of a source, folded so that spelling variants compare equal; none if it is no table."""
+    return {normalised(name) for name in (source.table.columns if source.is_table else _flat_keys(source))}
+
+
+def has_role(source: Source, role: str) -> bool:
+    """Tell whether a column goes by a usual name of a role."""
+    return not column_names(source).isdisjoint(ALIASES[role])
+
+
+def has_answers(source: Source) -> bool:
+    """Tell a long table of checklists: a case, a finding, and whether it is present."""
+    return not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT)))
+
+
+def as_table(source: Source) -> pl.DataFrame:
+    """Return a table, or JSON records as a table of text."""
+    if source.is_table:
+        return source.table
+    keys = _flat_keys(source)
+    if not keys:
+        raise DissensusError(
+            "this is not a table",
+            expected="CSV, TSV, Parquet, or JSON records whose values are single words and numbers",
+            got=source.kind,
+            where=str(source.path),
+        )
+    records = records_of(source)
+    refuse_scattered(records, len(keys), str(source.path))
+    texts: dict[str, list[str | None]] = {key: [None] * len(records) for key in keys}
+    for number, record in enumerate(records):
+        for key, value in record.items():
+            texts[key][number] = value if value is None or isinstance(value, str) else json.dumps(value)
+    return pl.DataFrame(texts, schema=dict.fromkeys(keys, pl.String))
+
+
+def _flat_keys(source: Source) -> list[str]:
+    """Name the keys of JSON records that form a table: what has a role is a single value everywhere."""
+    records = records_of(source)
+    if not records or not all(isinstance(record, dict) for record in records):
+        return []
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    flat = all(is_scalar(record.get(key)) for key in keys if normalised(key) in ROLE_NAMES for record in records)
+    return keys if flat and not any(key in keys for key in TASK_HASHES) else []
+
+
+def holds_lists(source: Source) -> bool:
+    """Tell a table with lists in a column of labels, or of responses."""
+    names = source.table.columns if source.is_table else []
+    return any(is_list(source.table[name]) for name in names if normalised(name) in LABELS or name.endswith(RESPONSES))
+
+
+def is_list(column: pl.Series) -> bool:
+    """Tell cells that hold lists, also written as text."""
+    if column.dtype != pl.String or column.null_count() == len(column):
+        return isinstance(column.dtype, pl.List | pl.Array)
+    for some in (column.head(FIRST_ROWS), column):  # the first rows clear nearly every column
+        cells = some.drop_nulls().str.strip_chars()
+        if not (cells.str.starts_with("[") & cells.str.ends_with("]")).all():
+            return False
+    return True
 
 
 # What is collected -----------------------------------------------------------------------------------

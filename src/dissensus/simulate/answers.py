@@ -1,4 +1,4 @@
-"""Simulated binary questions and checklists: annotators of different strictness, models of different skill."""
+"""Simulated binary questions, checklists and ratings: annotators of different strictness, models of different skill."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.simulate.crossing import crossed, known_models, numbered, opinion_chances
 from dissensus.study.builders import as_numbers
 from dissensus.study.panel import Panel
 from dissensus.study.question import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT
 from dissensus.study.study import Study
 
+Seen = TypeVar("Seen")
+
 # With less noise than this a model sees the evidence itself.
 LEAST_NOISE = 0.05
+
+# The largest standard deviation of simulated ratings: their squares are finite.
+LARGEST = 1e100
 
 # Evidence over clarity at which averages over cases are computed; between two of its points they are interpolated.
 GRID = np.linspace(-5.0, 5.0, 600)
@@ -212,13 +218,12 @@ def simulate_checklists(
     >>> study.checklists.findings, study.checklists.n_opinions, study.chances.shape
     (('AF', 'ST'), 200, (40, 2))
     """
-    if isinstance(findings, int | np.integer):
-        check_count(findings=int(findings))
-        check_most("conditions", int(findings))
-    names = numbered("finding", int(findings)) if isinstance(findings, int | np.integer) else tuple(map(str, findings))
-    check_count(findings=len(names))
-    is_one = isinstance(prevalence, int | float)
-    shares = np.full(len(names), prevalence) if is_one else as_numbers("shares", prevalence)
+    is_count = isinstance(findings, int | np.integer)
+    count = int(findings) if is_count else len(findings)  # type: ignore[arg-type]
+    check_count(findings=count)
+    check_most("conditions", count)
+    names = numbered("finding", count) if is_count else tuple(map(str, findings))  # type: ignore[arg-type]
+    shares = np.full(count, prevalence) if isinstance(prevalence, int | float) else as_numbers("shares", prevalence)
     check_length("prevalence", len(shares), len(names))
     given: dict[str, Any] = {"opinions": opinions, "models": models, "seed": seed}
     people = Population(strictness, clarity, together)
@@ -290,7 +295,13 @@ def _made(
     check_most("n_cases * n_annotators * n_findings", n_cases * n_annotators * len(prevalence))
     if prevalence.ndim != 1 or prevalence.dtype.kind not in "if" or not ((prevalence > 0) & (prevalence < 1)).all():
         raise DissensusError("prevalence must be a share", expected="above 0, below 1", got=f"{prevalence!r:.60}")
-    evidence = _evidence(n_cases, prevalence, people, seed)
+    # evidence is above 0 where a large panel says yes
+    draws = _stream(seed, SIGN_STREAM).standard_normal((n_cases, len(prevalence) + 1))
+    tendency = np.sqrt(people.together) * draws[:, :1] + np.sqrt(1 - people.together) * draws[:, 1:]
+    limits = np.array([NormalDist().inv_cdf(1 - share) for share in prevalence.tolist()])
+    pairs = _stream(seed, EVIDENCE_STREAM).standard_normal((*tendency.shape, 2))
+    size = people.clarity * np.hypot(pairs[..., 0], pairs[..., 1])
+    evidence = np.where(tendency > limits, size, -size)
     strictness = people.strictness * _stream(seed, STRICTNESS_STREAM).standard_normal(n_annotators)
     reads = np.ones((n_cases, n_annotators), dtype=np.bool_)
     if opinions is not None:
@@ -300,11 +311,10 @@ def _made(
         reads = np.asarray(draws[:, 1:].argsort(axis=1).argsort(axis=1) < counts[:, None])
     says_yes = _sigmoid(evidence[:, None] - strictness[:, None])
     answers = _stream(seed, ANSWER_STREAM).random(says_yes.shape) < says_yes
-    chosen = known_models(SKILLS if models is None else models, Skill)
-    scores = {
-        name: _scores(skill, evidence, prevalence, people, _stream(seed, MODEL_STREAM, number))
-        for number, (name, skill) in enumerate(chosen.items())
-    }
+    scores = {}
+    for number, (name, skill) in enumerate(known_models(SKILLS if models is None else models, Skill).items()):
+        noise = _stream(seed, MODEL_STREAM, number).standard_normal(evidence.shape)
+        scores[name] = _scores(skill, evidence + skill.noise * noise, prevalence, people)
     panel = crossed(reads.sum(axis=1), np.nonzero(reads)[1], numbered("Dr", n_annotators))
     truth = _chances(evidence, people.strictness), strictness
     return panel, np.where(answers, PRESENT, ABSENT)[reads], reads, truth, scores
@@ -313,17 +323,6 @@ def _made(
 def _stream(seed: int, *purpose: int) -> np.random.Generator:
     """Return the random numbers of one purpose: the first of them are those of the first cases, however many."""
     return np.random.default_rng((seed, *purpose))
-
-
-def _evidence(n_cases: int, prevalence: FloatArray, people: Population, seed: int) -> FloatArray:
-    """Draw the evidence for every finding of every case, above 0 where a large panel says yes."""
-    draws = _stream(seed, SIGN_STREAM).standard_normal((n_cases, len(prevalence) + 1))
-    shared, own = np.sqrt(people.together), np.sqrt(1 - people.together)
-    tendency = shared * draws[:, :1] + own * draws[:, 1:]
-    limits = np.array([NormalDist().inv_cdf(1 - share) for share in prevalence.tolist()])
-    pairs = _stream(seed, EVIDENCE_STREAM).standard_normal((*tendency.shape, 2))
-    size = people.clarity * np.hypot(pairs[..., 0], pairs[..., 1])
-    return np.where(tendency > limits, size, -size)
 
 
 def _sigmoid(logits: FloatArray) -> FloatArray:
@@ -336,11 +335,8 @@ def _chances(evidence: FloatArray, spread: float) -> FloatArray:
     return np.asarray(sum(w * _sigmoid(evidence - spread * node) for node, w in zip(NODES, share, strict=True)))
 
 
-def _scores(
-    skill: Skill, evidence: FloatArray, prevalence: FloatArray, people: Population, rng: np.random.Generator
-) -> FloatArray:
+def _scores(skill: Skill, seen: FloatArray, prevalence: FloatArray, people: Population) -> FloatArray:
     """Return what a model says: the chance that an annotator says yes given what it sees, distorted."""
-    seen = evidence + skill.noise * rng.standard_normal(evidence.shape)
     # calibrated: the logit of the average chance of all cases that look like this
     logits = np.column_stack(
         [
@@ -367,3 +363,125 @@ def _averages(noise: float, prevalence: float, people: Population) -> tuple[Floa
 
 def _logit(chance: FloatArray) -> FloatArray:
     return np.asarray(np.log(chance) - np.log1p(-chance))
+
+
+# Ratings -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRatings:
+    """Hold a simulated study of ratings, of which the truth is known.
+
+    Attributes
+    ----------
+    ratings
+        What the annotators said.
+    truth : (n_cases,)
+        What a large panel would say on average.
+    predictions
+        What the models said.
+    shifts : (n_annotators,)
+        How far above others each annotator rates.
+    """
+
+    ratings: Study
+    truth: FloatArray
+    predictions: Mapping[str, Predictions]
+    shifts: FloatArray
+
+
+@checked
+def simulate_ratings(
+    *,
+    n_cases: int = 200,
+    n_annotators: int = 8,
+    opinions: int = 3,
+    spread: float = 1.0,
+    noise: float = 0.7,
+    shift: float = 0.0,
+    models: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> SimulatedRatings:
+    """Simulate annotators who rate the same cases, and models that give a number per case.
+
+    Parameters
+    ----------
+    n_cases, n_annotators, opinions
+        How many cases and annotators there are, and how many of them rate each case.
+    spread, noise, shift
+        Standard deviations of the truth between cases, of a rating around the truth, and of shifts of annotators.
+    models
+        Name to the standard deviation of the errors of a model.
+    seed
+        Same seed, same study.
+
+    Examples
+    --------
+    >>> study = simulate_ratings(n_cases=20, models={"A": 0.5}, seed=1)
+    >>> study.ratings.n_ratings, study.predictions["A"].kind, study.truth.shape
+    (60, 'numbers', (20,))
+    """
+    check_count(n_cases=n_cases, n_annotators=n_annotators, opinions=opinions)
+    if opinions > n_annotators:
+        raise DissensusError("there are too few annotators", expected=f"at least {opinions}", got=str(n_annotators))
+    check_seed(seed)
+    check_most("n_cases * n_annotators", 20 * n_cases * n_annotators)
+    for name, size in {"spread": spread, "noise": noise, "shift": shift, **(models or {})}.items():
+        if not 0 <= size <= LARGEST:
+            raise DissensusError(f"{name} must be from 0 to {LARGEST:g}", got=repr(size))
+    rng = np.random.default_rng((seed, 0))
+    truth, shifts = spread * rng.normal(size=n_cases), shift * rng.normal(size=n_annotators)
+    who = np.argsort(rng.random((n_cases, n_annotators)), axis=1)[:, :opinions]
+    scores = truth[:, None] + shifts[who] + noise * rng.normal(size=who.shape)
+    panel = crossed(np.full(n_cases, opinions), who.ravel(), numbered("annotator", n_annotators))
+    said = {
+        name: Predictions.from_numbers(truth + error * rng.normal(size=n_cases), case_names=panel.case_names, name=name)
+        for name, error in (models or {}).items()
+    }
+    return SimulatedRatings(Study((), panel, scores=scores.ravel(), question="numbers"), truth, said, shifts)
+
+
+# What simulators share --------------------------------------------------------------------------------------
+
+
+def numbered(title: str, count: int) -> tuple[str, ...]:
+    """Name things by their number, from one.
+
+    >>> numbered("case", 2)
+    ('case 1', 'case 2')
+    """
+    return tuple(f"{title} {number + 1}" for number in range(count))
+
+
+def crossed(readers_per_case: IntArray, annotators: IntArray, names: tuple[str, ...]) -> Panel:
+    """Return who reads which case: how many annotators each case has, and who they are, case by case."""
+    return Panel(
+        case_names=numbered("case", len(readers_per_case)),
+        opinion_offsets=offsets_from_lengths(readers_per_case),
+        annotators=annotators,
+        annotator_names=names,
+    )
+
+
+def opinion_chances(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
+    """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
+    is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
+    if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:
+        raise DissensusError(
+            "there cannot be so many opinions on a case",
+            expected=f"two whole numbers, 1 <= least <= most <= {n_annotators}",
+            got=repr(opinions),
+        )
+    least, most = opinions
+    return np.asarray((np.arange(1, most + 1) >= least) / (most - least + 1))
+
+
+def known_models(models: Mapping[str, Seen], kind: type[Seen]) -> Mapping[str, Seen]:
+    """Refuse what is no model that can be simulated."""
+    check_names("model", tuple(models))
+    for name, one in models.items():
+        if not isinstance(one, kind):
+            raise DissensusError(
+                "this is not what a model sees", expected=f"{kind.__name__}(...)", got=f"{name}: {one!r:.60}"
+            )
+    return models

@@ -13,16 +13,22 @@ import pytest
 
 from dissensus import Predictions, Study
 from dissensus.aggregations.priors import Lessons, ScoreRange
-from dissensus.core.bundle import bundled
+from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
-from dissensus.pieces import survey as module
+from dissensus.pieces import passes as module
 from dissensus.pieces.inputs import Input
+from dissensus.pieces.passes import Survey, merged_receipts
 from dissensus.pieces.piece import Piece, Reading
-from dissensus.pieces.survey import Survey, merged_receipts, survey_from
 
 LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
+PLACES = {"study": "opinions", "model 0": "scores", "strata": "sites", "truth": "known"}
+
+
+def reading_of(places: dict[str, str] | None = None, **options: Any) -> Reading:
+    """Say how a study and a model are read."""
+    return Reading.of({**PLACES, **(places or {})}, ["A"], options)
 
 
 def study_of(*rows: tuple[str, str], **options: Any) -> Study:
@@ -31,7 +37,7 @@ def study_of(*rows: tuple[str, str], **options: Any) -> Study:
 
 
 def survey_of(study: Study, **models: Predictions) -> Survey:
-    return Survey.of(Piece(study, models, {}, ()))
+    return Survey.of(Piece(study, models))
 
 
 def refused(problem: str, call: Any, *given: Any) -> DissensusError:
@@ -44,46 +50,46 @@ def refused(problem: str, call: Any, *given: Any) -> DissensusError:
 
 
 def test_codes_and_one_probability_per_case_are_read_with_the_names_of_the_study() -> None:
-    reading = Reading("opinions", models={"A": "scores"})
+    reading = reading_of()
     study = Study.from_rankings([[[["b"]], [["a"]]]], case_names=["x"])
     codes = pl.DataFrame({"case": ["x"], "0": [0.25], "1": [0.75]})
-    assert reading.model("A", codes, study)[0].to_lists() == [[["b"], ["a"]]]
+    assert reading.model(0, codes, study).to_lists() == [[["b"], ["a"]]]
     single = pl.DataFrame({"case": ["x"], "b": [0.25]})
     for one in (reading, survey_of(study).said_to(reading)):
-        assert one.model("A", single, study)[0].to_scores().tolist() == [[0.75, 0.25]]
+        assert one.model(0, single, study).to_scores().tolist() == [[0.75, 0.25]]
 
 
 def test_readings_survive_in_json_and_pickle_and_surveys_as_bytes() -> None:
-    reading = Reading("o", models={"A": "s"}, conditions=("a", "b"), ignore=("x",), limits={"columns": 9})
-    assert json.loads(json.dumps(reading.to_dict())) == reading.to_dict()
+    reading = reading_of(conditions=("a", "b"), ignore=("x",), limits={"columns": 9})
+    assert json.loads(json.dumps(reading.record()))["limits"]["columns"] == 9
     assert pickle.loads(pickle.dumps(reading)) == reading
     model = Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["x"])
-    known = survey_of(study_of(("x", "a b"), annotator_names=["A", "B"]), A=model)
-    again = survey_from(bundled(known))
-    assert again is not None
-    assert bundled(again) == bundled(known)
-    assert survey_from(bundled(None)) is None
+    known = bundled(survey_of(study_of(("x", "a b"), annotator_names=["A", "B"]), A=model))
+    assert bundled(restored(known, module.CLASSES)) == known
 
 
 def test_errors_name_what_the_user_gave_and_the_case_but_no_row_of_the_piece() -> None:
     frame = pl.DataFrame({"case": ["x", "y"], "annotator": ["A", "A"], "label": ["a", "b"], "rank": [1, -1]})
-    reading = Reading("s3://store/opinions/", models={"A": "s3://store/scores/*.parquet"}, conditions=("a", "b"))
+    places = {"study": "s3://store/opinions/", "model 0": "s3://store/scores/*.parquet"}
+    reading, study = reading_of(places, conditions=("a", "b")), study_of(("x", "a b"))
     assert refused(".", reading.study, frame).where == "s3://store/opinions/, case 'y', annotator 'A'"
-    assert refused(".", Reading("s3://o").study, pl.DataFrame({"x": [1.5]})).where == "s3://o"
-    study = study_of(("x", "a b"))
+    assert refused(".", reading_of().study, pl.DataFrame({"x": [1.5]})).where == "opinions"
     unknown = pl.DataFrame({"case": ["x"], "label": ["c"], "score": [1.0]})
-    assert refused(".", reading.model, "A", unknown, study).where.startswith("s3://store/scores/*.parquet, ")
-    twice = refused(".", reading.model, "A", pl.DataFrame({"case": ["x", "x"], "a": [0.5] * 2, "b": [0.5] * 2}), study)
+    assert refused(".", reading.model, 0, unknown, study).where.startswith("s3://store/scores/*.parquet, ")
+    twice = refused(".", reading.model, 0, pl.DataFrame({"case": ["x", "x"], "a": [0.5] * 2, "b": [0.5] * 2}), study)
     assert "rows 1" not in str(twice)
-    refused("too many columns", Reading("o", limits={"columns": 2}).study, pl.DataFrame(LONG))
+    refused("too many columns", reading_of(limits={"columns": 2}).study, pl.DataFrame(LONG))
     frames = {"study": pl.DataFrame(LONG), "strata": pl.DataFrame({"case": ["y"], "site": ["s"]})}
-    assert refused("no stratum", Piece.read, frames, Reading("o", strata_place="sites")).where == "sites"
+    assert refused("no stratum", Piece.read, frames, Reading(PLACES)).where == "sites"
+    known = {"study": pl.DataFrame(LONG), "truth": pl.DataFrame({"case": [], "label": []})}
+    assert refused("the truth of some cases is not given", Piece.read, known, Reading(PLACES)).where == "known"
+    refused("there is no option 'colums' of reading", lambda: reading_of(colums={}))
 
 
 def test_a_piece_without_predictions_is_empty_and_one_without_common_cases_nothing() -> None:
     nothing = pl.DataFrame(schema={"case": pl.String, "a": pl.Float64, "b": pl.Float64})
-    reading = Reading("opinions", models={"A": "scores"}, allow_missing=True)
-    said, _ = reading.model("A", nothing, study_of(("x", "a b")))
+    reading = reading_of(allow_missing=True)
+    said = reading.model(0, nothing, study_of(("x", "a b")))
     assert (said.n_cases, said.conditions) == (0, ("a", "b"))
     assert Piece.read({"study": pl.DataFrame(LONG), "model 0": nothing}, reading) is None
 
@@ -102,14 +108,14 @@ def test_the_column_of_cases_is_found_as_readers_find_it(
     tmp_path: Path, columns: list[str], options: dict[str, Any], expected: str
 ) -> None:
     pl.DataFrame({name: ["v"] for name in columns}).write_parquet(tmp_path / "1.parquet")
-    assert Reading("o", **options).case_column("study", Input.of(tmp_path)) == expected
+    assert reading_of(**options).case_column("study", Input.of(tmp_path)) == expected
 
 
 def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
     pl.DataFrame({"a": [0.5], "b": [0.5]}).write_parquet(tmp_path / "1.parquet")
-    reading = Reading("opinions", models={"A": "scores"}, strata_place="sites", columns={"case": "image"})
-    for name, place in {"study": "opinions", "model 0": "scores", "strata": "sites"}.items():
-        assert refused(".", reading.case_column, name, Input.of(tmp_path)).where == place
+    reading = reading_of(columns={"case": "image"})
+    for name in ("study", "model 0", "strata"):
+        assert refused(".", reading.case_column, name, Input.of(tmp_path)).where == PLACES[name]
 
 
 # Surveys ------------------------------------------------------------------------------------------------
@@ -163,12 +169,12 @@ def test_what_scores_are_is_decided_by_annotated_cases(values: list[list[float]]
 
 
 def test_kinds_that_were_found_are_said_to_every_piece() -> None:
-    reading, study = Reading("opinions", models={"A": "scores"}), study_of(("x", "a b"))
+    reading, study = reading_of(), study_of(("x", "a b"))
     frame = pl.DataFrame({"case": ["x"], "a": [1], "b": [0]})
-    found = survey_of(study, A=reading.model("A", frame, study)[0])
+    found = survey_of(study, A=reading.model(0, frame, study).with_receipt(None))
     assert found.kinds == {"A": "set"}
     both = found + survey_of(study, A=Predictions.from_scores([[2, 3]], ["a", "b"], case_names=["x"]))
-    assert both.said_to(reading).model("A", frame, study)[0].kind == "scores"
+    assert both.said_to(reading).model(0, frame, study).kind == "scores"
     assert (ScoreRange("set", 0.0, 2.0) + ScoreRange("scores", 0.0, 1.0)).reading == "scores"
     refused("of several kinds", add, found, replace(found, kinds={"A": "ranking"}))
 
@@ -179,7 +185,7 @@ def test_kinds_that_were_found_are_said_to_every_piece() -> None:
         ({"kind": "ratings"}, "the kind is not the same"),
         ({"format": "wide"}, "the format is not the same"),
         ({"unranked": "unobserved"}, "the meaning of not being mentioned is not the same"),
-        ({"has_groups": True}, "a case has no group although others have one"),
+        ({"grouping": "every case has a group"}, "the grouping of cases is not the same"),
     ],
 )
 def test_pieces_that_do_not_fit_together_are_refused(change: dict[str, Any], problem: str) -> None:

@@ -1,0 +1,335 @@
+"""What is estimated: every model and metric against one reference, over some cases, and where the values may lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dissensus.aggregations.base import Aggregation
+from dissensus.core.aliases import FloatArray
+from dissensus.core.spec import SWEPT
+from dissensus.evaluation.annotators import AnnotatorSpread
+from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
+from dissensus.evaluation.plan import ANNOTATORS, TRUTH
+from dissensus.evaluation.refits import FitSpread
+from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, design_effects, resampled_means
+from dissensus.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.results import Evaluation
+
+# What a number is an estimate of: see the glossary.
+PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
+
+# What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what.
+PRACTICE = "practice"
+
+# What the columns of tables say about references that are no runs.
+IDENTITIES = {
+    ANNOTATORS: {"run": ANNOTATORS, "aggregation": ANNOTATORS, "reliability": None, "estimand": AGREEMENT},
+    TRUTH: {"run": TRUTH, "aggregation": TRUTH, "reliability": None, "estimand": TRUTH},
+}
+
+# Stands for the end of a range that has none, where it is multiplied by nothing.
+BEYOND = 1e100
+
+
+@dataclass(frozen=True)
+class Run:
+    """One aggregation as it was sampled.
+
+    Attributes
+    ----------
+    spec
+        The aggregation with all its parameters.
+    aggregation
+        Its id, with the parameters that tell it from others of the same evaluation; the reliability is not part of it.
+    n_draws, n_chains
+        Draws per case, and the chains they come from.
+    fitted
+        The numbers that parameters stand for which were fitted to the study, by name.
+
+    Examples
+    --------
+    >>> from dissensus.aggregations import PlackettLuce
+    >>> Run(PlackettLuce(3), "plackett-luce", 1000, 4).label
+    'plackett-luce 3'
+    """
+
+    spec: Aggregation
+    aggregation: str
+    n_draws: int
+    n_chains: int
+    fitted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def reliability(self) -> float | None:
+        """How much annotators are trusted, where that is a parameter."""
+        value = self.spec.parameters().get(SWEPT)
+        return None if value is None else float(value)
+
+    @property
+    def estimand(self) -> str:
+        """What its values estimate: those of a large panel if models inform the prior, otherwise adjusted ones.
+
+        >>> from dissensus.aggregations import PlackettLuce
+        >>> Run(PlackettLuce(prior="informed"), "plackett-luce", 1000, 4).estimand
+        'panel'
+        """
+        return PANEL if self.spec.is_informed else ADJUSTED
+
+    @property
+    def label(self) -> str:
+        """Aggregation and reliability: no two runs of an evaluation have the same. The panel needs no reliability."""
+        plain = self.reliability is None or (self.estimand == PANEL and self.reliability == 1)
+        return self.aggregation if plain else f"{self.aggregation} {self.reliability:g}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the columns of every table say about a run."""
+        return {
+            "run": self.label,
+            "aggregation": self.aggregation,
+            "reliability": self.reliability,
+            "estimand": self.estimand,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.record() == other.record()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain values.
+
+        Examples
+        --------
+        >>> from dissensus.aggregations import MajorityVote
+        >>> Run(MajorityVote(), "majority-vote", 1, 1).record()["spec"]["id"]
+        'majority-vote'
+        """
+        numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
+        fitted = {"fitted": dict(self.fitted)} if self.fitted else {}
+        return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The values of all models and metrics against one reference, and what they are estimates of.
+
+    Attributes
+    ----------
+    evaluation
+        What it belongs to.
+    key
+        What names of sums call the reference.
+    run
+        The run whose draws are the reference; missing for the opinions of single annotators, and for the truth.
+    place
+        Which cases. Annotators and what was fitted count as fixed where these are not all cases.
+    """
+
+    evaluation: Evaluation
+    key: str
+    run: Run | None = None
+    place: Place = ALL
+
+    def at(self, place: Place) -> Estimate:
+        """Return the same over other cases."""
+        return replace(self, place=place)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the columns of every table say: ``run``, ``aggregation``, ``reliability`` and ``estimand``."""
+        return IDENTITIES[self.key] if self.run is None else self.run.identity
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases there are."""
+        return int(self.evaluation.sums.arrays.get(("n", self.key, *self.place), 0))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Sums over the cases, by draw."""
+        return Tally(*self._stacked("draws", axis=2))
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Mean of every case that is held, shape (models, metrics, cases)."""
+        return stacked(self.evaluation.sums, self.evaluation.metrics, "cases", "means", self.key)
+
+    @property
+    def annotators(self) -> AnnotatorSpread | None:
+        """How far means move when annotators are left out; missing where they count as fixed."""
+        return self.evaluation.moved.get(self.key) if self.place == ALL else None
+
+    @property
+    def fit(self) -> FitSpread | None:
+        """How far means move when the prior is fitted to resampled cases; missing where none was fitted."""
+        sums = self.evaluation.sums
+        if self.place != ALL or not any(("fit", self.key, block) in sums for block in (EACH, DATA_SET)):
+            return None
+        return FitSpread(stacked(sums, self.evaluation.metrics, "fit", self.key, axis=3))
+
+    def _stacked(self, what: str, axis: int = 1) -> FloatArray:
+        return stacked(self.evaluation.sums, self.evaluation.metrics, what, self.key, *self.place, axis=axis)
+
+    # Intervals --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def designs(self) -> tuple[FloatArray, int | None]:
+        """How many cases an added case stands for (models, then pairs; metrics), and the number of groups."""
+        whole = self.evaluation
+        if self.place[0] == "category":  # every case may count for it
+            return next(one for one in whole.estimates if one.key == self.key).designs
+        n_models, n_groups = len(whole.models), None
+        n_rows = n_models * (n_models + 1) // 2 if self.place == ALL else n_models
+        found = np.ones((n_rows, len(whole.metrics)))
+        for block in (EACH, DATA_SET):
+            name = (self.key, *self.place, block)
+            if ("moments", *name) in whole.sums:
+                n_cases = whole.n_cases if self.place == ALL else self.n_cases
+                found[:, block_places(whole.metrics, block)], n_groups = design_effects(whole.sums, name, n_cases)
+        return found, n_groups
+
+    @cached_property
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest value of each metric, as far as it has limits; otherwise those seen."""
+        metrics = self.evaluation.metrics
+        ranges = np.array([metric.range for metric in metrics], dtype=np.float64).reshape(-1, 2)
+        seen = np.stack([self.at(ALL)._stacked(what) for what in ("least", "greatest")])
+        # no value of a whole data set is one of a case
+        seen[:, :, block_places(metrics, DATA_SET)] = np.array([-BEYOND, BEYOND])[:, None, None]
+        low, high = (np.where(np.isfinite(limit), limit, own) for limit, own in zip(ranges.T, seen, strict=True))
+        return low, high
+
+    @cached_property
+    def resampled(self) -> Resampled:
+        """Means over resampled cases on the scale of each metric, without added cases."""
+        metrics, reach = self.evaluation.metrics, ("reach", self.key, *self.place, DATA_SET)
+        both, squares = (self._stacked(*how).astype(np.float64) for how in (("resampled", 2), ("squares", 1)))
+        designs = self.designs[0][: len(self.evaluation.models)].copy()
+        if reach in self.evaluation.sums:
+            designs[:, block_places(metrics, DATA_SET)] *= self.evaluation.sums[reach]
+        centres, scales = over_draws(np.mean, self.tally.means), [metric.scale for metric in metrics]
+        return resampled_means(both, squares, self.tally, designs).on_scales(centres, scales)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Where the means of all models may lie on cases like these."""
+        return self._spread(self.resampled, *self.limits, lambda part: part.of_models())
+
+    @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
+    def spread_of_difference(self, first: int, second: int) -> Spread:
+        """Return where the difference of two models may lie on cases like these, for all metrics."""
+        models = self.evaluation.models
+        if models[first] > models[second]:  # one order only, so that the other is its mirror image
+            return self.spread_of_difference(second, first).mirrored()
+        own, designs = self.resampled, self.designs[0]
+        pairs = list(combinations(range(len(models)), 2))
+        pair = len(models) + pairs.index((min(first, second), max(first, second)))
+        low, high = self.limits
+        widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
+        cases = Resampled(
+            own.means[first] - own.means[second],
+            (own.masses[first] + own.masses[second]) / 2,
+            own.units[first] / designs[first] * designs[pair],
+            own.gaps[first] - own.gaps[second],
+        )
+        return self._spread(cases, -widest, widest, lambda part: part.of_difference(first, second))
+
+    def _spread(
+        self, cases: Resampled, low: FloatArray, high: FloatArray, of: Callable[[AnnotatorSpread | FitSpread], Part]
+    ) -> Spread:
+        annotators, fit = (None if part is None else of(part) for part in (self.annotators, self.fit))
+        ends = end_weights(self.evaluation.seed, RESAMPLES if self.place == ALL else GROUP_RESAMPLES)
+        n_groups, level = self.designs[1], self.evaluation.level
+        return spread(cases, low, high, ends=ends, n_groups=n_groups, annotators=annotators, fit=fit, level=level)
+
+    # Rows of tables ---------------------------------------------------------------------------------------
+
+    @np.errstate(invalid="ignore")  # the difference of what is infinite is undefined
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one tidy row per model and metric; metrics that the reference does not have are left out."""
+        whole, means = self.evaluation, self.tally.means
+        n_draws, n_chains = (1, 1) if self.run is None else (self.run.n_draws, self.run.n_chains)
+        numbers = summary(means, self.spread, n_chains, whole.level)
+        if self.run is not None and self.place == ALL and self.run.spec.limit in whole.points:
+            numbers["point_estimate"] = whole.point_values[whole.points.index(self.run.spec.limit)]
+            numbers["difference"] = numbers["point_estimate"] - numbers["mean"]
+        return [
+            {
+                **self.identity,
+                "model": whole.models[m],
+                "metric": whole.metrics[k].name,
+                **{name: float(value[m, k]) for name, value in numbers.items()},
+                "n_draws": min(n_draws, self.tally.n_draws),
+            }
+            for m, k in np.ndindex(means.shape[:2])
+            if self.run is not None or not np.isnan(self.means[m, k]).all()
+        ]
+
+
+def block_places(metrics: Sequence[Metric], block: str) -> list[int]:
+    """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
+    return [k for k, one in enumerate(metrics) if (one.sees == "data set") == (block == DATA_SET)]
+
+
+def stacked(sums: Sums, metrics: Sequence[Metric], *name: str | int, axis: int = 1) -> FloatArray:
+    """Put what is known of metrics of single cases and of those of a whole data set into the order of metrics."""
+    blocks = {block: own for block in (EACH, DATA_SET) if (own := block_places(metrics, block))}
+    if len(blocks) == 1:
+        return sums[*name, *blocks]
+    parts = [np.moveaxis(sums[*name, block], axis, 0) for block in blocks]
+    shape = np.broadcast_shapes(*(part.shape[1:] for part in parts))
+    full = [np.broadcast_to(part, (len(own), *shape)) for part, own in zip(parts, blocks.values(), strict=True)]
+    order = np.argsort([k for own in blocks.values() for k in own])
+    return np.moveaxis(np.concatenate(full)[order], 0, axis)
+
+
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
+def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> dict[str, FloatArray]:
+    """Summarise the means over cases of every draw, as they are and on cases like these, each (models, metrics).
+
+    The interval always holds the mean. Draws in which no case counts, as in a rare category, are left out.
+    """
+    from dissensus.aggregations.diagnostics import standard_errors_of_means
+
+    tails = ((1 - level) / 2, (1 + level) / 2)
+    mean = over_draws(np.mean, means)
+    return {
+        "mean": mean,
+        "sd": over_draws(np.std, means),
+        "low": np.fmin(over_draws(np.quantile, apart.values, q=tails[0]), mean),
+        "high": np.fmax(over_draws(np.quantile, apart.values, q=tails[1]), mean),
+        "annotation_low": over_draws(np.quantile, means, q=tails[0]),
+        "annotation_high": over_draws(np.quantile, means, q=tails[1]),
+        "min": over_draws(np.min, means),
+        "max": over_draws(np.max, means),
+        "case_sd": apart.case_sd,
+        "annotator_sd": apart.annotator_sd,
+        "draw_sd": apart.draw_sd,
+        "fit_sd": apart.fit_sd,
+        "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
+    }
+
+
+def over_draws(function: Callable[..., Any], values: FloatArray, **options: float) -> FloatArray:
+    """Apply a function along the last axis, to the draws that have a value; nan where none has.
+
+    >>> over_draws(np.max, np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([ 1., nan])
+    """
+    is_known = ~np.isnan(values)
+    if is_known.all():
+        return np.asarray(function(values, axis=-1, **options))
+    found = np.full(values.shape[:-1], np.nan)
+    for place in np.ndindex(found.shape):
+        if is_known[place].any():
+            found[place] = function(values[place][is_known[place]], **options)
+    return found

@@ -1,0 +1,506 @@
+"""What is done on a piece, wherever that is: it is looked at, summed over where a prior is fitted, and evaluated.
+
+The first look finds out what has to be known of all cases before any is evaluated. The sums of an evaluated piece are a
+file; those of all pieces together are a mapping whose labels are in memory only when they are asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from operator import add
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
+from dissensus.aggregations.priors import Lessons, ScoreRange, taught
+from dissensus.aggregations.rating_prior import RatingPrior
+from dissensus.core.aliases import FloatArray, Unranked
+from dissensus.core.bundle import DAMAGE, bundled
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.names import case_keys, in_order_of_keys
+from dissensus.core.notes import Note
+from dissensus.core.receipt import Column, Receipt
+from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
+from dissensus.evaluation.assembly import assembled
+from dissensus.evaluation.influences import data_set_metrics
+from dissensus.evaluation.plan import Plan, informed_by
+from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.sums import JOINED, Array, CaseWeights, Name, Sums, side_by_side
+from dissensus.pieces.inputs import parquet
+from dissensus.pieces.piece import Piece, Reading
+from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
+from dissensus.study.opinions import kept_opinions
+from dissensus.study.study import Study
+
+Value = TypeVar("Value")
+
+# So many annotators are counted by name; of more it is only known that there are more.
+MOST_NAMES = 100_000
+
+# How many cases with the least certainty are kept to be looked at.
+MOST_DISPUTED = 500
+
+# How many cases without any opinion are kept by name.
+MOST_NAMED = 20
+
+EXCLUDED = ("rows", "excluded")
+DISPUTED = (("rows", "disputed names"), ("rows", "disputed certainties"))
+
+UNSCORED = "conditions without a score"
+NEGATIVE, SUMS = "cases with negative scores", "cases whose scores do not sum to 1"
+BINARY = "cases with scores of 0 and 1 only"
+SAY_FORMAT = "say which it is, for example --format long (format='long')"
+
+
+# The first look -----------------------------------------------------------------------------------------
+
+
+def _same(what: str, advice: str, one: Value, other: Value) -> Value:
+    """Return what two pieces both say, or refuse that they differ."""
+    if one == other:
+        return one
+    raise DissensusError(
+        f"the {what} is not the same in all pieces of the study",
+        expected=f"one {what}",
+        got=listing(sorted(map(str, (one, other)))),
+        advice=advice,
+    )
+
+
+def _names(one: Iterable[str], other: Iterable[str] = ()) -> tuple[str, ...]:
+    return tuple(sorted({*one, *other}))
+
+
+def _few(one: tuple[str, ...] | None, other: tuple[str, ...] | None = ()) -> tuple[str, ...] | None:
+    """Name annotators as long as they are few."""
+    found = None if one is None or other is None else _names(one, other)
+    return None if found is None or len(found) > MOST_NAMES else found
+
+
+def _sampled(most: int, one: Sequence[str], other: Sequence[str] = ()) -> tuple[str, ...]:
+    names = (*one, *other)
+    return tuple(names[place] for place in in_order_of_keys(names)[:most])
+
+
+def _joined(plus: Callable[[Any, Any], Any], one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    """Add what both have under the same name; what one has stays."""
+    both = {**one, **other}
+    return {
+        name: plus(one[name], other[name]) if name in one and name in other else both[name] for name in sorted(both)
+    }
+
+
+def _unsettled(one: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """Add counts until enough annotators share enough cases."""
+    found = None if one is None or other is None else _joined(add, one, other)
+    is_settled = found is None or sum(count >= LEAST_COMMON for count in found.values()) >= LEAST_ANNOTATORS
+    return None if is_settled else found
+
+
+def _by(how: Callable[..., Any], *given: Any) -> Any:
+    """Say how a field of two surveys becomes that of both."""
+    return field(metadata={"add": partial(how, *given)})
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of some pieces; surveys add up, in any order to the same.
+
+    Attributes
+    ----------
+    kind, format, unranked
+        Rankings, ratings or checklists, how they are written, and what it means not to be mentioned.
+    conditions
+        All conditions: as they are given where all pieces have the same, in alphabetical order otherwise.
+    n_cases, grouping
+        Cases, and whether they are grouped.
+    annotators
+        Their names in alphabetical order; nothing where there are more than 100 000.
+    crossed
+        How many cases each annotator shares with another one; nothing once it is known that enough do.
+    kinds, listed, widest
+        By model: the kind of its predictions, the conditions that any case lists, and how many a case lists at most.
+    lessons, n_counted
+        What aggregations learn, and the number of opinions that count, by finding; under the name "" for a study of
+        cases.
+    everyone, annotated
+        Samples of all cases, and of those with an opinion: those with the smallest keys, in the order of keys.
+    receipts
+        What was understood of the files: of opinions, then of each model.
+    """
+
+    kind: str = _by(_same, "kind", "say which it is (--format)")
+    format: str | None = _by(_same, "format", SAY_FORMAT)
+    unranked: Unranked | None = _by(_same, "meaning of not being mentioned", "say it (--unranked)")  # noqa: RUF009 - a field
+    conditions: tuple[str, ...] = _by(lambda one, other: one if one == other else _names(one, other))
+    n_cases: int = _by(add)
+    grouping: str = _by(_same, "grouping of cases", "give a case that stands alone a group of its own")
+    annotators: tuple[str, ...] | None = _by(_few)
+    crossed: Mapping[str, int] | None = _by(_unsettled)
+    kinds: Mapping[str, PredictionKind] = _by(_joined, common_kind)
+    listed: Mapping[str, tuple[str, ...]] = _by(_joined, _names)
+    widest: Mapping[str, int] = _by(_joined, max)
+    lessons: Mapping[str, Lessons] = _by(_joined, add)
+    n_counted: Mapping[str, int] = _by(_joined, add)
+    everyone: tuple[str, ...] = _by(_sampled, MOST_CASES)
+    annotated: tuple[str, ...] = _by(_sampled, LEARNING_CASES)
+    receipts: tuple[Receipt, ...] = _by(lambda *both: tuple(map(merged_receipts, zip(*both, strict=True))))
+
+    @staticmethod
+    def of(piece: Piece) -> Survey:
+        """Look at the cases of a piece."""
+        study, asked = piece.study, piece.questions
+        counted = study.counted.panel.votes_per_case > 0
+        parts = {finding: asked.of_part(rows) for finding, rows in asked.parts.items()}
+        known = {name: model for name, model in piece.models.items() if model.n_cases}
+        people = zip(asked.study.counted.panel.annotator_names, shared_cases(asked.study), strict=False)
+        return Survey(
+            study.kind,
+            None if study.receipt is None else study.receipt.format,
+            getattr(study, "unranked", None),
+            study.conditions,
+            study.n_cases,
+            "every case has a group" if study.groups else "no case has a group",
+            _few(study.annotator_names),
+            _unsettled({name: int(count) for name, count in people if count}, {}),
+            {name: model.kind for name, model in known.items()},
+            {name: _names(model.conditions[code] for code in np.unique(model.codes)) for name, model in known.items()},
+            {name: int(model.entries_per_case.max(initial=0)) for name, model in asked.models.items()},
+            {finding: Lessons.of(*part) for finding, part in parts.items()},
+            {finding: int(rows.counted.panel.votes_per_case.sum()) for finding, (rows, _) in parts.items()},
+            _sampled(MOST_CASES, study.case_names),
+            _sampled(LEARNING_CASES, [name for name, count in zip(study.case_names, counted, strict=True) if count]),
+            piece.receipts,
+        )
+
+    def __add__(self, other: Survey) -> Survey:
+        both = ((part, getattr(self, part.name), getattr(other, part.name)) for part in fields(self))
+        return Survey(*(part.metadata["add"](*values) for part, *values in both))
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings of checklists; none for a study of cases."""
+        return tuple(filter(None, self.lessons))
+
+    def unlisted(self, model: str) -> tuple[str, ...]:
+        """Name the conditions that a model lists on no case."""
+        return tuple(name for name in self.conditions if name not in self.listed.get(model, ()))
+
+    def said_to(self, reading: Reading) -> Reading:
+        """Say to every piece what was found out of all: the format, the conditions and the kinds of predictions."""
+        options = replace(reading.options, conditions=self.conditions or None)
+        return replace(
+            reading, format=self.format or reading.format, options=options, kinds={**reading.kinds, **self.kinds}
+        )
+
+
+# What may be in the file of a piece that was looked at.
+CLASSES = (Survey, Lessons, ScoreRange, Receipt, Column, Note)
+
+
+def survey_piece(settings: bytes, payload: bytes) -> bytes:
+    """Look at the cases of a piece: the work of the first pass; nothing if it has none that all models have."""
+    piece = Piece.read(payload, pickle.loads(settings), with_truth=False)
+    return bundled(None if piece is None else Survey.of(piece))
+
+
+def merged_receipts(
+    receipts: Iterable[Receipt], *, notes: Sequence[Note] = (), unlisted: Sequence[str] | None = None
+) -> Receipt:
+    """Put the receipts of all pieces of an input, in the order of pieces, together: the files are one input.
+
+    Parameters
+    ----------
+    receipts
+        Of the pieces; the examples are those of the first, notes add up.
+    notes
+        What is known of all cases, such as those that a model alone has; a note takes the place of those of pieces.
+    unlisted
+        The conditions that a model lists nowhere; pieces only tell how many there are at most.
+
+    Examples
+    --------
+    >>> one = Receipt("opinions/", "long", notes=(Note("rows with 0 votes", 2, "kept"),))
+    >>> print(merged_receipts([one, one]).notes[0])
+    rows with 0 votes: 4, kept
+    """
+    known = list(receipts)
+    told = [receipt for receipt in known if receipt.format] or known
+    for receipt in told[1:]:
+        _same("format", SAY_FORMAT, told[0].format, receipt.format)
+    sums: dict[str, Note] = {}
+    for note in (note for receipt in known for note in receipt.notes):
+        before = sums.get(note.found)
+        if before is None or (note.found == UNSCORED and note.count < before.count):  # many pieces have the same ones
+            sums[note.found] = note
+        elif note.found != UNSCORED:
+            most = max(len(before.examples), len(note.examples))
+            examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:most]
+            sums[note.found] = replace(before, count=before.count + note.count, examples=examples)
+    sums |= {note.found: note for note in notes}
+    if UNSCORED in sums and unlisted is not None:
+        sums[UNSCORED] = replace(sums[UNSCORED], count=len(unlisted), examples=tuple(unlisted[:3]))
+    if NEGATIVE in sums:
+        sums.pop(SUMS, None)
+    for found in (UNSCORED, BINARY):
+        if not all(any(note.found == found for note in receipt.notes) for receipt in told):
+            sums.pop(found, None)
+    assumed = tuple(dict.fromkeys(sentence for receipt in told for sentence in receipt.assumed))
+    return replace(told[0], assumed=assumed, notes=tuple(note for note in sums.values() if note.count))
+
+
+# Evaluation ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned from all cases.
+
+    Attributes
+    ----------
+    key
+        Digest of what it was learned for and from.
+    conditions
+        Of the study.
+    lessons
+        What aggregations learn, by finding; under the name "" of a study of cases.
+    recipes
+        How the prior that models inform is made, by finding; empty if there is none. Of ratings, the prior of a sample
+        of the cases.
+    refits : (n_refits, n_coefficients)
+        What resamples of the cases would have, for each of them.
+    """
+
+    key: str
+    conditions: tuple[str, ...]
+    lessons: Mapping[str, Lessons]
+    recipes: Mapping[str, Any]
+    refits: Mapping[str, FloatArray]
+
+    def taught(
+        self, finding: str, specs: Sequence[Aggregation], conditions: tuple[str, ...]
+    ) -> tuple[Aggregation, ...]:
+        """Give aggregations what they learn; those that models inform get a prior of every case instead."""
+        lessons = self.lessons[finding]
+        return tuple(spec if spec.is_informed else taught(spec, lessons, conditions) for spec in specs)
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What the evaluation of a piece needs to know.
+
+    Attributes
+    ----------
+    reading
+        How pieces are read.
+    plan
+        What is computed.
+    specs
+        The aggregations as they were asked for.
+    learned
+        What was learned from all cases.
+    level
+        Probability that intervals hold.
+    threads
+        How many threads draw.
+    reference
+        The run that says which cases have the least certainty.
+    """
+
+    reading: Reading
+    plan: Plan
+    specs: tuple[Aggregation, ...]
+    learned: Learned
+    level: float
+    threads: int | None = None
+    reference: int = 0
+
+    def informed(
+        self, finding: str, study: Study, models: Mapping[str, Predictions]
+    ) -> tuple[Plan, Study, dict[str, Predictions]]:
+        """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases.
+
+        The cases come back in the order of their keys, in which a plan and its prior take them.
+        """
+        learned, names = self.learned, [study.case_names[i] for i in in_order_of_keys(study.case_names)]
+        study = study.select(names)
+        said = {name: model.select(names) for name, model in models.items()}
+        recipe, prior = learned.recipes.get(finding), cast("InformedPrior | None", None)
+        if recipe is not None:
+            is_rating = isinstance(recipe, RatingPrior)
+            prior = recipe.about(study, said) if is_rating else prior_of(recipe, study.opinions, said)
+        specs = learned.taught(finding, self.specs, study.conditions)
+        informed = tuple(informed_by(spec, prior) for spec in specs)
+        return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
+
+    def tally(self, asked: Questions, truth: Study | None) -> Sums:
+        """Sum over the rows of every part on which somebody said anything."""
+        found = []
+        for finding, rows in asked.parts.items():
+            study, models = asked.of_part(rows)
+            if study.counted.panel.votes_per_case.any():
+                plan, study, models = self.informed(finding, study, models)
+                plan = replace(plan, truth=truth if models else None)
+                found.append(plan.tally(study, models, asked.strata, threads=self.threads))
+        return Sums.joined(found)
+
+    def assembled(self, asked: Questions, sums: Sums, **known: Any) -> Evaluation:
+        """Put what came out for rows together; what intervals are found from is among the sums."""
+        given = {
+            "study": asked.study,
+            "models": asked.models,
+            "labels": asked.labels,
+            "level": self.level,
+            "held": sums,
+        }
+        return assembled(self.plan, self.specs, sums, threads=self.threads, **{**given, **known})
+
+    @property
+    def of_cases(self) -> Settings:
+        """The same without metrics of a whole data set, of which a piece alone says nothing."""
+        metrics = tuple(metric for metric in self.plan.metrics if metric.sees != "data set")
+        return replace(self, plan=replace(self.plan, metrics=metrics))
+
+
+def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
+    """Evaluate the cases of a piece: the work of the last pass; by kind of output, the bytes of a file.
+
+    Of single cases, all pieces together need groups, the least certain ones, and those without an opinion; metrics of a
+    whole data set need labels of draws, names and certainties of all cases as well.
+    """
+    how: Settings = pickle.loads(settings)
+    how = replace(how, plan=replace(how.plan, sketches=False))
+    piece = Piece.read(payload, how.reading)
+    if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
+        return bundled({"sums": written(excluded(() if piece is None else piece.questions.study.case_names))})
+    asked, metrics = piece.questions, how.plan.metrics
+    for metric in metrics:
+        for model in asked.models.values():
+            metric.check(model)
+    sums = how.tally(asked, piece.truth)
+    result = how.of_cases.assembled(asked, sums)
+    tables = {"certainty": parquet(result.certainties())}
+    if result.metrics or not asked.models:
+        tables["per_case"] = parquet(result.per_case())
+    has_labels = bool(data_set_metrics(metrics))
+
+    def is_kept(name: Name) -> bool:
+        if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
+            return True
+        return has_labels and (name[0] == "rows" or (name[0] == "profile" and name[-1] == "certainties"))
+
+    names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
+    known = set(names.tolist())
+    kept = {**sums.only(is_kept).arrays, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
+    if certainties in sums and len(sums[certainties]):
+        kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
+    return bundled({**tables, "sums": written(Sums(kept))})
+
+
+def sum_piece(settings: bytes, payload: bytes) -> bytes:
+    """Sum over the cases of a piece what the fit of an informed prior asks for: the work of its passes."""
+    reading, request, seed, finding = pickle.loads(settings)
+    piece = Piece.read(payload, reading)
+    if piece is None:
+        return bundled(None)
+    asked = piece.questions
+    study, models = asked.of_part(asked.parts[finding])
+    study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
+    opinions, weights = kept_opinions(study.counted), None
+    if not opinions.n_cases:
+        return bundled(None)
+    if request.sought == "refits":  # each case counts as in the first resamples
+        cases = study.panel.positions(list(opinions.case_names))
+        weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
+    return bundled(request.of_part(opinions, models, weights))
+
+
+# Sums ----------------------------------------------------------------------------------------------------
+
+
+def excluded(names: Sequence[str]) -> Sums:
+    """Count cases without any opinion, and name the first ones.
+
+    >>> float((excluded(["b", "a"]) + excluded(["c"]))["excluded",])
+    3.0
+    """
+    return Sums({("excluded",): np.array(float(len(names))), EXCLUDED: np.array(sorted(names)[:MOST_NAMED], np.str_)})
+
+
+def least(names: Array, certainties: Array) -> tuple[Array, Array]:
+    """Keep the cases with the least certainty, beginning with the least; equal ones in the order of their keys.
+
+    >>> least(np.array(["a", "b"]), np.array([0.9, 0.2]))[0].tolist()
+    ['b', 'a']
+    """
+    order = np.lexsort((case_keys(names.tolist()), certainties))[:MOST_DISPUTED]
+    return names[order], certainties[order]
+
+
+def written(sums: Sums) -> bytes:
+    """Write sums as an npz file; the same sums give the same bytes."""
+    file = io.BytesIO()
+    names = json.dumps(list(sums.arrays)).encode()
+    np.savez_compressed(file, *sums.arrays.values(), names=np.frombuffer(names, dtype=np.uint8))
+    return file.getvalue()
+
+
+class AllPieces(Mapping[Name, Array]):
+    """Sums of all pieces; labels of draws, which grow with the cases and the draws, are read when they are asked for.
+
+    Attributes
+    ----------
+    labels
+        Where the files have them, in the order of pieces.
+    known
+        Everything else.
+    """
+
+    def __init__(self, places: Sequence[FilePath]) -> None:
+        self.labels: dict[Name, dict[FilePath, str]] = {}
+        self.known = Sums.joined(map(self._taken, places)).arrays
+
+    def _taken(self, place: FilePath) -> Sums:
+        """Return the sums of a piece, and note where its labels are."""
+        with _opened(place) as content:
+            names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
+            for name in [name for name in names if name[:2] == ("rows", "labels")]:
+                self.labels.setdefault(name, {})[place] = names.pop(name)
+            return Sums({name: content[where] for name, where in names.items()})
+
+    def __getitem__(self, name: Name) -> Array:
+        if name not in self.labels:
+            return self.known[name]
+        parts = []
+        for place, where in self.labels[name].items():
+            with _opened(place) as content:
+                parts.append(content[where])
+        return side_by_side(parts, JOINED[str(name[0])])
+
+    def __iter__(self) -> Iterator[Name]:
+        return iter((*self.known, *self.labels))
+
+    def __len__(self) -> int:
+        return len(self.known) + len(self.labels)
+
+
+@contextmanager
+def _opened(place: FilePath) -> Iterator[Mapping[str, Array]]:
+    """Open the file of a piece, or say that it is damaged."""
+    try:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
+            yield content
+    except DAMAGE as error:
+        advice = "remove it and run again with --resume: it is computed again"
+        raise FormatError("a finished piece is damaged", got=repr(error), where=str(place), advice=advice) from error

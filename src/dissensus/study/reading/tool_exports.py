@@ -1,0 +1,497 @@
+"""Exports of annotation tools: Argilla's records, Label Studio's tasks, Prodigy's lines and doccano's files."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any, NamedTuple
+
+from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.files import Source, open_source
+from dissensus.core.receipt import AS_SAID
+from dissensus.study.reading import records as read
+from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
+
+
+class _Answers(NamedTuple):
+    """What one annotator answered about one case, by question, and where and in which record it stands."""
+
+    case: str
+    annotator: str | None
+    answers: Any
+    where: str
+    record: dict[str, Any]
+
+
+# Argilla ----------------------------------------------------------------------------------------------
+
+SUBMITTED = "submitted"
+WRAPPERS = ("items", "records")
+RECORD_NAMES = ("external_id", "id")
+
+
+class Argilla(Format):
+    """Argilla's records with responses to a label or ranking question."""
+
+    id = "argilla"
+    title = "Argilla's records with responses to a label or ranking question"
+    kinds = RECORDS
+
+    def recognises(self, source: Source) -> bool:
+        """Tell records by their responses beside their fields, or by the values inside."""
+        for record in read.objects_of(source, inside=WRAPPERS):
+            responses, has_fields = record.get("responses"), isinstance(record.get("fields"), dict)
+            given = responses if isinstance(responses, list) else []
+            if (has_fields and isinstance(responses, list | dict)) or any(
+                "values" in response for response in given if isinstance(response, dict)
+            ):
+                return True
+        return False
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per submitted response.
+
+        A ranking with ranks keeps its ties, and several labels are one tie. Version 2 of the SDK exports rankings
+        as lists without ranks: they are read as strict orders, with a note.
+        """
+        said = read.Collection()
+        responses = list(_responses(source, said))
+        asked: dict[str, bool] = {}
+        for name, value in (answer for response in responses for answer in response.answers.items()):
+            listed = isinstance(value, list) and all(isinstance(item, str) for item in value) and bool(value)
+            asked[name] = asked.get(name, False) or isinstance(value, str) or listed or is_ranked(value)
+        expected = "answers to a label, multi-label or ranking question"
+        question = read.question_to_read("question", asked, options, expected=expected)
+        for response in responses:
+            for name in response.answers:
+                if name != question:
+                    said.note(f"answers to the question {reprlib.repr(name)}", "not used", response.case)
+            said.add_ranking(response.case, response.annotator, _answered(response, question, said))
+        records = read.objects_of(source, inside=WRAPPERS)
+        has_external = any(record.get("external_id") is not None for record in records)
+        roles = dict.fromkeys(RECORD_NAMES if has_external else ("id",), "case")
+        roles |= {"responses.user_id": "annotator"}
+        roles |= {f"responses.{name}": "condition" if name == question else "" for name in asked}
+        is_said = options.columns.get("condition") is not None
+        reasons = {f"responses.{question}": AS_SAID if is_said else "the only question that asks for conditions"}
+        reasons |= {"id": "where there is no external_id"} if has_external else {}
+        return said.parsed(columns=read.key_columns(records, roles, reasons))
+
+
+def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
+    """Go through what users submitted.
+
+    The REST interface and version 1 have one response per user, with all its values; version 2 has a list of answers
+    per question.
+    """
+    for place, record in read.checked_records(source, "record", inside=WRAPPERS):
+        case = read.as_name(record.get(read.first_key(record, RECORD_NAMES)), "the id of a record", place)
+        said.add_case(case)
+        given = record.get("responses")
+        if not isinstance(given, dict):
+            for number, item in enumerate(read.optional_list(given, "the list of responses", place), start=1):
+                where = f"case {case!r}, response {number}"
+                response = read.as_object(item, "a response", where)
+                if _is_submitted(response, case, said):
+                    values = {} if response.get("values") is None else response["values"]
+                    values = read.as_object(values, "the values of a response", where)
+                    asked = {key: read.as_object(one, "the answer to a question", where) for key, one in values.items()}
+                    user = read.optional_name(response.get("user_id"), "the user of a response", where)
+                    yield _Answers(case, user, {key: one.get("value") for key, one in asked.items()}, where, record)
+            continue
+        by_user: dict[str | None, dict[str, Any]] = {}
+        for question, answers in given.items():
+            where = f"case {case!r}, question {question!r}"
+            for item in read.as_list(answers, "the list of answers", where):
+                answer = read.as_object(item, "an answer", where)
+                if _is_submitted(answer, case, said):
+                    user = read.optional_name(answer.get("user_id"), "the user of an answer", where)
+                    if question in by_user.setdefault(user, {}):
+                        raise FormatError("a user answers a question twice", got=repr(user), where=where)
+                    by_user[user][question] = answer.get("value")
+        for user, values in by_user.items():
+            yield _Answers(case, user, values, f"case {case!r}, user {user!r}", record)
+
+
+def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) -> bool:
+    status = response.get("status", SUBMITTED)
+    if status != SUBMITTED:
+        said.skip(f"responses with the status {reprlib.repr(status)}", case)
+    return bool(status == SUBMITTED)
+
+
+def _answered(response: _Answers, question: str | None, said: read.Collection) -> list[list[str]]:
+    value = None if question is None else response.answers.get(question)
+    if value is None or is_ranked(value):
+        return [] if value is None else ranked_blocks(value, response.where)
+    if isinstance(value, list) and len(value) > 1:
+        if isinstance(response.record["responses"], dict):
+            said.assume("a list of labels is an order, best first")
+            said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
+            return [[read.as_condition(item, response.where)] for item in value]
+        said.assume("several labels of one response are tied")
+    return [read.as_block(value, response.where)]
+
+
+def is_ranked(value: Any) -> bool:
+    """Tell a list of objects with a value and a rank."""
+    return isinstance(value, list) and any(isinstance(item, dict) and "rank" in item for item in value)
+
+
+def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
+    """Put values with ranks into blocks; equal ranks are a tie, no rank means not ranked.
+
+    >>> ranked_blocks([{"value": "a", "rank": 2}, {"value": "b", "rank": 1}, {"value": "c", "rank": 2}], "")
+    [['b'], ['a', 'c']]
+    """
+    blocks: dict[float, list[str]] = {}
+    for item in value:
+        one = read.as_object(item, "an entry of a ranking", where)
+        rank = one.get("rank")
+        if rank is None:
+            continue
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
+            raise read.wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
+        blocks.setdefault(rank, []).append(read.as_condition(one.get("value"), where))
+    return [blocks[rank] for rank in sorted(blocks)]
+
+
+# Label Studio -----------------------------------------------------------------------------------------
+
+RANKING_TYPES = ("choices", "ranker", "taxonomy")
+UNRANKED_BUCKET = "_"
+
+
+class LabelStudio(Format):
+    """Label Studio's JSON export: choices, ranker, taxonomy."""
+
+    id = "label-studio"
+    title = "Label Studio's JSON export: choices, ranker, taxonomy"
+    kinds = RECORDS
+
+    def recognises(self, source: Source) -> bool:
+        """Tell tasks by their list of annotations beside their data, or by the results inside."""
+        tasks = [record for record in read.objects_of(source) if isinstance(record.get("annotations"), list)]
+        return any(
+            isinstance(task.get("data"), dict)
+            or any("result" in one for one in task["annotations"] if isinstance(one, dict))
+            for task in tasks
+        )
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per annotation.
+
+        Several choices are one tie; their order is not a ranking. A ranker's list is a ranking; its buckets are
+        blocks in the order that ``bucket_order`` gives. Of a taxonomy's path the leaf is the condition. An
+        annotation without a result is an abstention; cancelled and repeated ones are skipped and counted.
+        """
+        return parsed_tasks(source, options, "condition")
+
+
+def parsed_tasks(source: Source, options: Options, role: str) -> Parsed:
+    """Read a ranking per annotation, or a checklist (role ``"finding"``): no choice at all is nothing found."""
+    said = read.Collection()
+    annotations = list(_annotations(source, said))
+    results = [(annotation, result) for annotation in annotations for result in annotation.answers]
+    asked = {
+        read.as_name(result.get("from_name"), "the control of a result (from_name)", annotation.where): True
+        for annotation, result in results
+        if result.get("type") in RANKING_TYPES
+    }
+    others = {reprlib.repr(result.get("type")): False for _, result in results}
+    expected = f"results of the type {', '.join(RANKING_TYPES)}"
+    control = read.question_to_read("control", asked or others, options, expected=expected)
+    leaves: dict[str, tuple[str, ...]] = {}
+    for annotation in annotations:
+        answer = _only_answer(annotation, control, said)
+        where = annotation.where
+        if answer is None:
+            blocks = []
+        elif answer["type"] == "ranker" and role == "finding":
+            raise FormatError(
+                "a ranker orders conditions, and is no checklist",
+                expected="results of the type choices or taxonomy",
+                where=where,
+                advice="read it as rankings (--format label-studio), or choose another control (--column finding=NAME)",
+            )
+        else:
+            kind = str(answer["type"])
+            value = read.as_object(answer.get("value"), "the value of a result", where).get(kind)
+            if kind == "ranker":
+                blocks = _ranked(value, str(control), annotation, options, said)
+            else:
+                blocks = [_leaves(value, kind, where, leaves, said)]
+                if role == "condition":
+                    said.assume(f"several {kind} of one annotation are tied: their order is not a ranking")
+        if role == "finding":
+            said.add_checklist(annotation.case, annotation.annotator, blocks[0] if blocks else [])
+        else:
+            said.add_ranking(annotation.case, annotation.annotator, blocks)
+    roles = {"id": "case", "annotations.completed_by": "annotator"}
+    names = [str(result.get("from_name")) for _, result in results]
+    roles |= {f"annotations.result.{name}": role if name == control else "" for name in names}
+    reason = AS_SAID if options.columns.get("condition") is not None else "the only control that names conditions"
+    columns = read.key_columns(read.objects_of(source), roles, {f"annotations.result.{control}": reason})
+    return said.parsed(columns=columns)
+
+
+def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
+    """Go through the annotations of all tasks, and count those that are not used."""
+    seen: set[str | None] = set()
+    for place, task in read.checked_records(source, "task"):
+        case = read.as_name(task.get("id"), "the id of a task", place)
+        of_task = f"task {case}"
+        said.add_case(case)
+        for kind in ("drafts", "predictions"):
+            if isinstance(unused := task.get(kind), list) and unused:
+                said.note(kind, "not used", of_task, count=len(unused))
+        given = read.optional_list(task.get("annotations"), "the list of annotations", place)
+        for number, item in enumerate(given, start=1):
+            annotation = read.as_object(item, "an annotation", f"{of_task}, annotation {number}")
+            name = read.optional_name(annotation.get("id"), "the id of an annotation", of_task)
+            if name is not None and name in seen:
+                said.skip("annotations whose id came before", of_task, action="skipped as repeated")
+            elif annotation.get("was_cancelled"):
+                said.skip("cancelled annotations", of_task)
+            else:
+                yield _annotation(annotation, case, task, f"{of_task}, annotation {name or number}", said)
+            seen.add(name)
+
+
+def _annotation(
+    annotation: dict[str, Any], case: str, task: dict[str, Any], where: str, said: read.Collection
+) -> _Answers:
+    if annotation.get("ground_truth"):
+        said.note("ground truth annotations", "kept like any other", f"task {case}")
+    who = annotation.get("completed_by")
+    if isinstance(who, dict):
+        who = who.get("id") if who.get("email") in (None, "") else who["email"]
+    annotator = read.optional_name(who, "the annotator (completed_by)", where)
+    results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
+    return _Answers(case, annotator, [read.as_object(one, "a result", where) for one in results], where, task)
+
+
+def _only_answer(annotation: _Answers, control: str | None, said: read.Collection) -> dict[str, Any] | None:
+    """Return the result of the control that is read; none if the annotator left it empty."""
+    answers = []
+    for result in annotation.answers:
+        is_ranking = result.get("type") in RANKING_TYPES
+        if is_ranking and result.get("from_name") == control:
+            answers.append(result)
+        else:
+            what, key = ("control", "from_name") if is_ranking else ("type", "type")
+            said.note(f"results of the {what} {reprlib.repr(result.get(key))}", "not used", annotation.case)
+    if len(answers) > 1:
+        raise FormatError(
+            f"an annotation answers the control {control!r} {len(answers)} times",
+            expected="one answer for the whole task",
+            where=annotation.where,
+            advice="answers per region are not opinions on the case; choose another control",
+        )
+    return answers[0] if answers else None
+
+
+def _leaves(value: Any, kind: str, where: str, known: dict[str, tuple[str, ...]], said: read.Collection) -> list[str]:
+    """Return what was chosen, of a path through a taxonomy its end."""
+    paths = [read.as_block(item, where) for item in read.as_list(value, f"the {kind} of a result", where)]
+    for path in paths:
+        if not path:
+            raise FormatError("a path in a taxonomy is empty", expected="names from root to leaf", where=where)
+        if known.setdefault(path[-1], tuple(path)) != tuple(path):
+            said.note("choices with the name of a leaf on another branch", "read as one condition", path[-1])
+    return [path[-1] for path in paths]
+
+
+def _ranked(value: Any, control: str, annotation: _Answers, options: Options, said: read.Collection) -> list[list[str]]:
+    """Read an order, or buckets in the order that is given for them."""
+    where, order = annotation.where, options.bucket_order or ()
+    if isinstance(value, dict) and list(value) == [control]:
+        value = value[control]
+    if not isinstance(value, dict):
+        ranking = [read.as_condition(item, where) for item in read.as_list(value, "the ranker of a result", where)]
+        data = annotation.record.get("data")
+        shown = [one for one in data.values() if isinstance(one, list)] if isinstance(data, dict) else []
+        if ranking and ranking in [[str(one.get("id")) for one in items if isinstance(one, dict)] for items in shown]:
+            said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
+        return [[name] for name in ranking]
+    names = [name for name in value if name != UNRANKED_BUCKET]
+    unplaced = [name for name in names if name not in order]
+    if unplaced:
+        example = [*order, *unplaced]
+        raise DissensusError(
+            "the order of the ranker's buckets is not known" if not order else "a bucket has no place in the order",
+            expected="the names of all buckets, best first",
+            got=f"buckets {listing(names, most=12)}" + (f", order {listing(order, most=12)}" if order else ""),
+            where=where,
+            advice=f"give the order: bucket_order={example!r} (--bucket-order {','.join(example)})",
+        )
+    buckets = [read.as_list(value[name], f"the bucket {name!r}", where) for name in order if name in value]
+    return [[read.as_condition(item, where) for item in bucket] for bucket in buckets]
+
+
+# Prodigy ----------------------------------------------------------------------------------------------
+
+
+class Prodigy(Format):
+    """Prodigy's JSON lines of choice tasks."""
+
+    id = "prodigy"
+    title = "Prodigy's JSON lines of choice tasks"
+    kinds = RECORDS
+
+    def recognises(self, source: Source) -> bool:
+        """Tell tasks by a hash and an answer."""
+        tasks = (record for record in read.objects_of(source) if "answer" in record)
+        return any(not record.keys().isdisjoint(read.TASK_HASHES) for record in tasks)
+
+    def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
+        """Read one ranking per accepted line; several accepted options are a tie, none is an abstention.
+
+        Lines that were rejected or ignored are skipped and counted. The options of all lines are the conditions.
+        """
+        said = read.Collection()
+        vocabulary: dict[str, None] = {}
+        roles = {"options": "conditions", "accept": "condition", "answer": "state of the answer"}
+        for where, record in read.checked_records(source, "record"):
+            task = read.first_key(record, read.TASK_HASHES)
+            user = read.first_key(record, ("_annotator_id", "_session_id"))
+            case = read.as_name(record.get(task), "the hash of a task", where)
+            said.add_case(case)
+            roles |= {task: "case", **({user: "annotator"} if user else {})}
+            choices = {}  # the condition of each option: its id, or its text if the id is only a number
+            for item in read.optional_list(record.get("options"), "the list of options", where):
+                option = read.as_object(item, "an option", where)
+                key = read.as_condition(option.get("id"), where)
+                by_text = not isinstance(option["id"], str) and option.get("text") is not None
+                choices[key] = read.as_condition(option["text"], where) if by_text else key
+            vocabulary.update(dict.fromkeys(choices.values()))
+            answer = read.as_name(record.get("answer"), "the answer", where)
+            if answer != "accept":
+                said.skip(f"answers {answer!r:.40}", case)
+                continue
+            annotator = read.optional_name(record.get(user), "the annotator", where)
+            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+        said.assume("several accepted options are tied")
+        return said.parsed(tuple(vocabulary) or None, columns=read.key_columns(read.objects_of(source), roles))
+
+
+def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> list[str]:
+    if "accept" not in record and not choices:
+        raise FormatError(
+            "a record has neither options nor accepted options",
+            expected='a choice task: {"options": [...], "accept": [...]}',
+            got=f"keys {listing(record, most=12)}",
+            where=where,
+        )
+    given = read.optional_list(record.get("accept"), "the accepted options", where)
+    accepted = [read.as_condition(item, where) for item in given]
+    unknown = [key for key in accepted if choices and key not in choices]
+    if unknown:
+        raise FormatError(
+            f"an accepted option {unknown[0]!r} is not among the options",
+            expected=f"one of {listing(choices, most=12)}",
+            where=where,
+            advice=suggestion(unknown[0], choices),
+        )
+    return [choices.get(key, key) for key in accepted]
+
+
+# doccano ----------------------------------------------------------------------------------------------
+
+ENDING = ".jsonl"
+DOCUMENT_NAMES = ("id", "doc_id", "filename")
+DOCUMENT_LABELS = ("label", "labels", "annotations")
+SHARED, NOBODY = "all", "unknown"
+
+
+class Doccano(Format):
+    """Doccano's export: one .jsonl file per annotator."""
+
+    id = "doccano"
+    title = "doccano's export: one .jsonl file per annotator"
+    kinds = ("directory", "jsonl")
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a directory with files of JSON lines, or one such file with documents and their labels."""
+        if source.kind == "directory":
+            return any(path.suffix.lower() == ENDING for path in source.content)
+        for record in read.objects_of(source) if source.kind == "jsonl" else ():
+            shown = isinstance(record.get("text"), str) or isinstance(record.get("filename"), str)
+            alone = not any(name in record for name in (*read.ANNOTATORS, "answer"))
+            if shown and alone and any(isinstance(record.get(name), list) for name in DOCUMENT_LABELS):
+                return True
+        return False
+
+    def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
+        """Read one ranking per line; the file's name is the annotator.
+
+        Several labels are a tie, and a document without a label is an abstention.
+        """
+        said = read.Collection()
+        said.assume("the name of a file is the annotator")
+        said.assume("several labels of a document are tied")
+        roles = {"username": "annotator"}
+        records: list[dict[str, Any]] = []
+        for path in read.files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
+            if source.kind == "directory" and not path.stat().st_size:
+                said.note("empty files", "taken as annotators without an opinion", path.name)
+                continue
+            if path.stem == SHARED:
+                said.note(f"file {path.name!r}", "read as one annotator; doccano merges shared annotations there")
+            opened = open_source(path) if source.kind == "directory" else source
+            if opened.kind != "jsonl":
+                raise FormatError("the file does not hold JSON lines", got=f"{opened.kind}", where=str(path))
+            seen: set[str] = set()
+            for number, record in enumerate(opened.content, start=1):
+                where = f"{path}, record {number}"
+                case = read.as_name(record.get(read.first_key(record, DOCUMENT_NAMES)), "the id of a document", where)
+                if case in seen:
+                    raise DissensusError(
+                        f"case {case!r} stands in one file twice",
+                        expected="one line per case and annotator",
+                        where=where,
+                        advice="remove one of the two lines",
+                    )
+                seen.add(case)
+                said.add_case(case)
+                _add_document(record, case, path.stem, where, said)
+            records += opened.content
+        for record in records:
+            key = next(filter(record.__contains__, DOCUMENT_LABELS))
+            roles |= {read.first_key(record, DOCUMENT_NAMES): "case", key: "condition"}
+        return said.parsed(columns=read.key_columns(records, roles))
+
+
+def _add_document(record: dict[str, Any], case: str, owner: str, where: str, said: read.Collection) -> None:
+    """Add the labels of each annotator: the owner of the file, unless old exports name the user of an annotation."""
+    key = next((name for name in DOCUMENT_LABELS if name in record), None)
+    if key is None:
+        raise FormatError(
+            "a document has no labels",
+            expected=f"a key {', '.join(map(repr, DOCUMENT_LABELS))}",
+            got=f"keys {listing(record, most=12)}",
+            where=where,
+        )
+    users: dict[str, list[str]] = {}
+    value, annotator = record[key], record.get("username") or owner
+    for item in value if isinstance(value, list) else [] if value is None else [value]:
+        user, label = annotator, item
+        if isinstance(item, dict):
+            user, label = item.get("user") or annotator, item.get("label")
+        if isinstance(label, int) and not isinstance(label, bool):
+            raise FormatError(
+                "a label is a number in doccano's database",
+                expected="the name of a label",
+                got=str(label),
+                where=where,
+                advice="export again as JSONL with text labels",
+            )
+        if not isinstance(label, str) or not label.strip():
+            raise read.wrong_shape(label, "a label", "the name of a label for the whole document", where)
+        users.setdefault(read.as_name(user, "the annotator", where), []).append(label)
+    if not users and owner == NOBODY:
+        said.note(f"documents in {NOBODY}{ENDING} without a label", "kept as cases without an opinion", case)
+        return
+    for user, labels in (users or {owner: []}).items():
+        said.add_ranking(case, user, [labels])

@@ -60,7 +60,7 @@ class Methods(ReportSection):
             names = joined([*evaluation.excluded[:MOST_EXCLUDED], *rest])
             excluded = Markup("Without any opinion, left out: {}.").format(names)
         for place, run in enumerate(evaluation.runs):
-            error: Any = evaluation.of_run(subject.tables.results(), place)["mc_error"].max()
+            error: Any = evaluation.of_run(subject.tables.to_frame(), place)["mc_error"].max()
             parameters = ", ".join(f"{name}={written(value)}" for name, value in run.spec.parameters().items())
             rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
         return {

@@ -8,12 +8,7 @@ import pytest
 
 import dissensus as ds
 import naive_agreement
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    InverseRank,
-    ProbabilisticInverseRank,
-    plackett_luce_log_likelihood,
-)
+from dissensus.aggregations import ProbabilisticInverseRank, plackett_luce_log_likelihood
 from dissensus.agreement import annotator_agreement, mean_average_overlap
 from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.regions import PlausibilityRegions, conformities
@@ -67,40 +62,16 @@ def test_the_condition_that_most_draws_have_in_a_place() -> None:
     assert rank_certainty(drawn, rank=2).winners == (("2",), ("1",))
 
 
-def test_a_draw_without_any_mass_is_no_distribution() -> None:
-    """Theirs leaves zeros as they are; here the draw is refused."""
-    with pytest.raises(ds.DissensusError, match="must sum to one"):
-        ds.Plausibilities.from_draws([[[0.0, 0.0, 0.0, 0.0]]])
-    drawn = ds.Plausibilities.from_draws(normalised([[[1, 5, 3, 1]], [[0, 0, 0, 1]]]))
-    np.testing.assert_allclose(drawn.dense()[:, 0], [[0.1, 0.5, 0.3, 0.1], [0.0, 0.0, 0.0, 1.0]])
-
-
-def test_bootstrapped_panels_give_as_many_draws_as_trials() -> None:
-    orders = [[[3, 2, 1, 0], [0, 1, 2, 3]]] * 2
-    groups = [[[0, 1, -1, -1], [0, 0, 1, 1]], [[0, 1, 2, 3], [-1, -1, -1, -1]]]
-    said = ds.Study.from_ranking_arrays(orders, groups)
-    np.testing.assert_array_equal(said.panel.votes_per_case, [2, 1])
-    assert AnnotatorBootstrap(InverseRank(), size=3).sample(said, draws=3).dense().shape == (2, 3, 4)
-
-
 # ranking_metrics_test -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "depth", "expected"),
-    [
-        ([2, 0, 1, 4, 3], [0, 1, 2, 4, 3], 3, 0.5),
-        ([2, 0, 1, 4, 3], [1, 0, 2, 4, 3], 4, 0.625),
-        ([2, 0, 1, 4, 3], [1, 0, 2, 4, 3], 5, 0.7),
-        ([3, 4, 1, 0, 2], [4, 1, 3, 0, 2], 1, 0.0),
-        ([3, 4, 1, 0, 2], [3, 4, 1, 0, 2], 2, 1.0),
-    ],
-)
-def test_average_overlap_of_full_rankings(a: list[int], b: list[int], depth: int, expected: float) -> None:
-    one, other = [[code] for code in a], [[code] for code in b]
-    assert mean_average_overlap(one, other, depth=depth, n_conditions=5) == pytest.approx(expected)
-
-
+FULL = [
+    ([2, 0, 1, 4, 3], [0, 1, 2, 4, 3], 3, 0.5),
+    ([2, 0, 1, 4, 3], [1, 0, 2, 4, 3], 4, 0.625),
+    ([2, 0, 1, 4, 3], [1, 0, 2, 4, 3], 5, 0.7),
+    ([3, 4, 1, 0, 2], [4, 1, 3, 0, 2], 1, 0.0),
+    ([3, 4, 1, 0, 2], [3, 4, 1, 0, 2], 2, 1.0),
+]
 PARTIAL = [
     ([0, 1, 2, 3], [0, 1, 1, -1], [0, 1, 2, 3], [0, 1, 1, -1], 4, 0.9375, 1.0),
     ([0, 1, 2, 3], [0, 1, 2, -1], [2, 0, 1, 3], [0, 0, 1, 2], 2, 0.5, 0.5773503),
@@ -113,41 +84,16 @@ PARTIAL = [
 ]
 
 
-@pytest.mark.parametrize(("a", "a_groups", "b", "b_groups", "depth", "unnormalised", "expected"), PARTIAL)
-def test_average_overlap_of_partial_rankings(
-    a: list[int],
-    a_groups: list[int],
-    b: list[int],
-    b_groups: list[int],
-    depth: int,
-    unnormalised: float,
-    expected: float,
-) -> None:
-    one, other = ranking(a, a_groups), ranking(b, b_groups)
-    assert mean_average_overlap(one, other, depth=depth, n_conditions=4) == pytest.approx(expected, abs=1e-7)
-    if one and other:  # what is divided, by the naive twin, as this package has only the quotient
-        found = naive_agreement.unnormalised_overlap(one, other, depth, 4)
-        assert found == pytest.approx(unnormalised, abs=1e-7)
-
-
-def test_an_overlap_over_no_places_is_refused() -> None:
-    """Theirs is 0, as if two rankings that were not compared had nothing in common."""
-    with pytest.raises(ds.DissensusError, match="depth must be a whole number, one or more"):
-        mean_average_overlap([[2], [0, 1], [3]], [[0], [1]], depth=0, n_conditions=4)
-
-
-def test_the_matrix_of_a_partial_ranking() -> None:
-    half, third = 1 / 2, 1 / 3
-    expected = np.array(
-        [
-            *[[0, 0, half, 0, half, 0, 0, 0]] * 2,
-            [1, 0, 0, 0, 0, 0, 0, 0],
-            *[[0, third, 0, third, 0, third, 0, 0]] * 3,
-            *[[0, 0, 0, 0, 0, 0, half, half]] * 2,
-        ]
-    )
-    blocks = ranking([4, 2, 0, 1, 3, 5, 7, 6], [0, 0, 1, 2, 2, 2, -1, -1])
-    np.testing.assert_allclose(naive_agreement.soft_permutation(blocks, 8), expected)
+def test_average_overlap_of_full_and_partial_rankings() -> None:
+    for a, b, depth, expected in FULL:
+        one, other = [[code] for code in a], [[code] for code in b]
+        assert mean_average_overlap(one, other, depth=depth, n_conditions=5) == pytest.approx(expected)
+    for a, a_groups, b, b_groups, depth, unnormalised, expected in PARTIAL:
+        one, other = ranking(a, a_groups), ranking(b, b_groups)
+        assert mean_average_overlap(one, other, depth=depth, n_conditions=4) == pytest.approx(expected, abs=1e-7)
+        if one and other:  # what is divided, by the naive twin, as this package has only the quotient
+            found = naive_agreement.unnormalised_overlap(one, other, depth, 4)
+            assert found == pytest.approx(unnormalised, abs=1e-7)
 
 
 # pl_exhaustive_test ---------------------------------------------------------------------------------------
@@ -182,13 +128,6 @@ def test_likelihoods_of_several_annotators_multiply() -> None:
     np.testing.assert_allclose(found, np.log([one, other]), atol=1e-12)
 
 
-def test_a_last_group_that_is_written_out_changes_nothing() -> None:
-    weights = [0.15, 0.4, 0.05, 0.05, 0.35]
-    written = [plackett_luce_log_likelihood(ds.Study.from_rankings([[blocks]], 5), weights)[0] for blocks in
-               ([[4, 2], [3]], [[4, 2], [3], [0, 1]])]  # fmt: skip
-    assert written[0] == pytest.approx(written[1], abs=1e-12)
-
-
 # irn_test -------------------------------------------------------------------------------------------------
 
 
@@ -211,41 +150,6 @@ def test_rankings_become_orders_and_groups() -> None:
     assert groups.tolist() == [[[0, 1, 2, -1, -1], [0, 1, 1, 1, -1]]]
     as_theirs = ds.Study.from_ranking_arrays([[[3, 1, 2, 0, 4], [0, 4, 1, 2, 3]]], groups)
     assert as_theirs == said
-
-
-def test_cases_with_fewer_annotators_end_with_rows_that_rank_nothing() -> None:
-    orders = [[[0, 1, 2, 3], [3, 0, 2, 1]], [[1, 3, 0, 2]]]
-    groups = [[[0, -1, -1, -1], [0, 1, -1, -1]], [[0, 0, -1, -1]]]
-    said = ds.Study.from_ranking_arrays(orders, groups)
-    padded = said.to_ranking_arrays()
-    assert [array.shape for array in padded] == [(2, 2, 4)] * 2
-    assert (padded[0][1, 1].tolist(), padded[1][1, 1].tolist()) == ([0, 1, 2, 3], [-1, -1, -1, -1])
-    assert ds.Study.from_ranking_arrays(*padded) == said
-
-
-@pytest.mark.parametrize(
-    ("blocks", "problem"),
-    [
-        ([[3.0], [1], [2]], "neither a name nor a code"),
-        ([[]], "a block is empty"),
-        ([[0], [4, 1], [1, 3]], "twice|more than once|again|mentioned"),
-    ],
-)
-def test_rankings_that_make_no_sense_are_refused(blocks: list[list[float]], problem: str) -> None:
-    with pytest.raises(ds.DissensusError, match=problem):
-        ds.Study.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], blocks]], 288)  # type: ignore[list-item]
-
-
-def test_an_annotator_who_says_nothing_abstains() -> None:
-    """Theirs refuses an empty reader; here it is an abstention, which is kept and does not count."""
-    said = ds.Study.from_rankings([[[[3], [1], [2]], [[0], [4, 1, 2]], []]], 288)
-    assert said.is_abstention.tolist() == [False, False, True]
-    assert [len(case) for case in said.to_rankings()] == [3]
-
-
-def test_sets_are_arrays_of_zeros_and_ones() -> None:
-    model = ds.Predictions.from_sets(np.array([[0, 0, 0, 1], [1, 0, 0, 1]]), 4)
-    assert model.to_lists() == [[["3"]], [["0", "3"]]]
 
 
 # classification_metrics_test ------------------------------------------------------------------------------

@@ -112,21 +112,22 @@ def hold_out() -> None:
     ds.calibrate(ds.Study.from_rankings(RANKINGS, CONDITIONS), ["dirichlet"], draws=20)
 
 
-# What is compiled together, the longest first; what aggregations need has their names.
+# What is compiled together; what aggregations need has their names. Neighbours share functions that every process
+# compiles for itself, so processes begin at either end, and meet where little is left to do.
 EXERCISES: dict[str, Callable[[], None]] = {
     "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
-    "certainty": ask_for_certainty,
-    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
     "ordered-probit": partial(draw, "ordered-probit:warmup=1", question="grades"),
     "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
+    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
     "plackett-luce-ml": estimate,
-    "ties": ask_for_ties,
+    "dirichlet": split_rests,
+    "normal-inverse-gamma": rate,
+    "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
+    "calibration": hold_out,
     "evaluation": judge,
     "metrics": judge_otherwise,
-    "dirichlet": split_rests,
-    "calibration": hold_out,
-    "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
-    "normal-inverse-gamma": rate,
+    "ties": ask_for_ties,
+    "certainty": ask_for_certainty,
 }
 
 
@@ -184,7 +185,8 @@ def compile_kernels(
     waiting = deque(needed(names))
     n_workers = min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(waiting))
     with ThreadPoolExecutor(max(n_workers, 1)) as pool:
-        running = [pool.submit(_work, where, waiting, done) for _ in range(n_workers)]
+        takes = (deque.popleft, deque.pop)  # of the workers in turn
+        running = [pool.submit(_work, where, waiting, takes[worker % 2], done) for worker in range(n_workers)]
     for each in running:
         each.result()
 
@@ -195,7 +197,9 @@ def compile_missing() -> None:
         compile_kernels()
 
 
-def _work(where: Path, waiting: deque[str], done: Callable[[str], object] | None) -> None:
+def _work(
+    where: Path, waiting: deque[str], take: Callable[[deque[str]], str], done: Callable[[str], object] | None
+) -> None:
     """Let a process do one waiting exercise after the other; it ends when this one closes its input, or ends."""
     path = os.pathsep.join(filter(None, (str(Path(ds.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
@@ -211,7 +215,7 @@ def _work(where: Path, waiting: deque[str], done: Callable[[str], object] | None
         assert process.stdout is not None
         assert process.stderr is not None
         while waiting:
-            name = waiting.popleft()
+            name = take(waiting)
             process.stdin.write(f"{name}\n")
             process.stdin.flush()
             if not process.stdout.readline():

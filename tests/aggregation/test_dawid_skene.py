@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregations import DawidSkene, Dirichlet, MajorityVote, dawid_skene
+from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.agreement import annotator_confusion, annotator_quality
-from dissensus.plugins import Aggregation
 from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
 from shared_data import SHARED, needs_shared
 
@@ -142,6 +141,10 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
     swap = np.array([0, 2, 1])
     rankings = [[[[t]], [[t]], [[t]], [[swap[t]]]] for t in truth.tolist()]
     said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=["A", "B", "C", "swaps"])
+    assert annotator_quality(study_of(PARTS, 3, 2), draws=50)["annotator"].to_list() == ["A0", "A1"]
+    for function in (annotator_quality, annotator_confusion):
+        with pytest.raises(ds.DissensusError, match="no names"):
+            function(ds.Study.from_counts([[2, 1]], ["a", "b"]))
     table = annotator_confusion(said, draws=300)
     sums = table.group_by("annotator", "truth").agg(pl.col("probability").sum())["probability"]
     np.testing.assert_allclose(sums, 1.0, atol=1e-6)
@@ -149,14 +152,6 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
     assert own["b", "c"] > 0.8
     assert own["c", "b"] > 0.8
     assert own["a", "a"] > 0.8
-
-
-def test_who_is_not_named_follows_the_pool_and_has_no_row() -> None:
-    said = study_of(PARTS, 3, 2)
-    assert annotator_quality(said, draws=50)["annotator"].to_list() == ["A0", "A1"]
-    for function in (annotator_quality, annotator_confusion):
-        with pytest.raises(ds.DissensusError, match="no names"):
-            function(ds.Study.from_counts([[2, 1]], ["a", "b"]))
 
 
 # Gold labels, ties, weights -----------------------------------------------------------------------------------
@@ -244,20 +239,6 @@ def anesthesia() -> ds.Study:
     )
 
 
-def held_out(said: ds.Study, aggregation: Aggregation, folds: int) -> float:
-    """Leave one opinion of every case out, several times; average the log of its mean plausibility."""
-    rng = np.random.default_rng(0)
-    number = np.concatenate([rng.permutation(n) for n in said.rankings_per_case])
-    case, scores = said.panel.case_of_opinion, []
-    for fold in range(folds):
-        drawn = aggregation.sample(said.with_weights(np.where(number == fold, 0.0, 1.0)), draws=400)
-        place = {name: row for row, name in enumerate(drawn.case_names)}
-        means = drawn.mean()
-        left_out = [r for r in np.flatnonzero(number == fold) if said.case_names[case[r]] in place]
-        scores += [np.log(means[place[said.case_names[case[r]]], said.codes[r]]) for r in left_out]
-    return float(np.mean(scores))
-
-
 @needs_shared
 @pytest.mark.parametrize(("name", "least"), [("dog", 0.825), ("face", 0.645)])
 def test_labels_of_crowds_are_better_than_those_of_the_majority(name: str, least: float) -> None:
@@ -280,14 +261,3 @@ def test_anesthetists_are_graded_as_published() -> None:
     drawn = DawidSkene().sample(said, draws=1000)
     same = drawn.mean().argmax(axis=1) == truths.argmax(axis=1)
     assert same.sum() >= 42  # of 45; maximum likelihood calls three patients grade 4, of whom all say so on one
-
-
-@needs_shared
-@pytest.mark.parametrize(("name", "folds"), [("dog", 1), ("face", 1), ("anesthesia", 3)])
-def test_held_out_opinions_are_foretold_no_worse_than_by_shares(name: str, folds: int) -> None:
-    said = anesthesia() if name == "anesthesia" else crowd(name)[0]
-    shares = max(held_out(said, Dirichlet(alpha="fitted", prior=p), folds) for p in ("symmetric", "frequency"))
-    assert held_out(said, DawidSkene(target="votes"), folds) > shares
-    truth = held_out(said, DawidSkene(), folds)
-    assert truth < shares  # better labels are not better log scores
-    assert held_out(said, DawidSkene(0.15), folds) > truth

@@ -7,7 +7,7 @@ import pytest
 from arviz_stats.base.array import array_stats
 
 import dissensus as ds
-from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce, sampling_diagnostics, to_xarray
+from dissensus.aggregations import MajorityVote, PlackettLuce, sampling_diagnostics, to_xarray
 from dissensus.aggregations.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
 from dissensus.study.study import Study
@@ -25,13 +25,6 @@ def test_diagnostics_agree_with_arviz() -> None:
         ess = [array_stats.ess(chains[:, :, k], chain_axis=0, draw_axis=1) for k in range(chains.shape[2])]
         assert found.rhat[case] == pytest.approx(max(rhat), rel=1e-6)
         assert found.ess[case] == pytest.approx(min(ess), rel=1e-6)
-
-
-def test_independent_draws_are_worth_their_number() -> None:
-    found = sampling_diagnostics(Dirichlet().sample(STUDY, draws=2000))
-    assert (found.ess > 1500).all()
-    p = found.certainty
-    np.testing.assert_allclose(found.certainty_mcse, np.sqrt(p * (1 - p) / 2000), rtol=0.2, atol=1e-3)
 
 
 def test_too_few_draws_are_reported_by_case_name() -> None:

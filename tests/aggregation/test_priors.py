@@ -190,18 +190,6 @@ def test_inverse_ranks_per_annotator_add_up_and_their_spread_follows_the_number_
     assert stats.kstest(case_scale[1, :, 0], stats.beta(2, 1).cdf).pvalue > 1e-5
 
 
-def test_one_annotator_who_names_one_of_many_conditions_does_not_make_a_case_certain() -> None:
-    others = ds.simulate.study(n_cases=100, n_conditions=419, seed=1).annotations
-    rankings = [*others.to_rankings(), [[[others.conditions[60]]]]]
-    said = ds.Study.from_rankings(rankings, others.conditions)
-    drawn = PlackettLuce().sample(said, draws=2000)
-    certainty = annotation_certainty(drawn.select([drawn.n_cases - 1]))
-    assert certainty.winners == ((others.conditions[60],),)
-    assert 0.3 < certainty.values[0] < 0.7
-    paper = PlackettLuce(prior="observed").sample(said, draws=2000)
-    assert annotation_certainty(paper.select([paper.n_cases - 1])).values[0] > 0.98
-
-
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
 def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=2)

@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_certainty as naive
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    NormalInverseGamma,
-    PlackettLuce,
-    ProbabilisticInverseRank,
-)
+from dissensus import aggregations as by
 from dissensus.aggregations.diagnostics import sampling_diagnostics
 from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.categories import Categories
@@ -172,7 +164,7 @@ def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> N
 
 def test_ratings_have_a_certainty_too() -> None:
     said = ds.Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
-    agrees(NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
+    agrees(by.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
 
 
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
@@ -197,7 +189,7 @@ def test_the_last_member_of_a_full_word_is_found() -> None:
 
 def test_many_tied_conditions_are_counted_not_written_out() -> None:
     names = [f"k{i}" for i in range(300)]
-    draws = InverseRank().sample(ds.Study.from_rankings([[[names[:200]]]], names))
+    draws = by.InverseRank().sample(ds.Study.from_rankings([[[names[:200]]]], names))
     for top in (1, 100, 199):
         assert annotation_certainty(draws, top=top).values[0] == pytest.approx(1 / comb(200, top), rel=1e-10)
     assert annotation_certainty(draws, top=200).values[0] == 1.0
@@ -211,7 +203,7 @@ def test_resamples_full_of_ties_take_no_time() -> None:
     blocks = [[[str(name) for name in rng.choice(names[:60], size=9, replace=False)]] for _ in range(8)]
     apart = [[[name] for name in block[0]] for block in blocks]
     study = ds.Study.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
-    for aggregation in (AnnotatorBootstrap(MajorityVote()), AnnotatorBootstrap()):
+    for aggregation in (by.AnnotatorBootstrap(by.MajorityVote()), by.AnnotatorBootstrap()):
         for unranked in UNMENTIONED:
             for one in certainty_profile(aggregation.sample(study, draws=300), tops=(1, 3, 12, 40), unranked=unranked):
                 assert ((one.values > 0) & (one.values <= 1)).all()
@@ -239,13 +231,13 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
 
 def test_deterministic_aggregations_without_ties_are_certain() -> None:
     said = ds.Study.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
-    for one in certainty_profile(InverseRank().sample(said)):
+    for one in certainty_profile(by.InverseRank().sample(said)):
         np.testing.assert_array_equal(one.values, 1.0)
         np.testing.assert_array_equal(one.errors, 0.0)
 
 
 def test_the_top_one_is_the_largest_share_of_draws() -> None:
-    draws = PlackettLuce(alpha=0.5, prior="observed").sample(
+    draws = by.PlackettLuce(alpha=0.5, prior="observed").sample(
         ds.simulate.study(n_cases=30, seed=6).annotations, draws=400
     )
     certainty = annotation_certainty(draws, unranked="pool")
@@ -255,7 +247,7 @@ def test_the_top_one_is_the_largest_share_of_draws() -> None:
 
 
 def test_errors_are_those_of_the_effective_sample_size() -> None:
-    draws = PlackettLuce(chains=3).sample(ds.simulate.study(n_cases=15, seed=6).annotations, draws=300)
+    draws = by.PlackettLuce(chains=3).sample(ds.simulate.study(n_cases=15, seed=6).annotations, draws=300)
     certainty = annotation_certainty(draws, top=2, unranked="pool")
     dense, known = draws.dense(), supports(draws)
     marks = np.empty((15, 300))
@@ -269,7 +261,7 @@ def test_errors_are_those_of_the_effective_sample_size() -> None:
 
 @pytest.mark.parametrize("asked", [partial(annotation_certainty, top=2), partial(rank_certainty, rank=2)])
 def test_results_do_not_depend_on_threads_batches_or_company(asked: Callable[[ds.Plausibilities], Certainty]) -> None:
-    one, two = (PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
+    one, two = (by.PlackettLuce().sample(STUDY, draws=101, threads=threads) for threads in (1, 3))
     alone, threaded, few = asked(one), asked(two), asked(one.select(slice(5, 9)))
     for name in ("values", "errors"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(threaded, name))
@@ -294,7 +286,7 @@ def test_given_sets_agree_with_the_naive_twin(study: ds.Study, aggregation: Aggr
 
 def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
     said = ds.Study.from_counts([[3, 1, 0], [1, 3, 0]], ["cat", "dog", "cow"], case_names=["x", "y"])
-    draws = Dirichlet().sample(said, draws=500)
+    draws = by.Dirichlet().sample(said, draws=500)
     every, listed = certainty_of(draws, "cat"), certainty_of(draws, ["cat", ["cat", "dog"]])
     assert every.values[0] == listed.values[0]
     assert (every.top, listed.top) == (1, None)
@@ -302,7 +294,7 @@ def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
 
 
 def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
-    draws = PlackettLuce(alpha=1.0, prior="observed").sample(
+    draws = by.PlackettLuce(alpha=1.0, prior="observed").sample(
         ds.simulate.study(n_cases=30, seed=5).annotations, draws=101
     )
     for rank in (1, 2, 3):
@@ -318,7 +310,7 @@ def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None
     study = ds.simulate.study(n_cases=20, n_conditions=9, seed=2).annotations
     categories = Categories.from_labels(list("xyzxyzxyz"), study.conditions)
     label = dict(zip(study.conditions, categories.labels, strict=True))
-    for aggregation in (InverseRank(ties="each"), PlackettLuce(alpha=1.0, prior="observed")):
+    for aggregation in (by.InverseRank(ties="each"), by.PlackettLuce(alpha=1.0, prior="observed")):
         draws = aggregation.sample(study, draws=50)
         for rank in (1, 2, 4):
             dense, known = naive.compared(draws), supports(draws)
@@ -342,7 +334,7 @@ def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None
 def test_unmentioned_conditions_are_named_where_the_prior_tells_them_apart() -> None:
     rankings = [[[["a"]], [["a"]]], [[["a"], ["b"]]], [[["c"]]], [[["a"]]]]
     said = ds.Study.from_rankings(rankings, list("abcdef"))
-    draws = Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
+    draws = by.Dirichlet(prior="frequency", alpha=4.0).sample(said, draws=400)
     table, dense = rank_shares(draws, rank=2), draws.dense()
     second = np.argsort(-dense, axis=2)[:, :, 1]
     named = table.filter(pl.col("condition").is_not_null()).rows()
@@ -368,7 +360,7 @@ def test_the_summary_counts_cases() -> None:
 
 
 def test_no_cases_have_no_certainty() -> None:
-    draws = MajorityVote().sample(ds.Study.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
+    draws = by.MajorityVote().sample(ds.Study.from_rankings([[[["a"], ["b"]]]])).select(slice(0))
     risks = Categories.from_labels(["x", "y"], ["a", "b"])
     for certainty in (
         *(annotation_certainty(draws, categories=one) for one in (None, risks)),
@@ -381,7 +373,7 @@ def test_no_cases_have_no_certainty() -> None:
 
 
 def test_progress_is_told() -> None:
-    draws = PlackettLuce().sample(ds.simulate.study(n_cases=9).annotations, draws=20)
+    draws = by.PlackettLuce().sample(ds.simulate.study(n_cases=9).annotations, draws=20)
     done: list[int] = []
     annotation_certainty(draws, advance=done.append)
     certainty_of(draws, draws.conditions[0], advance=done.append)
@@ -391,7 +383,7 @@ def test_progress_is_told() -> None:
 
 
 def test_the_result_says_which_place_it_is_about() -> None:
-    draws = MajorityVote().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+    draws = by.MajorityVote().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
     assert rank_certainty(draws, rank=2).winners == (("b",),)
     assert rank_certainty(draws, rank=3).winners == (("any other",),)
@@ -403,11 +395,11 @@ def test_the_result_says_which_place_it_is_about() -> None:
 @needs_shared
 def test_certainty_of_the_dermatology_annotations() -> None:
     said = dermatology()
-    ranked = PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
+    ranked = by.PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
     risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", said.conditions)
     certainty = annotation_certainty(ranked)
     by_risk = annotation_certainty(ranked, categories=risks)
-    inverse = ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
+    inverse = by.ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
     correlation = np.corrcoef(certainty.values, annotation_certainty(inverse).values)[0, 1]
     assert certainty.share_below(0.99) == pytest.approx(0.59, abs=0.02)
     assert by_risk.share_below(0.99) == pytest.approx(0.382, abs=0.02)
@@ -418,14 +410,14 @@ def test_certainty_of_the_dermatology_annotations() -> None:
 def test_certainty_of_crowd_labels() -> None:
     counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
     said = ds.Study.from_counts(counts, [f"class {k}" for k in range(10)])
-    certainty = annotation_certainty(Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
+    certainty = annotation_certainty(by.Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
     assert abs((certainty.values < 0.99).sum() - 178) <= 8
 
 
 # Bad input ------------------------------------------------------------------------------------------------
 
 
-ANIMALS = MajorityVote().sample(
+ANIMALS = by.MajorityVote().sample(
     ds.Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
 )
 RISKS = Categories.from_labels(["x", "y", "y"], ANIMALS.conditions)

@@ -5,8 +5,7 @@ import os
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
@@ -15,14 +14,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from faults.small_study import Outcome, call
+from faults.small_study import PATIENCE, Outcome, call, until
 
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 LEARNS, LEARNS_NOTHING = "plackett-luce:3", "dirichlet:1"
 """Plackett-Luce learns from all cases how frequent conditions are, the other one learns nothing."""
 
 PIECES = 12
-PATIENCE = 120
 
 
 def words_of(*more: str, aggregation: str = LEARNS, out: str = "run") -> tuple[str, ...]:
@@ -148,15 +146,6 @@ def begun(folder: Path, words: Sequence[str]) -> ForkServerProcess:
     process.start()
     until(ready.exists, "the command does not begin")
     return process
-
-
-def until(happened: Callable[[], bool], what: str) -> None:
-    """Wait for something to happen."""
-    for _ in range(PATIENCE * 1000):
-        if happened():
-            return
-        time.sleep(0.001)
-    raise AssertionError(what)
 
 
 def ended(

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,9 @@ cli._run = lambda: (print("ready", flush=True), run())
 cli.main()
 """
 """The command line as a process that tells when it begins, and can be interrupted even if the tests cannot."""
+
+
+PATIENCE = 120
 
 
 @dataclass(frozen=True)
@@ -102,3 +106,46 @@ def mounted(place: Path, pages: int) -> Iterator[Path]:
         pytest.skip(f"no file system can be mounted: {outcome.stderr.strip()}")
     yield place
     subprocess.run(["umount", str(place)], check=True)
+
+
+@contextmanager
+def started(folder: Path, *words: str, code: str = PROCESS, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """Start the command line, or other code, in a folder, and wait for its first line: it is about to run."""
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert code != PROCESS or process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def until(happened: Callable[[], bool], what: str) -> None:
+    """Wait for something to happen."""
+    for _ in range(PATIENCE * 1000):
+        if happened():
+            return
+        time.sleep(0.001)
+    raise AssertionError(what)
+
+
+def status(process: int | str) -> list[str]:
+    """Return what the system says of a process, its state and its parent first; nothing if there is none."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def children(process: int) -> list[int]:
+    """Find the processes that a process started."""
+    known = [place.parent.name for place in Path("/proc").glob("[0-9]*/stat")]
+    return [int(one) for one in known if status(one)[1:2] == [str(process)]]

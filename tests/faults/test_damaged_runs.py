@@ -1,9 +1,11 @@
-"""Files of a run that are damaged between two processes, and input or options that change: mended, or refused."""
+"""Runs that are damaged between two processes or have no room, input and options that change: mended, or refused."""
 
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ from faults.large_study import (
     sums_of,
     words_of,
 )
-from faults.small_study import another_user, entries
+from faults.small_study import PAGE, another_user, entries, mounted
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The study beside a finished run, and beside one that lacks nothing but its results."""
     folder = tmp_path_factory.mktemp("finished")
     put_large_study(folder)
+    publish = RunDirectory.publish
+
+    def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collection[Path]) -> None:
+        publish(run, files, [*kept, *(run.path / "pieces").glob("input-*")])
+
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(RunDirectory, "publish", keeping_input)
@@ -45,13 +52,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collection[Path]) -> None:
-    publish(run, files, [*kept, *(run.path / "pieces").glob("input-*")])
-
-
-publish = RunDirectory.publish
-
-
 @pytest.fixture(params=["finished", pytest.param("unfinished", marks=pytest.mark.slow)])
 def folder(
     request: pytest.FixtureRequest,
@@ -62,18 +62,28 @@ def folder(
 ) -> Folder:
     """A copy of it, with one of the runs; the split input is there in the unfinished one."""
     copied(finished, tmp_path)
-    other = tmp_path / "almost"
     if request.param == "unfinished":
         shutil.rmtree(tmp_path / "run")
-        other.rename(tmp_path / "run")
+        (tmp_path / "almost").rename(tmp_path / "run")
     else:
-        shutil.rmtree(other)
+        shutil.rmtree(tmp_path / "almost")
     monkeypatch.chdir(tmp_path)
     return Folder(tmp_path, monkeypatch, capsys)
 
 
 only_finished = pytest.mark.parametrize("folder", ["finished"], indirect=True)
 only_unfinished = pytest.mark.parametrize("folder", ["unfinished"], indirect=True)
+
+
+def refused(folder: Folder, *told: str, words: tuple[str, ...] = RESUME) -> None:
+    """Run a command that is refused with one error, and changes nothing."""
+    before = content_of(folder.place)
+    outcome = folder.call(*words)
+    assert outcome.code == 2, outcome
+    assert outcome.err.count("error: ") == 1
+    assert all(text.lower() in outcome.err.lower() for text in told), outcome.err
+    assert "Traceback" not in outcome.err
+    assert content_of(folder.place) == before
 
 
 def truncate(place: Path) -> None:
@@ -94,14 +104,13 @@ faults = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 
 
 @only_unfinished
-@pytest.mark.parametrize("ending", ["sums", "survey"])
-def test_what_is_missing_is_computed_again(folder: Folder, finished: Path, ending: str) -> None:
-    first = min((folder.run / "pieces").glob(f"*.{ending}"))
-    first.unlink()
+def test_what_is_missing_is_computed_again(folder: Folder, finished: Path) -> None:
+    for ending in ("sums", "survey"):
+        min((folder.run / "pieces").glob(f"*.{ending}")).unlink()
     outcome = folder.call(*RESUME)
     assert outcome.code == 0, outcome.err
     total = len(sums_of(finished / "run"))
-    assert (f"{total - 1} of {total} pieces are finished" in outcome.err) == (ending == "sums")
+    assert f"{total - 1} of {total} pieces are finished" in outcome.err
     assert content_of(folder.run) == content_of(finished / "run")
 
 
@@ -117,10 +126,7 @@ def test_what_is_missing_is_computed_again(folder: Folder, finished: Path, endin
 def test_what_is_damaged_is_told_with_what_to_do(folder: Folder, finished: Path, pattern: str, told: str) -> None:
     first = min((folder.run / "pieces").glob(pattern))
     truncate(first)
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 2
-    assert told in outcome.err
-    assert outcome.err.count("error: ") == 1
+    refused(folder, told)
     shutil.rmtree(first.parent) if pattern.startswith("input") else first.unlink()
     assert folder.call(*RESUME).code == 0
     assert content_of(folder.run) == content_of(finished / "run")
@@ -131,17 +137,16 @@ def test_what_is_damaged_is_told_with_what_to_do(folder: Folder, finished: Path,
 @pytest.mark.parametrize("file", ["arrays.parquet", "run.json"])
 def test_results_that_are_damaged_are_not_shown(folder: Folder, file: str, fault: Callable[[Path], None]) -> None:
     fault(folder.run / file)
-    outcome = folder.call(*RESUME)
-    assert outcome.code == (0 if (file, fault) == ("run.json", Path.unlink) else 2)
-    assert "Traceback" not in outcome.err
+    if (file, fault) == ("run.json", Path.unlink):
+        assert folder.call(*RESUME).code == 0
+    else:
+        refused(folder)
 
 
 @only_finished
 def test_a_damaged_manifest_is_told_and_the_run_may_be_replaced(folder: Folder, finished: Path) -> None:
     truncate(folder.run / "manifest.json")
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 2
-    assert "the manifest of the run is damaged" in outcome.err
+    refused(folder, "the manifest of the run is damaged")
     assert folder.call(*words_of("--overwrite")).code == 0
     assert content_of(folder.run) == content_of(finished / "run")
 
@@ -150,10 +155,11 @@ def test_a_damaged_manifest_is_told_and_the_run_may_be_replaced(folder: Folder, 
 
 
 @only_finished
-def test_a_finished_run_shows_its_results_and_computes_nothing(folder: Folder, finished: Path) -> None:
+def test_a_finished_run_shows_its_results_and_computes_nothing_but_a_report(folder: Folder, finished: Path) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("something is computed")
 
+    refused(folder, "the output directory exists already", words=EVALUATE)
     for name in ("partitioned", "worked", "write_files"):
         folder.patch.setattr(evaluation, name, never)
     folder.patch.setattr("dissensus.pieces.inputs.Input.n_distinct", never)
@@ -163,11 +169,6 @@ def test_a_finished_run_shows_its_results_and_computes_nothing(folder: Folder, f
     assert outcome.err == "the run is finished, and nothing was added: these are its results\n"
     assert "top-1 accuracy" in outcome.out
     assert {place: place.stat().st_mtime_ns for place in before} == before
-    assert content_of(folder.run) == content_of(finished / "run")
-
-
-@only_finished
-def test_a_finished_run_gets_the_report_that_was_not_asked_for_before(folder: Folder, finished: Path) -> None:
     words = [word for word in RESUME if word != "--no-report"]
     assert folder.call(*words).code == 0
     found = content_of(folder.run)
@@ -175,61 +176,27 @@ def test_a_finished_run_gets_the_report_that_was_not_asked_for_before(folder: Fo
     assert found == content_of(finished / "run")
 
 
-@only_finished
-def test_a_finished_run_is_not_begun_again_by_mistake(folder: Folder) -> None:
-    outcome = folder.call(*EVALUATE)
-    assert outcome.code == 2
-    assert "the output directory exists already" in outcome.err
-
-
 # Input --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
 def test_input_that_changed_is_refused(folder: Folder, file: str) -> None:
-    before = content_of(folder.run)
     if file.startswith("A"):
         put_predictions(folder.place, range(1, 60), file="1")
     else:
         change(folder.place / file)
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 2
-    assert "the run was asked something else" in outcome.err
-    assert f"{file} changed" in outcome.err
-    assert content_of(folder.run) == before
+    refused(folder, "the run was asked something else", f"{file} changed")
 
 
-@pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
 @faults
-def test_input_that_cannot_be_read_any_more_is_one_error(
-    folder: Folder, file: str, fault: Callable[[Path], None]
-) -> None:
-    before = content_of(folder.run)
-    shutil.copy(folder.place / file, folder.place / file.replace("1", "2"))
-    fault(folder.place / file)
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 2
-    assert outcome.err.count("error: ") == 1
-    assert file in outcome.err
-    assert "Traceback" not in outcome.err
-    assert content_of(folder.run) == before
-
-
-@only_finished
-def test_input_that_may_not_be_read_is_told(finished: Path, folder: Folder) -> None:
-    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
-    assert folder.call(*RESUME).code == 0  # modules that are not imported yet may be out of reach for others
-    with tempfile.TemporaryDirectory() as place:
-        top = copied(folder.place, Path(place))
-        top.chmod(0o777)
-        (top / "study" / "1.parquet").chmod(0)
-        folder.patch.chdir(top)
-        with another_user():
-            outcome = folder.call(*RESUME)
-        assert outcome.code == 2
-        assert "permission denied" in outcome.err.lower()
-        assert content_of(top / "run") == content_of(finished / "run")
-        folder.patch.chdir(folder.place)
+def test_input_that_cannot_be_read_any_more_is_one_error(folder: Folder, fault: Callable[[Path], None]) -> None:
+    for file in ("study/1.parquet", "A/1.parquet"):
+        data = (folder.place / file).read_bytes()
+        (folder.place / file.replace("1", "2")).write_bytes(data)
+        fault(folder.place / file)
+        refused(folder, file)
+        (folder.place / file).write_bytes(data)
+        (folder.place / file.replace("1", "2")).unlink()
 
 
 # Options ------------------------------------------------------------------------------------------------
@@ -241,9 +208,9 @@ def replaced(old: str, new: str) -> tuple[str, ...]:
     return tuple(new if word == old else word for word in RESUME)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_options_and_versions_that_changed_are_refused(folder: Folder, finished: Path) -> None:
+    (folder.place / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
+    wrong: list[tuple[tuple[str, ...], str]] = [
         (replaced("30", "31"), "draws: 30 then, 31 now"),
         (replaced("top-k-accuracy:1", "top-k-accuracy:2"), "metrics: "),
         (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
@@ -252,29 +219,14 @@ def replaced(old: str, new: str) -> tuple[str, ...]:
         ((*RESUME, "--level", "0.8"), "level: 0.9 then, 0.8 now"),
         ((*RESUME, "--predictions", "B=A"), "model 1: not given then, given now"),
         ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
-    ],
-)
-def test_options_that_changed_are_refused(folder: Folder, words: tuple[str, ...], told: str) -> None:
-    (folder.place / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
-    before = content_of(folder.run)
-    outcome = folder.call(*words)
-    assert outcome.code == 2, outcome.err
-    assert "the run was asked something else" in outcome.err
-    assert told in outcome.err
-    assert content_of(folder.run) == before
-
-
-def test_other_versions_are_refused(folder: Folder) -> None:
+    ]
+    for words, told in wrong:
+        refused(folder, "the run was asked something else", told, words=words)
     there = {**versions.present_versions(), "numpy": "0.1"}
-    folder.patch.setattr(evaluation, "present_versions", lambda: there)
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 2
-    assert "versions.numpy: " in outcome.err
-    assert "0.1 now" in outcome.err
-
-
-def test_another_size_of_pieces_is_no_difference(folder: Folder, finished: Path) -> None:
-    outcome = folder.call(*replaced("5", "20"))
+    with folder.patch.context() as patch:
+        patch.setattr(evaluation, "present_versions", lambda: there)
+        refused(folder, "versions.numpy: ", "0.1 now")
+    outcome = folder.call(*replaced("5", "20"))  # another size of pieces is no difference
     assert outcome.code == 0, outcome.err
     assert content_of(folder.run) == content_of(finished / "run")
     assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == 12
@@ -284,12 +236,66 @@ def test_another_size_of_pieces_is_no_difference(folder: Folder, finished: Path)
 
 
 @only_finished
-@pytest.mark.parametrize("out", ["study", "study/.run", "A/deeper", "."])
 @pytest.mark.parametrize("how", [(), ("--overwrite",)], ids=["new", "overwritten"])
-def test_nothing_is_written_where_the_input_is(folder: Folder, out: str, how: tuple[str, ...]) -> None:
-    before = content_of(folder.place)
-    outcome = folder.call(*words_of(*how, out=out))
-    assert outcome.code == 2, outcome.err
-    assert outcome.err.count("error: ") == 1
-    assert content_of(folder.place) == before
-    assert entries(folder.place / "study") == ["1.parquet"]
+def test_nothing_is_written_where_the_input_is(folder: Folder, how: tuple[str, ...]) -> None:
+    for out in ("study", "study/.run", "A/deeper", "."):
+        refused(folder, words=words_of(*how, out=out))
+        assert entries(folder.place / "study") == ["1.parquet"]
+
+
+@contextmanager
+def held_back(folder: Folder, *places: str, mode: int) -> Iterator[Folder]:
+    """Give a copy of a folder to somebody who may not do everything with some places of it."""
+    folder.patch.setattr("dissensus.cli.terminal.compile_on_first_use", lambda *_, **__: None)
+    assert (
+        folder.call(*words_of("--resume", out="warm")).code == 0
+    )  # modules that are not imported yet may be out of reach
+    with tempfile.TemporaryDirectory() as place:
+        top = copied(folder.place, Path(place))
+        top.chmod(0o777)
+        for name in places:
+            (top / name).chmod(mode)
+        folder.patch.chdir(top)
+        with another_user():
+            yield Folder(top, folder.patch, folder.capsys)
+        folder.patch.chdir(folder.place)
+        for name in places:
+            (top / name).chmod(0o755)
+
+
+@only_finished
+def test_what_may_not_be_read_or_written_is_told(folder: Folder) -> None:
+    denied = "permission denied"
+    with held_back(folder, "study/1.parquet", mode=0) as kept:
+        outcome = kept.call(*RESUME)
+        assert (outcome.code, denied in outcome.err.lower()) == (2, True)
+    (folder.place / "locked").mkdir()
+    (folder.run / "run.json").unlink()
+    with held_back(folder, "locked", "run", ".", mode=0o555) as kept:
+        for words in (words_of(out="locked/run"), RESUME):
+            refused(kept, denied, words=words)
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file system of its own."""
+    with mounted(tmp_path_factory.mktemp("disk"), 2000) as place:
+        yield place
+
+
+@pytest.mark.slow
+@only_finished
+@pytest.mark.parametrize("pages", [0, 2, 8, 60, 100])
+def test_a_run_on_a_full_disk_is_one_error_and_goes_on_once_there_is_room(
+    folder: Folder, disk: Path, pages: int
+) -> None:
+    ballast, room = disk / "ballast", os.statvfs(disk)
+    ballast.write_bytes(bytes(PAGE * (room.f_bavail * room.f_bsize // PAGE - pages)))
+    words = words_of("--resume", out=str(disk / "run"))
+    refused(folder, "no space left on device", words=words)
+    assert not (disk / "run" / "run.json").exists()
+    assert set(entries(disk)) <= {"ballast", "run"}
+    ballast.unlink()
+    outcome = folder.call(*words)
+    assert outcome.code == 0, outcome.err
+    assert content_of(disk / "run") == content_of(folder.run)

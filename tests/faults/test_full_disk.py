@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.small_study import EVALUATE, PAGE, another_user, call, entries, mounted, put_study, snapshot
+from faults.small_study import EVALUATE, PAGE, Outcome, another_user, call, entries, mounted, put_study, snapshot
 
 DRAWN = ("--aggregation", "dirichlet", "--draws", "20")
 
@@ -86,12 +86,16 @@ def test_a_full_disk_is_told_and_nothing_is_left(
     run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     with filled(disk, 0):
-        outcome = call(run, capsys, [word.format(disk=disk) for word in words])
-        assert outcome.code == 2, outcome
-        assert "error: " in outcome.err
-        assert "no space left on device" in outcome.err
-        assert "Traceback" not in outcome.err
+        check_refused(call(run, capsys, [word.format(disk=disk) for word in words]), "no space left on device")
         assert entries(disk) == ["ballast"]
+
+
+def check_refused(outcome: Outcome, told: str) -> None:
+    """Assert that a command ended with an error in words."""
+    assert outcome.code == 2, outcome
+    assert "error: " in outcome.err
+    assert told in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -105,9 +109,7 @@ def test_results_for_which_there_is_not_enough_space_leave_the_old_ones(
     (disk / "results" / "run.json").write_text('{"format": "dissensus results"}')
     before = snapshot(disk / "results")
     with filled(disk, free_pages):
-        outcome = call(run, capsys, [*words, "--overwrite"])
-        assert outcome.code == 2, outcome
-        assert "no space left on device" in outcome.err
+        check_refused(call(run, capsys, [*words, "--overwrite"]), "no space left on device")
         assert entries(disk) == ["ballast", "results"]
         assert snapshot(disk / "results") == before
 
@@ -117,9 +119,8 @@ def test_of_two_tables_none_is_written_if_the_second_does_not_fit(
 ) -> None:
     words = ("aggregate", "opinions.csv", "--aggregation", "dirichlet", "--draws", "2000")
     with filled(disk, 2):
-        outcome = call(run, capsys, [*words, "--out", disk / "soft.csv", "--draws-out", disk / "draws.parquet"])
-        assert outcome.code == 2, outcome
-        assert "draws.parquet" in outcome.err
+        both = [*words, "--out", disk / "soft.csv", "--draws-out", disk / "draws.parquet"]
+        check_refused(call(run, capsys, both), "draws.parquet")
         assert entries(disk) == ["ballast"]
 
 
@@ -153,9 +154,7 @@ def test_a_directory_that_may_not_be_written_is_told(
     assert call(run, capsys, [word.format(disk=tmp_path) for word in words]).code == 0
     with another_user():
         outcome = call(run, capsys, [word.format(disk=locked / "locked") for word in words])
-    assert outcome.code == 2, outcome
-    assert "permission denied" in outcome.err
-    assert "Traceback" not in outcome.err
+    check_refused(outcome, "permission denied")
     assert entries(locked / "locked") == []
 
 
@@ -170,7 +169,6 @@ def test_results_of_somebody_else_are_not_replaced(
     with another_user():
         outcome = call(run, capsys, [*EVALUATE, "--overwrite"])
     (locked / "results").chmod(0o755)
-    assert outcome.code == 2, outcome
-    assert "permission denied" in outcome.err
+    check_refused(outcome, "permission denied")
     assert snapshot(locked / "results") == before
     assert not [name for name in entries(locked) if name.startswith(".")]

@@ -12,13 +12,13 @@ from random import Random
 import pytest
 
 from dissensus.evaluation.store import load
-from faults.large_study import EVALUATE, PIECES, RESUME, begun, content_of, ended, put_large_study, sums_of, until
-from faults.small_study import call, entries
+from faults.large_study import EVALUATE, PIECES, RESUME, begun, content_of, ended, put_large_study, sums_of
+from faults.small_study import PATIENCE, call, children, entries, started, until
+from workers.pieces_of_work import SCHEDULER
 
 if os.name != "posix":
     pytest.skip("signals are sent as POSIX does", allow_module_level=True)
 
-KILLS, INTERRUPTIONS = 20, 6
 BESIDE = ["A", "study"]
 LINE = re.compile(r"interrupted; (nothing was written|written before: (?P<place>.*/run)(?P<how> \(unfinished: .*\))?)")
 
@@ -62,30 +62,52 @@ def check_finished(folder: Path, whole: Whole) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_at_twenty_moments_ends_with_the_same_bytes(whole: Whole, tmp_path: Path) -> None:
-    folder = tmp_path / "killed"
+@pytest.mark.parametrize(("number", "count"), [(signal.SIGKILL, 20), (signal.SIGINT, 6)])
+def test_a_run_that_is_ended_at_many_moments_ends_with_the_same_bytes(
+    whole: Whole, tmp_path: Path, number: signal.Signals, count: int
+) -> None:
+    folder = tmp_path / "ended"
     put_large_study(folder)
     seen = []
-    for number, moment in enumerate(whole.moments(KILLS, seed=16)):
-        seen.append(ended(begun(folder, RESUME), folder, number=signal.SIGKILL, moment=moment).code)
-        if seen[-1] == 0:  # it was faster: the next ones are to find something to do
+    for place, moment in enumerate(whole.moments(count, seed=16)):
+        outcome = ended(begun(folder, RESUME), folder, number=number, moment=moment)
+        seen.append(outcome.code)
+        if number == signal.SIGINT:
+            assert set(entries(folder)) <= {*BESIDE, "run"}
+        if outcome.code == 130:
+            check_interrupted(outcome.err, folder / "run")
+        if outcome.code == 0:  # it was faster: the next ones are to find something to do
             check_finished(folder, whole)
-            (folder / "run").rename(tmp_path / f"run-{number}")
+            (folder / "run").rename(tmp_path / f"run-{place}")
     assert ended(begun(folder, RESUME), folder).code == 0
     check_finished(folder, whole)
     load(folder / "run")
-    assert set(seen) <= {0, -signal.SIGKILL}
-    assert -signal.SIGKILL in seen
+    assert {0} < {0, *seen} <= {0, 130, -signal.SIGKILL}
 
 
-def test_an_unfinished_run_is_not_begun_again_by_mistake(
+def check_interrupted(said: str, run: Path) -> None:
+    """Assert that the last line tells what is there, and that nothing of it is half written."""
+    line = LINE.fullmatch(said.splitlines()[-1])
+    assert line is not None, said
+    assert said.count("interrupted; ") == 1
+    is_finished = (run / "run.json").exists()
+    if run.exists():
+        assert line["place"] == str(run)
+        assert (line["how"] is None) == is_finished
+        assert is_finished or "--resume goes on" in line["how"]
+    assert not (run / "pieces" / "unfinished").exists()
+
+
+def test_ctrl_c_in_the_middle_of_the_pieces_and_no_second_beginning_by_mistake(
     whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "killed"
+    folder = tmp_path / "stopped"
     put_large_study(folder)
     process = begun(folder, EVALUATE)
-    until_pieces(folder / "run", 3)
-    ended(process, folder, number=signal.SIGKILL, moment=0.0)
+    until_pieces(folder / "run", 2)
+    outcome = ended(process, folder, number=signal.SIGINT, moment=0.0)
+    assert outcome.code == 130
+    check_interrupted(outcome.err, folder / "run")
     before = content_of(folder / "run")
     monkeypatch.chdir(folder)
     outcome = call(monkeypatch, capsys, EVALUATE)
@@ -102,48 +124,6 @@ def test_an_unfinished_run_is_not_begun_again_by_mistake(
 def until_pieces(run: Path, count: int) -> None:
     """Wait until some pieces are finished."""
     until(lambda: len(sums_of(run)) >= count, "no piece is finished")
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_in_one_line_how_to_go_on_and_leaves_nothing_half_written(whole: Whole, tmp_path: Path) -> None:
-    folder = tmp_path / "stopped"
-    put_large_study(folder)
-    seen = []
-    for moment in whole.moments(INTERRUPTIONS, seed=17):
-        outcome = ended(begun(folder, RESUME), folder, number=signal.SIGINT, moment=moment)
-        seen.append(outcome.code)
-        assert set(entries(folder)) <= {*BESIDE, "run"}
-        if outcome.code == 130:
-            check_interrupted(outcome.err, folder / "run")
-        assert outcome.code in (0, 130)
-    assert ended(begun(folder, RESUME), folder).code == 0
-    check_finished(folder, whole)
-
-
-def check_interrupted(said: str, run: Path) -> None:
-    """Assert that the last line tells what is there, and that nothing of it is half written."""
-    line = LINE.fullmatch(said.splitlines()[-1])
-    assert line is not None, said
-    assert said.count("interrupted; ") == 1
-    is_finished = (run / "run.json").exists()
-    if run.exists():
-        assert line["place"] == str(run)
-        assert (line["how"] is None) == is_finished
-        assert is_finished or "--resume goes on" in line["how"]
-    assert not (run / "pieces" / "unfinished").exists()
-
-
-def test_ctrl_c_in_the_middle_of_the_pieces(whole: Whole, tmp_path: Path) -> None:
-    folder = tmp_path / "stopped"
-    put_large_study(folder)
-    process = begun(folder, EVALUATE)
-    until_pieces(folder / "run", 2)
-    outcome = ended(process, folder, number=signal.SIGINT, moment=0.0)
-    assert outcome.code in (0, 130)  # it may have been over by then, on a busy machine
-    if outcome.code == 130:
-        check_interrupted(outcome.err, folder / "run")
-    assert ended(begun(folder, RESUME), folder).code == 0
-    check_finished(folder, whole)
 
 
 # Two at once --------------------------------------------------------------------------------------------
@@ -191,3 +171,54 @@ def test_of_two_processes_that_begin_together_one_ends_well(whole: Whole, tmp_pa
     assert outcomes[1].code in (0, 2)  # the second may have come when the first was over
     assert "Traceback" not in outcomes[1].err
     check_finished(folder, whole)
+
+
+# Workers and schedulers ---------------------------------------------------------------------------------
+
+
+on_a_cluster = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@on_a_cluster
+def test_a_worker_that_is_killed_changes_no_byte(whole: Whole, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    put_large_study(tmp_path)
+    with started(tmp_path, *EVALUATE, "--workers", "2") as process:
+        until_pieces(tmp_path / "run", 1)
+        # those that work were started by one that watches them
+        working = [one for one in children(process.pid) if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        os.kill(working[0], signal.SIGKILL)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+    check_finished(tmp_path, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@on_a_cluster
+def test_a_lost_scheduler_is_one_error_and_the_run_goes_on_without_it(whole: Whole, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    put_large_study(tmp_path)
+    with started(tmp_path, code=SCHEDULER) as scheduler:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().strip()
+        with started(tmp_path, *EVALUATE, "--dask", address) as process:
+            until_pieces(tmp_path / "run", 1)
+            os.kill(process.pid, signal.SIGSTOP)  # so that the last piece is not finished by then, however fast it is
+            assert not (tmp_path / "run" / "run.json").exists()
+            scheduler.kill()
+            scheduler.wait()
+            os.kill(process.pid, signal.SIGCONT)
+            _, err = process.communicate(timeout=PATIENCE)
+    if process.returncode:  # the last piece may have been on its way
+        assert err.count("error: ") == 1
+        assert "the scheduler of the cluster was lost" in err
+        assert "--resume" in err
+        assert "Traceback" not in err
+    with started(tmp_path, *RESUME) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    check_finished(tmp_path, whole)

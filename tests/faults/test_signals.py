@@ -4,10 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -16,29 +13,23 @@ import pytest
 
 from dissensus.core.output import checked_file_target
 from dissensus.evaluation.store import load
-from faults.small_study import EVALUATE, PROCESS, Outcome, entries, put_study, snapshot
+from faults.small_study import (
+    EVALUATE,
+    PATIENCE,
+    Outcome,
+    children,
+    entries,
+    put_study,
+    snapshot,
+    started,
+    status,
+    until,
+)
 
 if os.name != "posix":
     pytest.skip("signals are sent as POSIX does", allow_module_level=True)
 
 LINE = re.compile(r"interrupted; (?P<kept>nothing was written|written before: (results|out\.parquet))\n")
-PATIENCE = 60
-
-
-@contextmanager
-def started(folder: Path, *words: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Start the command line in a folder, and wait until its first line is about to run."""
-    with subprocess.Popen(
-        [sys.executable, "-c", PROCESS, *words],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
 
 
 def ended(process: subprocess.Popen[str], number: int, moment: float) -> Outcome:
@@ -124,10 +115,10 @@ def conversion(tmp_path_factory: pytest.TempPathFactory) -> Course:
     return Course(words, "out.parquet", seconds, {"out.parquet": b"an earlier file"}, new)
 
 
+# Commands, and how often each is ended with and without an earlier result.
 COURSES = pytest.mark.parametrize(
-    ("command", "count"), [("evaluation", (6, 4)), ("conversion", (9, 6))], ids=["evaluate", "convert"]
+    ("command", "count"), [("evaluation", 5), ("conversion", 8)], ids=["evaluate", "convert"]
 )
-"""Commands, and how often each is killed and interrupted with and without an earlier result."""
 
 BEFORE = pytest.mark.parametrize("with_old", [True, False], ids=["old results", "no results"])
 
@@ -135,41 +126,26 @@ BEFORE = pytest.mark.parametrize("with_old", [True, False], ids=["old results", 
 @pytest.mark.slow
 @BEFORE
 @COURSES
-def test_a_killed_process_leaves_old_or_new_and_the_next_one_clears_up(
-    request: pytest.FixtureRequest, tmp_path: Path, command: str, count: tuple[int, int], with_old: bool
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_is_ended_leaves_old_or_new_and_says_which_if_it_can(
+    request: pytest.FixtureRequest, tmp_path: Path, number: signal.Signals, command: str, count: int, with_old: bool
 ) -> None:
     course: Course = request.getfixturevalue(command)
     seen = set()
-    for number, moment in enumerate(course.moments(count[0], seed=int(with_old))):
-        folder = tmp_path / str(number)
+    for place, moment in enumerate(course.moments(count, seed=10 * (number == signal.SIGINT) + with_old)):
+        folder = tmp_path / str(place)
         course.prepare(folder, with_old=with_old)
         with started(folder, *course.words) as process:
-            seen.add(ended(process, signal.SIGKILL, moment).code)
-        course.check(folder, with_old=with_old)
-        checked_file_target(folder / "next.txt")
-        assert set(entries(folder)) <= {"A.csv", "opinions.csv", course.target}
-        course.check(folder, with_old=with_old)
-    assert -signal.SIGKILL in seen
-
-
-@pytest.mark.slow
-@BEFORE
-@COURSES
-def test_an_interrupted_process_says_in_one_line_what_was_written(
-    request: pytest.FixtureRequest, tmp_path: Path, command: str, count: tuple[int, int], with_old: bool
-) -> None:
-    course: Course = request.getfixturevalue(command)
-    seen = set()
-    for number, moment in enumerate(course.moments(count[1], seed=10 + with_old)):
-        folder = tmp_path / str(number)
-        course.prepare(folder, with_old=with_old)
-        with started(folder, *course.words) as process:
-            outcome = ended(process, signal.SIGINT, moment)
+            outcome = ended(process, number, moment)
         seen.add(outcome.code)
-        course.check(folder, with_old=with_old)
+        if number == signal.SIGKILL:
+            course.check(folder, with_old=with_old)
+            checked_file_target(folder / "next.txt")  # the next process clears up
+        else:
+            check_words(outcome, is_new=course.found(folder) == course.new)
         assert set(entries(folder)) <= {"A.csv", "opinions.csv", course.target}
-        check_words(outcome, is_new=course.found(folder) == course.new)
-    assert 130 in seen
+        course.check(folder, with_old=with_old)
+    assert {-signal.SIGKILL, 130} & seen
 
 
 def check_words(outcome: Outcome, *, is_new: bool) -> None:
@@ -195,29 +171,6 @@ def test_imports_can_be_interrupted_too(tmp_path: Path) -> None:
 # Compilation --------------------------------------------------------------------------------------------
 
 
-def children(process: int) -> list[int]:
-    """Find the processes that a process started."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(place.read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if parent == process:
-            found.append(int(place.parent.name))
-    return found
-
-
-def until(happened: object, what: str) -> None:
-    """Wait for something to happen."""
-    assert callable(happened)
-    for _ in range(PATIENCE * 20):
-        if happened():
-            return
-        time.sleep(0.05)
-    raise AssertionError(what)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -228,13 +181,5 @@ def test_compilation_ends_with_the_command_that_started_it(tmp_path: Path, numbe
         outcome = ended(process, number, 0.5)
     if number == signal.SIGINT:
         assert outcome == Outcome(130, "", "interrupted; nothing was written\n")
-    until(lambda: not any(is_alive(one) for one in compiling), "a process goes on compiling")
-
-
-def is_alive(process: int) -> bool:
-    """Tell whether a process runs; one that ended and was not asked how is no more."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+    # one that ended and was not asked how is no more
+    until(lambda: all(status(one)[:1] in ([], ["Z"]) for one in compiling), "a process goes on compiling")

@@ -17,16 +17,8 @@ NASTY = [
     *("e\u0301".encode(), "\u00e9".encode(), "\U0001f9a0".encode(), b"\x85", b"\\ud800", b'"\\ud800"', b"\\u0000"),
     *(b"null", b"true", b"false", b"[]", b"{}", b"[[]]", b"[" * 3000, b'{"a":' * 3000, b">", b"=", b"a>b=c", b"a>>b"),
     *(b"oak=oak", b"#", b":", b"{1, 2}", b"_duplicated_0", b"case", b"rank", b"condition", b"annotator", b"score"),
-    *(
-        b"row number in the source",
-        b"weight",
-        b"group",
-        b"unranked",
-        b"below",
-        b"unobserved",
-        b"annotation",
-        b"__index_level_0__",
-    ),
+    *(b"row number in the source", b"weight", b"group", b"unranked", b"below", b"unobserved", b"annotation"),
+    *(b"__index_level_0__",),
     *(b"()", b"(-1, 3)", b"(3, 0)", b"(99999999999, 99)", b"|O", b"<U0", b"<f2", b"<c16", b"<M8[ns]", b"True"),
 ]
 VALUES: list[Any] = [
@@ -43,27 +35,19 @@ def mutated(content: bytes, others: list[bytes], chance: Random) -> bytes:
     """Change a file in one to three ways."""
     for _ in range(chance.choice((1, 1, 1, 2, 2, 3))):
         if chance.random() < 0.04:
-            content = _concatenated(content, chance.choice(others), chance)
+            other = chance.choice(others)
+            content = chance.choice((content + other, other + content, content + content, content + b"\n" + content))
         else:
             content = chance.choice(MUTATIONS)(content, chance)
     return content
 
 
-def _concatenated(content: bytes, other: bytes, chance: Random) -> bytes:
-    return chance.choice((content + other, other + content, content + content, content + b"\n" + content))
-
-
 def _bytes(content: bytes, chance: Random) -> bytes:
     at = chance.randrange(len(content) + 1)
     end = min(len(content), at + chance.choice((0, 1, 1, 2, 8)))
-    middle = chance.choice(
-        (b"", content[at:end] * 2, bytes([chance.randrange(256)]), _flipped(content[at:end], chance))
-    )
-    return content[:at] + middle + content[end:]
-
-
-def _flipped(piece: bytes, chance: Random) -> bytes:
-    return bytes([piece[0] ^ (1 << chance.randrange(8)), *piece[1:]]) if piece else b""
+    piece, new = content[at:end], bytes([chance.randrange(256)])
+    flipped = bytes([piece[0] ^ (1 << chance.randrange(8)), *piece[1:]]) if piece else b""
+    return content[:at] + chance.choice((b"", piece * 2, new, flipped)) + content[end:]
 
 
 def _truncated(content: bytes, chance: Random) -> bytes:
@@ -165,9 +149,8 @@ def _changed(value: Any, chance: Random) -> Any:
         if act == 0:
             del value[key]
         elif act == 1 and isinstance(value, dict):
-            value[chance.choice(("id", "case", "rank", "", "label", "value", "\ud800", str(key) + " "))] = value.pop(
-                key
-            )
+            name = chance.choice(("id", "case", "rank", "", "label", "value", "\ud800", str(key) + " "))
+            value[name] = value.pop(key)
         elif act == 1 and isinstance(value, list):
             value.append(value[key])
         elif act == 2:

@@ -141,7 +141,7 @@ def _ratings() -> Example:
 
 
 MADE: dict[str, Callable[[], Example]] = {
-    "binary": lambda: _choices(("no", "yes"), "binary", 1),
+    "binary": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",)),
     "sampled": lambda: replace(_choices(("no", "yes"), "binary", 1), truths=("top",), how={}),
     "conditions": lambda: replace(_choices(CONDITIONS, "conditions", 2), truths=("soft",)),
     "findings": _checklists,

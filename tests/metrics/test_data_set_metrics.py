@@ -436,12 +436,9 @@ def assert_nothing_is_undefined(metric: DataSetMetric) -> None:
     assert np.isnan(metric.slopes(said, nothing[0])).all()
     assert metric.counted(said, nothing[0]) == 0
     assert metric.record()["sees"] == "data set"
+    assert m.AUROC("weighted", "soft").name == "AUROC (weighted, soft)"
     with pytest.raises(ds.DissensusError, match="whole data set"):
         metric.values(None, None)  # type: ignore[arg-type]
-
-
-def test_names_say_what_is_unusual() -> None:
-    assert m.AUROC("weighted", "soft").name == "AUROC (weighted, soft)"
 
 
 # Slopes that are smooth on purpose -----------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """Metrics against plain NumPy, scikit-learn and SciPy where there are no ties, and at the edges."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -101,58 +104,6 @@ def test_a_probability_of_zero_costs_everything_where_it_matters() -> None:
     assert np.isfinite(measured(m.LogScore(floor=1e-6), draws, sure)).all()
 
 
-# Bad input -----------------------------------------------------------------------------------------------
-
-WRONG: list[tuple[Metric, str]] = [
-    (m.TopKAccuracy(N), "looks at 50 conditions of 50"),
-    (m.SetAccuracy(N), "1 to 49"),
-    (m.Overlap(N + 1), "looks at 51"),
-    (m.AverageOverlap(N + 1), "1 to 50"),
-    (m.RankBiasedOverlap(depth=60), "1 to 50"),
-    (m.KendallTau(N + 1), "1 to 50"),
-    (m.CategoryAccuracy([0, 1]), "number of categories"),
-]
-
-
-@pytest.mark.parametrize(("metric", "message"), WRONG, ids=lambda value: getattr(value, "name", ""))
-def test_numbers_that_do_not_fit_the_conditions_are_refused(metric: Metric, message: str) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        metric.check(MODEL)
-
-
-WRONG_SETS: list[tuple[Metric, str]] = [
-    (m.SetAccuracy(2), r"needs sets of 2 conditions\n.*a set of 1\n.*'net', case 'y'\n.*: set-accuracy compares"),
-    (m.Overlap(2), r"top-2 overlap needs sets of 2(.|\n)*leave the number out"),
-    (m.TopKAccuracy(1), r"needs scores or rankings\n.*sets of cond(.|\n)*scores behind them(.|\n)*coverage, exp"),
-]
-
-
-@pytest.mark.parametrize(("metric", "message"), WRONG_SETS, ids=lambda value: getattr(value, "name", ""))
-def test_sets_of_another_size_or_without_an_order_are_refused(metric: Metric, message: str) -> None:
-    sets = ds.Predictions.from_sets([["a", "b"], ["c"]], ["a", "b", "c"], case_names=["x", "y"], name="net")
-    with pytest.raises(ds.DissensusError, match=message):
-        metric.check(sets)
-
-
-def test_scores_have_no_size_of_their_own() -> None:
-    for metric in (m.SetAccuracy(), m.Overlap()):
-        with pytest.raises(
-            ds.DissensusError, match=rf"{metric.name} needs sets(.|\n)*got: +scores(.|\n)*{metric.id}:3"
-        ):
-            metric.check(MODEL)
-    with pytest.raises(
-        ds.DissensusError, match=r"coverage needs sets(.|\n)*Predictions.from_sets(.|\n)*top-k-accuracy"
-    ):
-        m.Coverage().check(MODEL)
-
-
-def test_the_draw_cannot_ask_for_more_than_the_model_may_name() -> None:
-    with pytest.raises(ds.DissensusError, match=r"j must be at most k\n.*1 to 2\n.*3"):
-        m.TopKAccuracy(2, j=3)
-    with pytest.raises(ds.DissensusError, match="j must be a whole number"):
-        m.TopKAccuracy(2, j=0)
-
-
 def test_pairs_and_sets_by_hand() -> None:
     said = ds.Study.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"])
     batch = one_batch(InverseRank().sample(said))
@@ -167,37 +118,56 @@ def test_pairs_and_sets_by_hand() -> None:
         assert measured(m.Overlap(), batch, sets)[0, 0] == pytest.approx(common, rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    "kind", [m.TopKAccuracy, m.SetAccuracy, m.Overlap, m.AverageOverlap, m.KendallTau, m.ExpectedAccuracy]
-)
-@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
-def test_places_are_counted_from_one(kind: type[Metric], k: object) -> None:
-    with pytest.raises(ds.DissensusError, match="whole number, one or more"):
-        kind(k)  # type: ignore[call-arg]
+# Bad input -----------------------------------------------------------------------------------------------
+
+TWO = ds.Predictions.from_sets([["a", "b"], ["c"]], ["a", "b", "c"], case_names=["x", "y"], name="net")
+LOGITS = ds.Predictions.from_scores([[1.0, 2.0], [0.5, -2.0]], ["a", "b"], name="net")
+RANKED = ds.Predictions.from_rankings([["a"]], ["a", "b"])
+NOTHING = ds.Predictions("net", "scores", ("a", "b"), ("0",), np.array([0, 0]), np.empty(0, np.int64), np.empty(0))
+WRONG: list[tuple[Metric, ds.Predictions, str]] = [
+    (m.TopKAccuracy(N), MODEL, "looks at 50 conditions of 50"),
+    (m.SetAccuracy(N), MODEL, "1 to 49"),
+    (m.Overlap(N + 1), MODEL, "looks at 51"),
+    (m.AverageOverlap(N + 1), MODEL, "1 to 50"),
+    (m.RankBiasedOverlap(depth=60), MODEL, "1 to 50"),
+    (m.KendallTau(N + 1), MODEL, "1 to 50"),
+    (m.CategoryAccuracy([0, 1]), MODEL, "number of categories"),
+    (m.SetAccuracy(), MODEL, r"set accuracy needs sets(.|\n)*got: +scores(.|\n)*set-accuracy:3"),
+    (m.Overlap(), MODEL, r"overlap needs sets(.|\n)*got: +scores(.|\n)*overlap:3"),
+    (m.Coverage(), MODEL, r"coverage needs sets(.|\n)*Predictions.from_sets(.|\n)*top-k-accuracy"),
+    (m.SetAccuracy(2), TWO, r"needs sets of 2 conditions\n.*a set of 1\n.*'net', case 'y'\n.*: set-accuracy compares"),
+    (m.Overlap(2), TWO, r"top-2 overlap needs sets of 2(.|\n)*leave the number out"),
+    (m.TopKAccuracy(1), TWO, r"needs scores or rankings\n.*sets of cond(.|\n)*scores behind(.|\n)*coverage, exp"),
+    (m.LogScore(), LOGITS, r"needs probabilities\n.*\n.*-2\n.*'net', case '1'\n.*softmax"),
+    (m.BrierScore(), NOTHING, "at least one score above 0"),
+    (m.BrierScore(), RANKED, r"Brier score needs scores\n.*rankings"),
+]
 
 
-def test_parameters_out_of_range_are_refused() -> None:
-    for persistence in (0, 1, 2, "much"):
-        with pytest.raises(ds.DissensusError, match="above 0 and below 1"):
-            m.RankBiasedOverlap(persistence)  # type: ignore[arg-type]
-    with pytest.raises(ds.DissensusError, match="floor must be"):
-        m.LogScore(floor=-0.1)
-
-
-def test_scores_that_are_no_probabilities_are_refused() -> None:
-    logits = ds.Predictions.from_scores([[1.0, 2.0], [0.5, -2.0]], ["a", "b"], name="net")
-    with pytest.raises(ds.DissensusError, match=r"needs probabilities\n.*\n.*-2\n.*'net', case '1'\n.*softmax"):
-        m.LogScore().check(logits)
-    nothing = ds.Predictions("net", "scores", ("a", "b"), ("0",), np.array([0, 0]), np.empty(0, np.int64), np.empty(0))
-    with pytest.raises(ds.DissensusError, match="at least one score above 0"):
-        m.BrierScore().check(nothing)
-    with pytest.raises(ds.DissensusError, match=r"Brier score needs scores\n.*rankings"):
-        m.BrierScore().check(ds.Predictions.from_rankings([["a"]], ["a", "b"]))
-
-
-def test_conditions_and_cases_that_differ_are_refused(batch: Batch) -> None:
+def test_predictions_that_do_not_fit_are_refused(batch: Batch) -> None:
+    for metric, predictions, message in WRONG:
+        with pytest.raises(ds.DissensusError, match=message):
+            metric.check(predictions)
     with pytest.raises(ds.DissensusError, match="different conditions"):
         Predicted(ds.Predictions.from_scores([[0.1, 0.9]]), batch)
     other = ds.Predictions.from_scores(SCORES, NAMES, case_names=[f"x{i}" for i in range(N_CASES)])
     with pytest.raises(ds.DissensusError, match="unknown case '0'"):
         m.TopKAccuracy(1).values(Drawn(batch, 1), Predicted(other, batch))
+
+
+def test_parameters_out_of_range_are_refused() -> None:
+    places: tuple[Any, ...] = (m.TopKAccuracy, m.SetAccuracy, m.Overlap, m.AverageOverlap, m.KendallTau)
+    wrong: list[tuple[Any, Any, str]] = [
+        *(
+            (kind, k, "whole number, one or more")
+            for kind in (*places, m.ExpectedAccuracy)
+            for k in (0, -1, 1.5, True, "3")
+        ),
+        *((m.RankBiasedOverlap, persistence, "above 0 and below 1") for persistence in (0, 1, 2, "much")),
+        (m.LogScore, -0.1, "floor must be"),
+        (partial(m.TopKAccuracy, j=3), 2, r"j must be at most k\n.*1 to 2\n.*3"),
+        (partial(m.TopKAccuracy, j=0), 2, "j must be a whole number"),
+    ]
+    for make, value, message in wrong:
+        with pytest.raises(ds.DissensusError, match=message):
+            make(value)

@@ -170,12 +170,6 @@ def test_a_constant_classifier_finds_conditions_by_chance() -> None:
         np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)
 
 
-PERFECT: tuple[Metric, ...] = (
-    *(m.TopKAccuracy(1), m.SetAccuracy(2), m.Overlap(3), m.AverageOverlap(5), m.RankBiasedOverlap(0.8, 12)),
-    *(m.KendallTau(4), m.SpearmanFootrule(4)),
-)
-
-
 @pytest.mark.parametrize("said", ALL_PREDICTIONS, ids=attrgetter("kind"))
 def test_predictions_that_do_not_fit_are_refused_with_advice(said: ds.Predictions) -> None:
     for metric in [one for one in METRICS_HERE if fits(one, said)]:
@@ -220,6 +214,3 @@ def test_an_evaluation_looks_as_deep_as_the_largest_set_of_any_model() -> None:
     for (model, said), metric in product(models.items(), metrics):
         means = found.per_case().filter(model=model, metric=metric.name)["mean"]
         np.testing.assert_allclose(means, all_values(metric, drawn, said).mean(axis=1), rtol=1e-12, atol=1e-15)
-
-
-# The first j inside the first k --------------------------------------------------------------------------

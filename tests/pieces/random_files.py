@@ -1,6 +1,7 @@
 """Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -131,6 +132,8 @@ def differences(one: ds.Evaluation, other: ds.Evaluation) -> Iterator[str]:
     first, second = tables_of(one), tables_of(other)
     assert first.keys() == second.keys()
     for name, table in first.items():
+        if isinstance(table, pl.DataFrame) and table.equals(second[name]):
+            continue
         where = apart(plain(table), plain(second[name]))
         if where is not None:
             yield f"{name}: {where:.1500}"
@@ -146,7 +149,8 @@ def plain(value: Any) -> Any:
 def apart(one: Any, other: Any) -> str | None:
     """Say where two values differ; nothing if they do not."""
     if isinstance(one, float) and isinstance(other, float):
-        return None if np.isclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True) else f"{one!r} != {other!r}"
+        same = math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+        return None if same else f"{one!r} != {other!r}"
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         found = ((key, apart(one[key], other[key])) for key in one)
         return next((f"{key}: {told} in {one}" for key, told in found if told is not None), None)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.core.errors import FormatError, MissingExtraError
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
 from dissensus.pieces.inputs import Input, Partition, buckets_of, frames_from, is_large, is_split, partitioned
 from dissensus.predictions.alignment import Match
@@ -348,7 +348,7 @@ def test_what_cannot_be_split_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
         "no column 'case'": pl.DataFrame({"cas": ["a"]}),
     }
     for problem, study in wrong.items():
-        with pytest.raises(FormatError, match=problem):
+        with pytest.raises(DissensusError, match=problem):
             split(tmp_path / problem, study=study)
     found = split(tmp_path / "index", study=opinions(3, 1))
     (found.place / module.INDEX).write_text("{")

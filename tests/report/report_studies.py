@@ -92,7 +92,7 @@ def nasty_study() -> ds.Evaluation:
     return ds.evaluate(
         said,
         {BOLD: generator.random((3, 3)), SCRIPT: generator.random((3, 3))},
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
+        aggregations=observed(3),
         metrics=[TopKAccuracy(1)],
         draws=40,
         categories=ds.Categories.from_labels([BOLD, SCRIPT, "low"], conditions),

@@ -14,6 +14,7 @@ from dissensus.plugins import ReportSection
 from dissensus.report.page import report_html
 from dissensus.report.section import sections
 from dissensus.report.sections.studies import AnnotatorsSection
+from report.report_studies import SCRIPT
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
 PLUG_IN = """
@@ -100,9 +101,6 @@ def test_a_section_that_has_nothing_to_say_or_cannot_be_loaded_does_not_stop_the
 
 
 # Annotators -----------------------------------------------------------------------------------------------
-
-
-SCRIPT = "<script>alert(1)</script>"
 
 
 def annotated_by(names: list[str], n_conditions: int = 3) -> ds.Evaluation:

@@ -17,30 +17,29 @@ from dissensus.aggregations import NormalInverseGamma, PlackettLuce, Probabilist
 from dissensus.evaluation.sentences import statements
 from dissensus.metrics import BrierScore, LogScore
 from dissensus.report.page import report_html
-from report.report_studies import Opened, simulated_models
+from report.report_studies import Opened, observed, simulated_models
 
 MOST_BYTES = 8_000_000
 
 
-LUCE = [PlackettLuce(3, alpha=1.0, prior="observed")]
 TWELVE = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
 
 
 @cache
 def one_of_everything() -> ds.Evaluation:
     said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    return ds.evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=LUCE, draws=40)
+    return ds.evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=observed(3), draws=40)
 
 
 @cache
 def without_models() -> ds.Evaluation:
-    return ds.evaluate(TWELVE, {}, aggregations=[PlackettLuce(1, alpha=1.0, prior="observed"), *LUCE], draws=40)
+    return ds.evaluate(TWELVE, {}, aggregations=observed(1, 3), draws=40)
 
 
 @cache
 def categories_without_levels() -> ds.Evaluation:
     groups = ds.Categories.from_labels(["skin", "vessel"] * 3, TWELVE.conditions)
-    return ds.evaluate(TWELVE, {}, aggregations=LUCE, draws=40, categories=groups)
+    return ds.evaluate(TWELVE, {}, aggregations=observed(3), draws=40, categories=groups)
 
 
 @cache
@@ -54,7 +53,7 @@ def ratings() -> ds.Evaluation:
 def three_priors() -> ds.Evaluation:
     generator = np.random.default_rng(1)
     models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
-    runs = [*LUCE, PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5, prior="observed")]
+    runs = [*observed(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5, prior="observed")]
     return ds.evaluate(TWELVE, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
 
 
@@ -151,7 +150,7 @@ def test_a_large_study_keeps_the_most_uncertain_cases_and_says_so(
     generator = np.random.default_rng(2)
     shares = generator.dirichlet(np.full(8, 0.3), 20_000)
     said = ds.Study.from_counts(generator.multinomial(4, shares), [f"condition {k}" for k in range(8)])
-    evaluation = ds.evaluate(said, {"A": shares}, aggregations=LUCE, draws=20)
+    evaluation = ds.evaluate(said, {"A": shares}, aggregations=observed(3), draws=20)
     path = tmp_path / "report.html"
     ds.write_report(evaluation, path)
     assert path.stat().st_size < MOST_BYTES

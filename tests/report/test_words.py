@@ -18,7 +18,7 @@ import pytest
 from markupsafe import escape
 
 import dissensus as ds
-from dissensus.aggregations import InverseRank, PlackettLuce
+from dissensus.aggregations import InverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import FormatError
 from dissensus.evaluation import sentences
@@ -33,7 +33,7 @@ from dissensus.report.page import content_policy, report_html
 from dissensus.report.section import ReportSubject
 from dissensus.report.sections import methods
 from dissensus.report.sections.studies import Data
-from report.report_studies import SCRIPT, demo_study, nasty_study
+from report.report_studies import SCRIPT, demo_study, nasty_study, observed
 
 TEMPLATES = Path(page_module.__file__).parent / "templates"
 
@@ -52,7 +52,6 @@ def said_by(found: Sequence[sentences.Statement]) -> str:
     return " ".join(sentences.plain(one) for statement in found for one in statement.sentences)
 
 
-LUCE = PlackettLuce(10, alpha=1.0, prior="observed")
 RIGHT, WRONG = [1.0, 0.0], [0.0, 1.0]
 
 
@@ -62,7 +61,7 @@ def two_models(certain: float, other: float) -> ds.Evaluation:
     said = ds.Study.from_counts(np.tile([9, 0], (40, 1)), ["a", "b"])
     shares = {"sure": certain, "other": other}
     models = {name: [RIGHT if case < 40 * share else WRONG for case in range(40)] for name, share in shares.items()}
-    return ds.evaluate(said, models, aggregations=[LUCE], metrics=[TopKAccuracy(1)], draws=100)
+    return ds.evaluate(said, models, aggregations=observed(10), metrics=[TopKAccuracy(1)], draws=100)
 
 
 # Data inside the page -----------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ def test_the_leader_is_the_best_or_not_distinguishable() -> None:
 def test_the_leader_has_the_least_loss_and_leads_in_usual_practice_too() -> None:
     said = ds.Study.from_counts([[9, 0]] * 20, ["a", "b"])
     models = {"wrong": [WRONG] * 20, "right": [RIGHT] * 20}
-    text = contest(ds.evaluate(said, models, aggregations=[LUCE], metrics=["brier-score"], draws=50))
+    text = contest(ds.evaluate(said, models, aggregations=observed(10), metrics=["brier-score"], draws=50))
     assert "right has the best adjusted Brier score" in text
     assert "Against the majority vote, the same model leads (0.000)." in text
 
@@ -214,8 +213,7 @@ def leaning(metric: Metric, **others: list[float]) -> ds.Evaluation:
     """Evaluate a model that always names what three of five annotators say, and perhaps others."""
     said = ds.Study.from_counts([[3, 2]] * 30, ["a", "b"])
     models = {name: [row] * 30 for name, row in {"A": RIGHT, **others}.items()}
-    luce = replace(LUCE, reliability=1)
-    return ds.evaluate(said, models, aggregations=[luce], metrics=[metric], draws=300)
+    return ds.evaluate(said, models, aggregations=observed(1), metrics=[metric], draws=300)
 
 
 def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
@@ -336,6 +334,8 @@ def test_the_page_says_which_version_computed_the_results_and_its_title_is_text(
 def test_a_report_is_written_whole_or_not_at_all(evaluation: ds.Evaluation, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist"):
         ds.write_report(evaluation, tmp_path / "nowhere" / "report.html")
-    ds.write_report(evaluation, tmp_path / "report.html", title="T")
+    ds.write_report(evaluation, tmp_path / "report.html", title="A & <i>B</i>")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.lstrip().startswith("<!DOCTYPE html>")
+    assert "<title>A &amp; &lt;i&gt;B&lt;/i&gt;</title>" in text

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus import DissensusError, Study, diagnose
-from dissensus.study.panel import Panel
 
 FINDINGS = ("AF", "RBBB", "ST")
 
@@ -40,36 +39,22 @@ def test_nothing_found_is_an_opinion_and_nothing_assessed_is_none() -> None:
 def test_a_finding_is_a_study_of_two_conditions_tied_to_its_case() -> None:
     said = two_cases(assessed=[[None, None, ["ST"]], [None, None, None]])
     asked = said.of_finding("AF")
-    assert asked.conditions == ("absent", "present")
-    assert asked.case_names == ("x / AF", "y / AF")
-    assert asked.groups == ("x", "y")
-    assert asked.annotator_names == ("Ann", "Bo", "Cy")
-    assert asked.annotators.tolist() == [0, 1, 0, 2]
-    assert asked.codes.tolist() == [1, 1, 0, 0]
+    assert (asked.conditions, asked.case_names) == (("absent", "present"), ("x / AF", "y / AF"))
+    assert (asked.groups, asked.annotator_names) == (("x", "y"), ("Ann", "Bo", "Cy"))
+    assert (asked.annotators.tolist(), asked.codes.tolist()) == ([0, 1, 0, 2], [1, 1, 0, 0])
     assert list(said.by_finding()) == list(FINDINGS)
     assert said.by_finding()["ST"].n_rankings == 5
-    with pytest.raises(DissensusError, match="there is no finding 'Af'") as caught:
+    with pytest.raises(DissensusError, match=r"there is no finding 'Af'[^$]*did you mean 'AF'\?"):
         said.of_finding("Af")
-    assert caught.value.advice == "did you mean 'AF'?"
 
 
 def test_groups_weights_and_votes_of_the_study_are_those_of_each_finding() -> None:
-    panel = Panel(
-        case_names=("x", "y"),
-        opinion_offsets=np.array([0, 1, 3]),
-        annotators=np.array([-1, -1, -1]),
-        weights=np.array([1.0, 2.0, 0.5]),
-        groups=("p", "p"),
-        case_weights=np.array([1.0, 3.0]),
-        votes=np.array([4, 1, 2]),
-    )
-    said = Study(("AF", "ST"), panel, answers=np.array([[1, -1], [0, 1], [1, 0]]), question="findings")
+    said = Study.from_matrix([[[1, 0], [-1, -1]], [[0, 1], [1, 0]]], ["AF", "ST"], groups=["p", "p"])
+    said = replace(said, answers=np.array([[1, -1], [0, 1], [1, 0]])).with_weights(np.array([1.0, 2.0, 0.5]))
+    said = replace(said, panel=replace(said.panel, case_weights=np.array([1.0, 3.0]), votes=np.array([4, 1, 2])))
     asked = said.of_finding("ST")
-    assert asked.groups == ("p", "p")
-    assert asked.votes.tolist() == [1, 2]
-    assert asked.weights.tolist() == [2.0, 0.5]
-    assert asked.case_weights.tolist() == [1.0, 3.0]
-    assert asked.unannotated == ("x / ST",)
+    assert (asked.groups, asked.votes.tolist(), asked.weights.tolist()) == (("p", "p"), [1, 2], [2.0, 0.5])
+    assert (asked.case_weights.tolist(), asked.unannotated) == ([1.0, 3.0], ("0 / ST",))
     assert said.items() == Study.concatenate(list(said.by_finding().values()))
     assert said.opinions.weights.tolist() == [4.0, 2.0, 1.0, 2.0, 1.0]
 
@@ -125,7 +110,7 @@ def long(rows: list[tuple[Any, ...]], names: str = "case annotator finding prese
     return Study.from_long(pl.DataFrame(rows, schema=names.split(), orient="row"), **options)
 
 
-def test_rows_of_present_findings_need_a_word_for_nothing_found() -> None:
+def test_rows_name_what_is_present_or_say_it_in_a_column_in_any_order() -> None:
     rows: list[tuple[Any, ...]] = [("x", "Ann", "AF"), ("x", "Ann", "ST"), ("x", "Bo", None), ("y", "Bo", "RBBB")]
     said = long(rows, "case annotator finding")
     assert said.findings == ("AF", "ST", "RBBB")
@@ -134,19 +119,14 @@ def test_rows_of_present_findings_need_a_word_for_nothing_found() -> None:
     assert long(named, "case annotator finding", nothing="normal") == said
     with pytest.raises(DissensusError, match="no checklist says 'Normal'"):
         long(named, "case annotator finding", nothing="Normal")
-
-
-def test_a_column_says_what_is_present_absent_and_not_assessed() -> None:
-    rows = [("x", "Ann", "AF", "yes"), ("x", "Ann", "ST", ""), ("x", "Bo", "AF", "No"), ("y", "Bo", "RBBB", "1.0")]
-    said = long(rows)
-    assert said.answers.tolist() == [[1, -1, 0], [0, 0, 0], [0, 0, 1]]
-
-
-def test_rows_in_any_order_give_the_same_checklists() -> None:
-    rows = [(case, who, name, int(case + who < name)) for case in "xy" for who in "AB" for name in ("x", "y", "z")]
-    said = long(rows, findings=["x", "y", "z"])
-    again = long(rows[::-1], findings=["x", "y", "z"])
+    answers = [("x", "Ann", "AF", "yes"), ("x", "Ann", "ST", ""), ("x", "Bo", "AF", "No"), ("y", "Bo", "RBBB", "1.0")]
+    assert long(answers).answers.tolist() == [[1, -1, 0], [0, 0, 0], [0, 0, 1]]
+    whole = [(case, who, name, int(case + who < name)) for case in "xy" for who in "AB" for name in ("x", "y", "z")]
+    said, again = (long(some, findings=["x", "y", "z"]) for some in (whole, whole[::-1]))
     assert again.select(["x", "y"]).to_sets() == [case[::-1] for case in said.to_sets()]
+    said = long([("x", "AF"), ("x", "ST"), ("y", None)], "case finding")  # the rows of a case are one checklist
+    assert (said.to_sets(), said.annotator_names) == ([[{"AF", "ST"}], [set()]], ())
+    assert long([("x", "Ann", "AF"), ("y", None, None)], "case annotator finding").unannotated == ("y",)
 
 
 @pytest.mark.parametrize(
@@ -177,21 +157,12 @@ def test_what_rows_cannot_say_is_refused(rows: Any, findings: Any, problem: str)
         long(rows, findings=findings)
 
 
-def test_without_a_column_of_annotators_the_rows_of_a_case_are_one_checklist_and_with_it_a_case_alone_is_none() -> None:
-    said = long([("x", "AF"), ("x", "ST"), ("y", None)], "case finding")
-    assert said.to_sets() == [[{"AF", "ST"}], [set()]]
-    assert said.annotator_names == ()
-    assert long([("x", "Ann", "AF"), ("y", None, None)], "case annotator finding").unannotated == ("y",)
-
-
 def test_a_diagnosis_counts_what_was_found() -> None:
     found = diagnose(two_cases())
     assert (found.checklists, found.nothing_found, found.abstentions, found.not_assessed) == (6, 2, 1, 3)
     assert found.present == {"AF": 2, "RBBB": 1, "ST": 1}
     assert found.lines()["checklists with nothing found"] == "2 (40.0 %)"
     remarks = diagnose(Study.from_sets([[["AF"], []], [None]], ["AF", "af"])).remarks()
-    assert any("never present" in remark for remark in remarks)
-    assert any("look alike" in remark for remark in remarks)
-    assert any("'1'" in remark for remark in remarks)
+    assert all(any(part in remark for remark in remarks) for part in ("never present", "look alike", "'1'"))
     shares = ["0 to 2, median 1, mean 0.80", "2 (40.0 %)", "3 (16.7 %)"]
     assert [fact.value for fact in two_cases().facts()] == ["2", "6", "3", "3", *shares]

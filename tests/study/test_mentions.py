@@ -12,6 +12,7 @@ import pytest
 from dissensus import DissensusError, DissensusWarning, Study, examine, read
 from dissensus.agreement import annotator_agreement
 from dissensus.core.files import open_source
+from dissensus.study.tables import study_from_table
 
 LONG = """\
 case,annotator,label,rank
@@ -57,14 +58,6 @@ def test_the_first_row_counts_or_the_best_rank_and_what_is_left_out_is_noted(put
         read(path, duplicates="first")
 
 
-def test_the_best_confidence_is_the_highest(put: Any) -> None:
-    path = put("case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,2\nc1,A,x,3\n")
-    assert examine(path, duplicates="best").rankings.to_rankings() == [[[["x"], ["y"]]]]
-    assert examine(path, duplicates="first").rankings.to_rankings() == [[[["y"], ["x"]]]]
-    once = put("case,annotator,label,rank\nc1,A,x,1\nc1,B,x,1\n", "once.csv")
-    assert not examine(once, duplicates="first").receipt.notes
-
-
 SHAPES: dict[str, Any] = {
     "wide.csv": "case,A,B\nc1,x>y>x,y\n",
     "nested.json": [[[["x"], ["y"], ["x"]], [["y"]]]],
@@ -90,10 +83,13 @@ def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> No
     frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
     with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
         Study.from_long(frame)
-    said = Study.from_long(frame.reverse(), duplicates="best")
-    assert said.to_rankings() == [[[[name] for name in names]]]
+    assert Study.from_long(frame.reverse(), duplicates="best").to_rankings() == [[[[name] for name in names]]]
     with pytest.raises(DissensusError, match="duplicates is not understood"):
         Study.from_long(frame, duplicates="last")  # type: ignore[arg-type]
+    sure = pl.DataFrame({"case": ["c"] * 3, "annotator": ["A"] * 3, "label": [*"xyx"], "confidence": [1, 2, 3]})
+    assert Study.from_long(sure, duplicates="best").to_rankings() == [[[["x"], ["y"]]]]
+    assert Study.from_long(sure, duplicates="first").to_rankings() == [[[["y"], ["x"]]]]
+    assert not study_from_table(sure[1:].rename({"label": "condition"}), duplicates="first")[1]
 
 
 # Confidences ------------------------------------------------------------------------------------------
@@ -137,30 +133,26 @@ def test_a_soft_vote_is_one_annotator_wherever_annotators_are_counted(path: Path
     assert Study.from_long(open_source(path).table, confidence_as="share") == share
 
 
-@pytest.mark.parametrize(
-    ("text", "rankings", "weights"),
-    [
-        ("case,annotator,label,confidence,weight\nc1,A,x,1,4\nc1,A,y,3,4\n", [["y", "x"]], [3.0, 1.0]),
-        (f"{HEADER}c2,A,y,1\nc1,A,x,1\nc2,A,x,4\nc1,A,y,9\n", [["x", "y"], ["y", "x"]], [0.8, 0.2, 0.9, 0.1]),
-        (f"{HEADER}c1,A,x,1e308\nc1,A,y,1e308\n", [["x", "y"]], [0.5, 0.5]),
-    ],
-    ids=["weights multiply shares", "scattered rows", "huge confidences"],
-)
-def test_shares_by_hand(text: str, rankings: list[list[str]], weights: list[float], put: Any) -> None:
-    said = read(put(text), confidence="share")
-    assert said.to_rankings() == [[[[name]] for name in case] for case in rankings]
-    np.testing.assert_allclose(said.weights, weights)
+SCATTERED = f"{HEADER}c2,A,y,1\nc1,A,x,1\nc2,A,x,4\nc1,A,y,9\n"
 
 
-def test_a_repeated_mention_is_refused_before_it_becomes_a_vote(put: Any) -> None:
+def test_shares_by_hand(put: Any) -> None:
+    for text, rankings, weights in (
+        ("case,annotator,label,confidence,weight\nc1,A,x,1,4\nc1,A,y,3,4\n", ["yx"], [3.0, 1.0]),
+        (SCATTERED, ["xy", "yx"], [0.8, 0.2, 0.9, 0.1]),
+        (f"{HEADER}c1,A,x,1e308\nc1,A,y,1e308\n", ["xy"], [0.5, 0.5]),  # huge
+    ):
+        said = read(put(text), confidence="share")
+        assert said.to_rankings() == [[[[name]] for name in case] for case in rankings]
+        np.testing.assert_allclose(said.weights, weights)
+
+
+def test_a_repeated_mention_is_no_vote_and_confidences_that_are_asked_for_decide_over_ranks(put: Any) -> None:
     path = put(f"{HEADER}c1,A,x,1\nc1,A,x,3\nc1,A,y,1\n")
     with pytest.raises(DissensusError, match="mentioned twice"):
         read(path, confidence="share")
     said = examine(path, confidence="share", duplicates="best").rankings
     assert (said.to_rankings(), said.weights.tolist()) == ([[[["x"]], [["y"]]]], [0.75, 0.25])
-
-
-def test_confidences_that_are_asked_for_decide_over_ranks(put: Any) -> None:
     path = put("case,annotator,label,rank,confidence\nc1,A,x,1,1\nc1,A,y,2,3\n")
     assert read(path).to_rankings() == [[[["x"], ["y"]]]]
     assert read(path, confidence="order").to_rankings() == [[[["y"], ["x"]]]]

@@ -59,19 +59,19 @@ def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]
             assert (written[0][case, i].tolist(), written[1][case, i].tolist()) == (order, group)
 
 
-def test_shared_rankings_are_written_out_and_of_absent_annotators_nothing_is_read() -> None:
+def test_shared_rankings_are_written_out_of_absent_annotators_nothing_is_read_and_numbers_are_of_any_size() -> None:
     orders, groups = Study.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
     assert orders.tolist() == [[[0, 1], [0, 1], [1, 0]], [[1, 0], [0, 1], [0, 1]]]
     assert groups.tolist() == [[[0, -1]] * 3, [[0, -1], [-1, -1], [-1, -1]]]
     said = Study.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
     assert said.to_rankings() == [[[["1"]]]]
-
-
-def test_numbers_of_any_size_are_read() -> None:
     names: dict[str, Any] = {"conditions": NAMES, "case_names": ["den", "hive", "yard"]}
-    for dtype in (np.int8, np.int16, np.int32, np.int64):
-        orders, groups = (ORDERS[key].astype(dtype) for key in ("rankings", "groups"))
-        assert Study.from_ranking_arrays(orders, groups, **names) == EXPECTED
+    for dtype in (np.int8, np.int64):
+        arrays = [ORDERS[key].astype(dtype) for key in ("rankings", "groups")]
+        assert Study.from_ranking_arrays(*arrays, **names) == EXPECTED
+    nobody = Study.from_confidences(np.zeros((2, 0, 3)))
+    assert (nobody.n_cases, nobody.n_rankings, nobody.n_conditions) == (2, 0, 3)
+    assert Study.from_confidences(np.zeros((0, 2, 3))).n_conditions == 3
 
 
 # What is refused ------------------------------------------------------------------------------------------
@@ -83,12 +83,7 @@ ROW, GOOD = [0, 1, 2], [0, 1, -1]
     ("orders", "groups", "options", "message"),
     [
         *(
-            (
-                [[ROW], [ROW, ROW]],
-                [[GOOD], [GOOD, wrong]],
-                {},
-                f"are no groups[^$]*{wrong[0]}, [^$]*case '1', annotator 2",
-            )
+            ([[ROW], [ROW, ROW]], [[GOOD], [GOOD, wrong]], {}, f"no groups[^$]*{wrong[0]}, [^$]*case '1', annotator 2")
             for wrong in ([1, 2, 3], [0, 2, 2], [0, 1, 0], [0, -1, 1], [-1, 0, 1], [0, -2, -2], [-2, -2, -2])
         ),
         *(
@@ -116,10 +111,10 @@ def test_arrays_that_are_no_rankings_are_refused(orders: Any, groups: Any, optio
         Study.from_ranking_arrays(orders, groups, **options)
 
 
-@pytest.mark.parametrize("value", [-1, np.nan, np.inf])
-def test_confidences_must_be_finite_and_not_negative(value: float) -> None:
-    with pytest.raises(DissensusError, match=r"finite and not negative[^$]*case '0', annotator 2, condition 'b'"):
-        Study.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
+def test_confidences_must_be_finite_and_not_negative() -> None:
+    for value in (-1, np.nan, np.inf):
+        with pytest.raises(DissensusError, match=r"finite and not negative[^$]*case '0', annotator 2, condition 'b'"):
+            Study.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
 
 
 # Files ----------------------------------------------------------------------------------------------------
@@ -176,13 +171,10 @@ def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
         ({"unranked": np.array("above")}, "the meaning of 'unranked'"),
     ],
 )
-def test_files_with_wrong_arrays_are_refused_with_their_name(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_files_with_wrong_arrays_are_refused_with_their_name(changes: Any, message: str, tmp_path: Path) -> None:
     path = write_arrays(tmp_path / "orders.npz", {**ORDERS, **changes})
-    with pytest.raises(DissensusError, match=message) as caught:
+    with pytest.raises(DissensusError, match=f"({message})[^$]*orders.npz"):
         read(path)
-    assert "orders.npz" in caught.value.where
 
 
 @pytest.mark.parametrize(
@@ -194,10 +186,9 @@ def test_files_with_wrong_arrays_are_refused_with_their_name(
     ],
 )
 def test_files_that_cannot_be_taken_as_arrays_are_refused(
-    arrays: dict[str, Any], options: dict[str, Any], problem: str, tmp_path: Path
+    arrays: Any, options: Any, problem: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "orders.npz"
     given = {name: ORDERS[name] for name in ("rankings", "groups")} | arrays
-    np.savez(path, **{name: array for name, array in given.items() if array is not None})
+    np.savez(tmp_path / "orders.npz", **{name: array for name, array in given.items() if array is not None})
     with pytest.raises(FormatError, match=problem):
-        read(path, **options)
+        read(tmp_path / "orders.npz", **options)

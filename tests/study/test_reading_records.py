@@ -282,7 +282,6 @@ READ = {
         format="long",
         rankings=[[[["[other]"]]], [[["oak"]]]],
     ),
-    "json lines are rows": says("l.jsonl", LONG_RECORDS, rankings=[[[["oak"], ["elm"]]], [[["ash"]]]]),
     "a list of rows": says("l.json", LONG_RECORDS, rankings=[[[["oak"], ["elm"]]], [[["ash"]]]]),
     "columns of objects do no harm": says(
         "long.jsonl",
@@ -495,14 +494,15 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str, str]] = [
     ),
     ("n.json", [[[[0]]]], {}, "integer codes need a list of conditions", ""),
     *(
+        ("n.json", [A, wrong], {}, DEPTH, f"n.json, case 2{place}")
+        for wrong, place in (("a", ""), (["a"], ", ranking 1"), ([[["a"]], ["a"]], ", ranking 2"))
+    ),
+    *(
         ("n.json", [A, wrong], {}, problem, f"n.json, case '1'{place}")
         for wrong, problem, place in (
-            ("a", DEPTH, ""),
-            (["a"], DEPTH, ", ranking 1"),
-            ([[["a"]], ["a"]], DEPTH, ", ranking 2"),
-            ([[["a"]], [[["a"]]]], DEPTH, ", ranking 2"),
+            ([[["a"]], [[["a"]]]], "a condition is neither a name nor a code", ", ranking 2"),
             ([[["a"], []]], "a block is empty", ", ranking 1"),
-            ([[["b", "a"]], [[None]]], "a condition is not understood", ", ranking 2"),
+            ([[["b", "a"]], [[None]]], "a condition is neither a name nor a code", ", ranking 2"),
             ([[["b", "a"]], [["a"], ["a"]]], "mentioned twice", ", ranking 2, condition 'a'"),
         )
     ),

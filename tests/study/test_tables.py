@@ -22,11 +22,7 @@ from strategies import studies
 Columns = Mapping[str, list[Any]]
 Row = dict[str, Any]
 
-LIBRARIES: dict[str, Callable[[Any], Any]] = {
-    "pandas": pd.DataFrame,
-    "polars": lambda columns: pl.DataFrame(columns, strict=False),
-    "pyarrow": pa.table,
-}
+LIBRARIES: tuple[Callable[[Any], Any], ...] = (pd.DataFrame, lambda table: pl.DataFrame(table, strict=False), pa.table)
 
 
 def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
@@ -38,10 +34,8 @@ def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
 # What a table means -------------------------------------------------------------------------------------
 
 
-RANKED = long("xxxxy", "AAABA", condition="adcba")
 BOTH = [[[["a"]]], [[["b"]]]]
 WEIGHTS: dict[str, list[Any]] = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
-SURE = {"confidence": [1.0, 5.0, 0.0, 5.0, None]}
 SPLIT: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
 
 
@@ -53,11 +47,6 @@ def means(
 
 
 MEANINGS = {
-    "gaps do not matter": means({**RANKED, "rank": [3, 1, 7, 2, 5]}, [[[["d"], ["a"], ["c"]], [["b"]]], [[["a"]]]]),
-    "equal ranks are ties": means({**RANKED, "rank": [1, 1, 7, 2, 5]}, [[[["a", "d"], ["c"]], [["b"]]], [[["a"]]]]),
-    "higher confidence is better, and none is not mentioned": means(
-        {**long("xxxxx", "AAAAB", condition="abcde"), **SURE}, [[[["b", "d"], ["a"]], []]], conditions=tuple("abcde")
-    ),
     "without rank or confidence all are tied": means(long("xxx", "ABA", condition="acb"), [[[["a", "b"]], [["c"]]]]),
     "without annotators and ranks every row is an opinion": means(
         {"case": [*"xxy"], "condition": [*"aab"]}, [[[["a"]], [["a"]]], [[["b"]]]], annotator_names=()
@@ -65,20 +54,12 @@ MEANINGS = {
     "without annotators but with ranks a case is one ranking": means(
         {"case": [*"xxy"], "condition": [*"abb"], "rank": [2, 1, 1]}, [[[["b"], ["a"]]], [[["b"]]]]
     ),
-    "an annotation column tells rankings of one annotator apart": means(
-        {**long("xxx", "AAA", condition="aab"), "round": [1, 2, 2], "rank": [1, 1, 2]},
-        [[[["a"]], [["a"], ["b"]]]],
-        annotators=[0, 0],
-    ),
     "weights and groups are kept": means(
         long("xxy", "ABA", condition="aba") | WEIGHTS,
         [[[["a"]], [["b"]]], [[["a"]]]],
         weights=[0.5, 2, 1],
         groups=("p", "q"),
         case_weights=[3, 1],
-    ),
-    "rows without a condition are abstentions, and a case alone is unannotated": means(
-        long("xxyz", "AB-A", condition="a---"), [[[["a"]], []], [], [[]]], unannotated=("y", "z")
     ),
     "usual names of columns": means(
         {"Image ID": [*"xy"], "Reader": [*"AB"], "Diagnosis": [*"ab"]}, BOTH, annotator_names=("A", "B")
@@ -100,42 +81,41 @@ MEANINGS = {
 }
 
 
-@pytest.mark.parametrize("library", sorted(LIBRARIES))
 @pytest.mark.parametrize("name", MEANINGS)
-def test_what_a_table_of_any_library_means(name: str, library: str) -> None:
+def test_what_a_table_of_any_library_means(name: str) -> None:
     columns, rankings, options, known = MEANINGS[name]
-    said = Study.from_long(LIBRARIES[library](columns), **options)
-    assert said.to_rankings() == rankings
-    found = {what: getattr(said, what) for what in known}
-    assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
+    for library in LIBRARIES:
+        said = Study.from_long(library(columns), **options)
+        assert said.to_rankings() == rankings
+        found = {what: getattr(said, what) for what in known}
+        assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
 
 
-def test_what_was_not_stated_is_noted() -> None:
+def test_what_was_not_stated_is_noted_and_a_ranking_without_a_weight_counts_once() -> None:
     columns = {**long("xxx", "AAA", condition="abc"), "confidence": [1.0, 0.0, None]}
     (note,) = study_from_table(pl.DataFrame(columns), None)[1]
     assert (note.count, note.action) == (2, "kept as not mentioned")
-
-
-def test_a_ranking_without_a_weight_counts_once() -> None:
     table = pl.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": [0.5, None]})
     assert Study.from_long(table).weights.tolist() == [0.5, 1]
 
 
-def test_integers_that_a_missing_value_turned_into_floats_are_integers_again() -> None:
+def test_integers_that_became_floats_categories_and_an_index_of_pandas_are_understood_and_not_aliased() -> None:
     table = pd.DataFrame({"case": [1, 1, 2], "annotator": ["A", "B", "A"], "label": [1, None, 0]})
-    said = Study.from_long(table, ["cat", "dog"])
-    assert said.to_rankings() == [[[["dog"]], []], [[["cat"]]]]
-
-
-def test_the_index_of_a_pandas_frame_does_not_matter() -> None:
-    table = pd.DataFrame(long("xy", "AB", condition="ab"), index=[7, 7])
-    assert Study.from_long(table) == Study.from_long(table.reset_index(drop=True))
-
-
-def test_categories_are_names() -> None:
+    assert Study.from_long(table, ["cat", "dog"]).to_rankings() == [[[["dog"]], []], [[["cat"]]]]
     columns = long("xy", "AB", condition="ab")
-    table = pd.DataFrame(columns).astype("category")
-    assert Study.from_long(table) == Study.from_long(pl.DataFrame(columns))
+    said = Study.from_long(pl.DataFrame(columns))
+    assert Study.from_long(pd.DataFrame(columns, index=[7, 7])) == said
+    assert Study.from_long(pd.DataFrame(columns).astype("category")) == said
+    weights = np.array([1.0, 2.0])
+    table = pd.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": weights}, copy=False)
+    said = Study.from_long(table)
+    weights[:] = 9
+    table["weight"] = 9.0
+    assert said.weights.tolist() == [1, 2]
+    said = Study.from_long(pd.DataFrame({**BASE, "confidence": [1, np.nan]}))
+    assert said.to_rankings() == [[[["a"]]], [[]]]
+    with pytest.raises(DissensusError, match="rank is not a positive number"):
+        Study.from_long(pd.DataFrame({**BASE, "rank": [1, np.nan]}))
 
 
 def test_a_rank_decides_unless_the_confidence_is_asked_for() -> None:
@@ -144,15 +124,6 @@ def test_a_rank_decides_unless_the_confidence_is_asked_for() -> None:
     assert Study.from_long(table, confidence="confidence").to_rankings() == [[[["b"], ["a"]]]]
     with pytest.raises(DissensusError, match="both asked for"):
         Study.from_long(table, confidence="confidence", rank="rank")
-
-
-def test_a_frame_is_not_aliased() -> None:
-    weights = np.array([1.0, 2.0])
-    table = pd.DataFrame({"case": ["x", "y"], "condition": ["a", "b"], "weight": weights}, copy=False)
-    said = Study.from_long(table)
-    weights[:] = 9
-    table["weight"] = 9.0
-    assert said.weights.tolist() == [1, 2]
 
 
 # The twin -----------------------------------------------------------------------------------------------
@@ -208,25 +179,13 @@ def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -
     assert names == [who for rankings in expected.values() for who, _ in rankings]
 
 
-@given(data=st.data())
-def test_libraries_agree(data: st.DataObject) -> None:
-    rows = data.draw(long_rows("confidence"))
-    numbers = {"annotation": pa.int64(), "confidence": pa.float64()}
-    columns = {role: pa.array([row[role] for row in rows], numbers.get(role, pa.string())) for role in rows[0]}
-    arrow = pa.table(columns)
-    from_arrow = Study.from_long(arrow)
-    assert Study.from_long(pl.DataFrame(arrow)) == from_arrow
-    assert Study.from_long(arrow.to_pandas()) == from_arrow
-
-
 @given(studies(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_within_cases_does_not_matter(said: Study, rng: random.Random) -> None:
     table = long_table(said)
     rows = list(range(len(table)))
     rng.shuffle(rows)
-    shuffled = study_from_table(table[rows], said.conditions)[0]
-    assert sorted(shuffled.case_names) == sorted(said.case_names)
-    again = shuffled.select(said.case_names)
+    again = study_from_table(table[rows], said.conditions)[0]
+    assert sorted(again.case_names) == sorted(said.case_names)
     for case in said.case_names:
         one, other = again.select([case]), said.select([case])
         assert sorted(map(str, one.to_rankings()[0])) == sorted(map(str, other.to_rankings()[0]))
@@ -275,31 +234,20 @@ def test_wrong_values_say_what_was_got_and_where(
     assert caught.value.where.startswith(where)
 
 
-def test_a_nan_that_pandas_means_as_missing_is_missing() -> None:
-    said = Study.from_long(pd.DataFrame({**BASE, "confidence": [1, np.nan]}))
-    assert said.to_rankings() == [[[["a"]]], [[]]]
-    with pytest.raises(DissensusError, match="rank is not a positive number"):
-        Study.from_long(pd.DataFrame({**BASE, "rank": [1, np.nan]}))
-
-
 @pytest.mark.parametrize("role", ["weight", "group", "case_weight"])
 def test_what_belongs_to_a_ranking_or_case_must_not_change_within_it(role: str) -> None:
-    columns = long("xx", "AA", condition="ab")
-    values: list[Any] = ["p", "q"] if role == "group" else [1, 2]
-    with pytest.raises(DissensusError, match=r"changes within one (ranking|case)") as caught:
-        Study.from_long(pl.DataFrame({**columns, role: values}))
-    assert caught.value.where == "data row 2, case 'x', annotator 'A'"
+    columns = {**long("xx", "AA", condition="ab"), role: ["p", "q"] if role == "group" else [1, 2]}
+    problem = r"changes within one (ranking|case)[^$]*data row 2, case 'x', annotator 'A'"
+    with pytest.raises(DissensusError, match=problem):
+        Study.from_long(pl.DataFrame(columns))
 
 
 def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> None:
     table = pl.DataFrame({**BASE, "condition": [1, 2]})
     assert Study.from_long(table, ["2", "1"]).to_rankings() == [[[["1"]]], [[["2"]]]]
-    with pytest.raises(DissensusError, match="unknown condition '1'"):
-        Study.from_long(table, ["2", "3"])
-    with pytest.raises(DissensusError, match="unknown condition '2'"):
-        Study.from_long(table, ["cat", "dog"])
-    with pytest.raises(DissensusError, match="unknown condition '-1'"):
-        Study.from_long(pl.DataFrame({**BASE, "condition": [0, -1]}), ["cat", "dog"])
+    for labels, names, unknown in (([1, 2], "23", "1"), ([1, 2], ("cat", "dog"), "2"), ([0, -1], ("cat", "dog"), "-1")):
+        with pytest.raises(DissensusError, match=f"unknown condition '{unknown}'"):
+            Study.from_long(pl.DataFrame({**BASE, "condition": labels}), list(names))
 
 
 TWICE = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
@@ -307,44 +255,34 @@ EMPTY: Columns = {"case": [], "condition": []}
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "problem", "parts"),
+    ("columns", "options", "problem"),
     [
-        (TWICE, {}, "'a' is mentioned twice by one annotator", ["case 'y', annotator 'B'", "annotation column"]),
+        (TWICE, {}, "'a' is mentioned twice by[^$]*case 'y', annotator 'B'[^$]*annotation column"),
         (
             {**BASE, "condition": ["Eczema", "Eczma"]},
             {"conditions": ["Eczema", "Tinea"]},
-            "unknown condition 'Eczma'",
-            ["data row 2, case 'y', annotator 'B'", "did you mean 'Eczema'?"],
+            r"unknown condition 'Eczma'[^$]*data row 2, case 'y', annotator 'B'[^$]*did you mean 'Eczema'\?",
         ),
         (
             {"case": ["x"], "dx": ["a"]},
             {},
-            "the table has no condition column",
-            ["'condition'", "columns 'case', 'dx'", "--column condition=NAME"],
+            "no condition column[^$]*'condition'[^$]*columns 'case', 'dx'[^$]*--column condition=NAME",
         ),
-        (BASE, {"case": "cases"}, "no column 'cases' for the case", ["did you mean 'case'?"]),
-        (EMPTY, {}, "the table has no rows", []),
-        ({**EMPTY, "rank": []}, {}, "the table has no rows", []),
-        (BASE, {"tie_separator": ""}, "tie separator is empty", []),
-        ({"case": ["x", None], "condition": ["a", "b"]}, {}, "a row has no case", []),  # and is no declaration
+        (BASE, {"case": "cases"}, r"no column 'cases' for the case[^$]*did you mean 'case'\?"),
+        (EMPTY, {}, "the table has no rows"),
+        ({**EMPTY, "rank": []}, {}, "the table has no rows"),
+        (BASE, {"tie_separator": ""}, "tie separator is empty"),
+        ({"case": ["x", None], "condition": ["a", "b"]}, {}, "a row has no case"),  # and is no declaration
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(
-    columns: Columns, options: dict[str, Any], problem: str, parts: list[str]
-) -> None:
-    with pytest.raises(DissensusError, match=problem) as caught:
+def test_what_is_wrong_with_a_table_is_said(columns: Columns, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(DissensusError, match=problem):
         Study.from_long(pl.DataFrame(columns), **options)
-    assert [part for part in parts if part not in str(caught.value)] == []
 
 
-@pytest.mark.parametrize("frame", [pl.LazyFrame(BASE), [1, 2], None, "table.csv"])
-def test_what_is_no_table_is_refused(frame: Any) -> None:
-    with pytest.raises(DissensusError, match="this is not a table") as caught:
-        Study.from_long(frame)
-    assert type(frame).__name__ in caught.value.got
-
-
-def test_a_column_of_mixed_types_is_refused() -> None:
-    with pytest.raises(DissensusError, match="column 'case' mixes different types") as caught:
+def test_what_is_no_table_or_mixes_types_is_refused() -> None:
+    for frame in (pl.LazyFrame(BASE), [1, 2], None, "table.csv"):
+        with pytest.raises(DissensusError, match=f"this is not a table[^$]*{type(frame).__name__}"):
+            Study.from_long(frame)  # type: ignore[arg-type]
+    with pytest.raises(DissensusError, match=r"column 'case' mixes different types[^$]*astype\(str\)"):
         Study.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
-    assert "astype(str)" in caught.value.advice

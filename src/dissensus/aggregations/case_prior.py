@@ -287,25 +287,15 @@ def refined(
         there = here + np.linalg.solve(curvature, slope)
         reached, ahead = penalised(there)
         step, change = there - here, slope - ahead
-        curvature = secant(curvature, step, change)
+        if step @ change > 0:  # let the curvature agree with how far the slope fell along the step (BFGS)
+            pull = curvature @ step
+            learned = np.outer(change, change) / (change @ step) - np.outer(pull, pull) / (step @ pull)
+            curvature = np.asarray(curvature + learned)
+        elif reached <= value:
+            curvature = 4.0 * curvature
         if reached > value:
             here, value, slope = there, reached, ahead
-        elif step @ change <= 0:
-            curvature = 4.0 * curvature
     return here, False
-
-
-def secant(curvature: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
-    """Let a curvature agree with how far the slope fell along a step (BFGS); if it did not fall, nothing is learned.
-
-    >>> secant(np.eye(2), np.array([1.0, 0.0]), np.array([3.0, 0.0]))
-    array([[3., 0.],
-           [0., 1.]])
-    """
-    if step @ change <= 0:
-        return curvature
-    pull = curvature @ step
-    return np.asarray(curvature + np.outer(change, change) / (change @ step) - np.outer(pull, pull) / (step @ pull))
 
 
 def fitted_recipe(

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.certainty.categories import (
-    VIA,
-    Categories,
-    Via,
-    averaged,
-    category_certainty,
-    collected,
-    leading_chances,
-    order_chances,
-)
+from dissensus.certainty import categories as by_category
+from dissensus.certainty.categories import VIA, Categories, Via, averaged, collected
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -268,10 +260,10 @@ def _of_categories(
     def judged(batch: Batch) -> Found:
         drawn = told_apart(batch, rank)
         if via == "mass":
-            chances = leading_chances(drawn, aligned)
+            chances = by_category.leading_chances(drawn, aligned)
         else:
-            chances = np.stack([drawn.of_draws(one) for one in order_chances(drawn, aligned, rank)])
-        values, errors, codes = category_certainty(chances, batch.n_chains)
+            chances = np.stack([drawn.of_draws(one) for one in by_category.order_chances(drawn, aligned, rank)])
+        values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
         return values, errors, [(aligned.names[code],) for code in codes]
 
     return _joined(plausibilities, collected(plausibilities, judged, advance), **places)
@@ -318,15 +310,10 @@ class BatchCertainty(NamedTuple):
 
 def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
     """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
-    from dissensus.kernels.winning_sets import common_sets, new_outcomes, new_search, search_sets
+    from dissensus.kernels.winning_sets import winning_members
 
-    batch, layout, orders, is_pooled = drawn.batch, drawn.layout, drawn.orders, unranked == "pool"
-    is_member = np.zeros((len(tops), len(batch.support)), dtype=np.int64)
-    is_left = np.zeros((len(tops), batch.n_cases), dtype=np.int64)
-    outcomes = new_outcomes(layout, orders)
-    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
-    if is_left.any():
-        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left, new_search(layout, orders))
+    batch, is_pooled = drawn.batch, unranked == "pool"
+    is_member = winning_members(drawn.layout, drawn.orders, tops, is_pooled)
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
@@ -460,7 +447,7 @@ def rank_shares(
         if aligned is None:
             case, (codes, shares) = row_of_each(drawn.batch.columns), _shares(drawn, rank)
         else:
-            by_case = drawn.means(np.stack(order_chances(drawn, aligned, rank))).T
+            by_case = drawn.means(np.stack(by_category.order_chances(drawn, aligned, rank))).T
             case, codes, shares = *(axis.ravel() for axis in np.indices(by_case.shape)), by_case.ravel()
         rows = np.flatnonzero(shares > 0.0)
         said = {"case": [batch.case_names[i] for i in case[rows]], column: [names[code] for code in codes[rows]]}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
 
 
 def frozen_integers(values: object) -> IntArray:
@@ -87,7 +87,7 @@ def first_of_most(values: IntArray | FloatArray, offsets: IntArray) -> IntArray:
     return largest[begins_run(np.repeat(begins, lengths)[largest])]
 
 
-def begins_run(*columns: IntArray | FloatArray) -> BoolArray:
+def begins_run(*columns: IntArray | FloatArray | KeyArray) -> BoolArray:
     """Mark every element at which any of the columns changes; the first is always marked."""
     begins = np.zeros(len(columns[0]), dtype=np.bool_)
     begins[:1] = True

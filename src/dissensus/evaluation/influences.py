@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -360,14 +361,13 @@ class AllCases:
     def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:
         """Say what makes a metric of a model meaningless; what is true of several is said once."""
         data = self.data(key)
-        told: dict[tuple[str, str], list[str]] = {}
-        for metric in self.metrics:
-            for name, said in zip(models, data.said, strict=True):
-                for remark in metric.remarks(said, data.means(metric)):
-                    told.setdefault((remark, metric.name), []).append(name)
         alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for (remark, metric_name), own in told.items():
-            alike.setdefault((remark, tuple(own)), []).append(metric_name)
+        for metric in self.metrics:
+            pairs = zip(models, data.said, strict=True)
+            told = {name: metric.remarks(said, data.means(metric)) for name, said in pairs}
+            for remark in dict.fromkeys(chain.from_iterable(told.values())):
+                own = tuple(name for name, remarks in told.items() if remark in remarks)
+                alike.setdefault((remark, own), []).append(metric.name)
         return tuple(
             f"{', '.join([*(() if len(own) == len(models) > 1 else own), *measures])}: {remark}"
             for (remark, own), measures in alike.items()

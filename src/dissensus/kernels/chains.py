@@ -144,12 +144,6 @@ class Work(NamedTuple):
     folded: FloatArray
 
 
-def work_of(n_series: int, n: int) -> Work:
-    """Make room for a series of so many halves of n draws each."""
-    ranked = np.empty((n_series, n))
-    return Work(np.empty(n_series), np.empty(n + 3), ranked, ranked.reshape(-1), np.empty(ranked.size))
-
-
 @compiled
 def diagnose_series(
     halves: FloatArray,
@@ -188,12 +182,6 @@ def diagnose_series(
         result[s, 0] = max(result[s, 0], r_hat_of(ranked, means))
 
 
-def split_chains(draws: FloatArray) -> FloatArray:
-    """Cut each chain in two halves: (s, chains, draws) to (s, 2 * chains * half), the middle draw left out."""
-    half = draws.shape[2] // 2
-    return np.concatenate([draws[:, :, :half], draws[:, :, -half:]], axis=1).reshape(len(draws), -1)
-
-
 def diagnose(draws: FloatArray) -> ChainStatistics:
     """Compute the diagnostics of many series.
 
@@ -203,12 +191,14 @@ def diagnose(draws: FloatArray) -> ChainStatistics:
         At least four draws per chain.
     """
     n_series, half = 2 * draws.shape[1], draws.shape[2] // 2
-    size, work = n_series * half, work_of(n_series, half)
+    size, ranked = n_series * half, np.empty((n_series, half))
+    work = Work(np.empty(n_series), np.empty(half + 3), ranked, ranked.reshape(-1), np.empty(size))
     scores = ndtri((np.arange(2 * size + 1) / 2 - 0.375) / (size + 0.25))
     result = np.empty((len(draws), 4))
     for first in range(0, len(draws), max(1, BATCH // size)):
         batch = slice(first, first + max(1, BATCH // size))
-        halves = split_chains(draws[batch])
+        own = draws[batch]  # each chain is cut in two halves, the middle draw left out
+        halves = np.concatenate([own[:, :, :half], own[:, :, -half:]], axis=1).reshape(len(own), -1)
         distances = np.abs(halves - np.median(halves, axis=1, keepdims=True))
         orders = np.argsort(halves, axis=1), np.argsort(distances, axis=1)
         diagnose_series(halves.reshape(-1, n_series, half), halves, *orders, scores, result[batch], work)

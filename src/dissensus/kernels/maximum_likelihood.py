@@ -47,18 +47,12 @@ class Estimate(NamedTuple):
         Plausibilities of the support and, last, of the rest of each case.
     order : (sum of U + 1,)
         Numbers that grow with level and value: what to compare conditions by; zero for what nobody mentioned.
-    iterations : (n_cases,)
-        Evaluations of the EM step.
-    gradients : (n_cases,)
-        Largest |wins_k - theta_k exposure_k|, divided by the number of wins.
     is_converged : (n_cases,)
-        Whether the gradient came below the tolerance.
+        Whether the largest |wins_k - theta_k exposure_k|, divided by the number of wins, came below the tolerance.
     """
 
     values: FloatArray
     order: FloatArray
-    iterations: IntArray
-    gradients: FloatArray
     is_converged: BoolArray
 
 
@@ -97,7 +91,10 @@ def find_components(rankings: Rankings, below: bool) -> Components:
     above, below_it = component[source].astype(np.int64), component[target].astype(np.int64)
     leads = above != below_it
     above, below_it = above[leads], below_it[leads]
-    deepen(above, below_it, (first[below_it] >= 0).astype(np.int64), depth)  # the edge of a block is no level
+    length = (first[below_it] >= 0).astype(np.int64)  # the edge of a block is no level
+    # Every target lies the length of each of its steps below the source of the step.
+    while (depth[above] + length > depth[below_it]).any():
+        np.maximum.at(depth, below_it, depth[above] + length)
     is_mentioned = np.zeros(n_conditions, dtype=np.bool_)
     is_mentioned[member] = True
     case = row_of_each(rankings.support_offsets)
@@ -124,18 +121,6 @@ def defeats(rankings: Rankings, below: bool) -> tuple[IntArray, IntArray, IntArr
         sources.append(n_conditions + rankings.block_offsets[last + 1] - 1)
         targets.append(unmentioned)
     return np.concatenate(sources), np.concatenate(targets), member
-
-
-@compiled
-def deepen(source: IntArray, target: IntArray, length: IntArray, depth: IntArray) -> None:
-    """Raise depths until every target lies the length of each of its steps below the source of the step."""
-    is_settled = False
-    while not is_settled:
-        is_settled = True
-        for step in range(len(source)):
-            least = depth[source[step]] + length[step]
-            if least > depth[target[step]]:
-                depth[target[step]], is_settled = least, False
 
 
 def never_mentioned(rankings: Rankings, ranking: IntArray, member: IntArray) -> tuple[IntArray, IntArray]:
@@ -189,12 +174,6 @@ def split_rankings(rankings: Rankings, part: IntArray, members: IntArray, n_part
     )
 
 
-def part_members(part: IntArray) -> IntArray:
-    """Return the conditions that belong to any part, part after part."""
-    members = np.flatnonzero(part >= 0)
-    return members[np.argsort(part[members], kind="stable")]
-
-
 def first_votes(rankings: Rankings, level: IntArray) -> FloatArray:
     """Count the votes for first blocks once all higher levels are struck out; shape (sum of U,).
 
@@ -228,15 +207,6 @@ class Expected(NamedTuple):
     table: FloatArray
     mass: FloatArray
     flow: FloatArray
-
-
-def expectation_room(races: Races) -> Expected:
-    """Make room for the largest case."""
-    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
-    size = np.diff(races.tie_code_offsets).max(initial=1)
-    subsets = 1 << min(size, LATTICE_MOST)
-    sizes = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
-    return Expected(np.empty((5, columns)), *(np.empty(n) for n in sizes))
 
 
 @copied
@@ -368,7 +338,8 @@ def maximise(
     wins: FloatArray,
     labels: IntArray,
     limits: tuple[float, int],
-    estimate: Estimate,
+    values: FloatArray,
+    is_settled: BoolArray,
     room: Expected,
 ) -> None:
     """Iterate each case to its maximum, normalised within components.
@@ -380,7 +351,7 @@ def maximise(
     x, totals, exposure = room.iterates, room.totals, room.exposure
     for i in range(len(races.race_offsets) - 1):
         begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
-        wins_here, labels_here, theta = wins[begin:end], labels[begin:end], estimate.values[begin:end]
+        wins_here, labels_here, theta = wins[begin:end], labels[begin:end], values[begin:end]
         n = end - begin
         for k in range(n):
             x[0, k] = 1.0
@@ -408,48 +379,43 @@ def maximise(
                     x[0, k] = x[4, k] if height >= before else x[2, k]
         for k in range(n):
             theta[k] = x[0, k]
-        estimate.iterations[i], estimate.gradients[i] = steps, gradient
-        estimate.is_converged[i] = gradient < tolerance
+        is_settled[i] = gradient < tolerance
 
 
 def fit_stages(
     rankings: Rankings, found: Components, stage: IntArray, below: bool, limits: tuple[float, int]
-) -> tuple[FloatArray, Estimate]:
+) -> tuple[FloatArray, BoolArray]:
     """Find the maximum within the components of each stage; shape (sum of U,), one for a component of its own.
 
-    The estimate that is returned with them has no values yet.
+    And whether all stages of each case converged, shape (n_cases,).
     """
     is_open = np.zeros(int(stage.max(initial=-1)) + 1, dtype=np.bool_)
     is_open[stage[np.bincount(found.first, minlength=len(stage))[found.first] > 1]] = True
     part = np.where(is_open, np.cumsum(is_open) - 1, -1)[stage]
-    members = part_members(part)
+    members = np.flatnonzero(part >= 0)
+    members = members[np.argsort(part[members], kind="stable")]
     split = split_rankings(rankings, part, members, int(is_open.sum()))
     races = group_rankings(split, below=below)
     column, place = np.arange(len(members)) + part[members], np.zeros(len(stage), dtype=np.int64)
     place[members] = np.arange(len(members)) - split.support_offsets[part[members]]
     labels = np.zeros(races.column_offsets[-1], dtype=np.int64)
     labels[column] = place[found.first[members]]
-    fit = new_estimate(len(split.n_unmentioned), len(labels))
-    maximise(races, all_wins(races), labels, limits, fit, expectation_room(races))
-    inside = np.ones(len(stage))
-    inside[members] = fit.values[column]
+    # the races that each condition won, alone or as one of a tied block
+    sizes = np.diff(races.tie_code_offsets)
+    winners = races.tie_codes + np.repeat(np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets)), sizes)
+    wins = races.wins + weighted_counts(winners, np.repeat(races.tie_counts, sizes), len(races.wins))
+    theta, is_settled = np.zeros(len(labels)), np.ones(len(split.n_unmentioned), dtype=np.bool_)
+    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
+    size = sizes.max(initial=1)
+    subsets = 1 << min(size, LATTICE_MOST)
+    room = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
+    expected = Expected(np.empty((5, columns)), *(np.empty(n) for n in room))
+    maximise(races, wins, labels, limits, theta, is_settled, expected)
+    inside, is_converged = np.ones(len(stage)), np.ones(len(rankings.n_unmentioned), dtype=np.bool_)
+    inside[members] = theta[column]
     case = row_of_each(rankings.support_offsets)[members[split.support_offsets[:-1]]]
-    return inside, of_cases(fit, case, len(rankings.n_unmentioned))
-
-
-def new_estimate(n_cases: int, n_columns: int) -> Estimate:
-    """Make room for the estimates of some cases; nothing is left to do."""
-    steps, is_converged = np.zeros(n_cases, dtype=np.int64), np.ones(n_cases, dtype=np.bool_)
-    return Estimate(np.zeros(n_columns), np.zeros(n_columns), steps, np.zeros(n_cases), is_converged)
-
-
-def of_cases(fit: Estimate, case: IntArray, n_cases: int) -> Estimate:
-    """Sum up how the stages of each case were fitted: all steps, the largest gradient, whether all converged."""
-    whole = new_estimate(n_cases, 0)
-    np.add.at(whole.iterations, case, fit.iterations)
-    np.maximum.at(whole.gradients, case, fit.gradients)
-    whole.is_converged[case[~fit.is_converged]] = False
-    return whole
+    is_converged[case[~is_settled]] = False
+    return inside, is_converged
 
 
 def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e-10, most: int = 100_000) -> Estimate:
@@ -473,44 +439,25 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     rankings = plain_rankings(rankings)
     found = find_components(rankings, below)
     n_cases, case = len(rankings.n_unmentioned), row_of_each(rankings.support_offsets)
-    stage = stages_of(rankings, found.level)
-    inside, fit = fit_stages(rankings, found, stage, below, (tolerance, most))
-    within = inside * component_shares(first_votes(rankings, found.level), stage, found.first)
+    n_levels = np.zeros(n_cases, dtype=np.int64)
+    np.maximum.at(n_levels, case, found.level + 1)
+    stage = offsets_from_lengths(n_levels)[case] + found.level  # every level of every case, those of a case in a row
+    inside, is_converged = fit_stages(rankings, found, stage, below, (tolerance, most))
+    # The mass of each stage is divided among its components by votes; without any vote, by their sizes.
+    votes, first = first_votes(rankings, found.level), found.first
+    in_component, in_stage = weighted_counts(first, votes, len(votes))[first], weighted_counts(stage, votes, 0)[stage]
+    by_size = np.bincount(first, minlength=len(votes))[first] / np.bincount(stage)[stage]
+    within = inside * np.where(in_stage > 0.0, in_component / np.maximum(in_stage, 1e-300), by_size)
     column = np.arange(len(case)) + case  # after the columns of each case comes that of its rest, which is empty
     values = np.zeros(len(case) + n_cases)
     values[rankings.support_offsets[1:] + np.arange(n_cases)] = np.diff(rankings.support_offsets) == 0
     order = values.copy()
     values[column] = np.where(found.level == 0, within, 0.0)
     order[column] = np.where(found.is_lost, 0.0, order_numbers(case, found.level, within))
-    return fit._replace(values=values, order=order)
-
-
-def all_wins(races: Races) -> FloatArray:
-    """Count the races that each condition won, alone or as one of a tied block; shape (sum of U + 1,)."""
-    sizes = np.diff(races.tie_code_offsets)
-    columns = np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets))
-    members = races.tie_codes + np.repeat(columns, sizes)
-    return races.wins + weighted_counts(members, np.repeat(races.tie_counts, sizes), len(races.wins))
-
-
-def component_shares(votes: FloatArray, stage: IntArray, first: IntArray) -> FloatArray:
-    """Divide the mass of each stage among its components by votes; without any vote, by their sizes."""
-    in_component = weighted_counts(first, votes, len(votes))[first]
-    in_stage = weighted_counts(stage, votes, 0)[stage]
-    size = np.bincount(first, minlength=len(votes))[first]
-    by_size = size / np.bincount(stage)[stage]
-    return np.where(in_stage > 0.0, in_component / np.maximum(in_stage, 1e-300), by_size)
+    return Estimate(values, order, is_converged)
 
 
 # Orders ------------------------------------------------------------------------------------------------------
-
-
-def stages_of(rankings: Rankings, level: IntArray) -> IntArray:
-    """Give a number to every level of every case, those of a case in a row; shape (sum of U,)."""
-    case = row_of_each(rankings.support_offsets)
-    n_levels = np.zeros(len(rankings.n_unmentioned), dtype=np.int64)
-    np.maximum.at(n_levels, case, level + 1)
-    return offsets_from_lengths(n_levels)[case] + level
 
 
 def order_numbers(case: IntArray, level: IntArray, within: FloatArray) -> FloatArray:

@@ -182,16 +182,6 @@ class OrderRoom(NamedTuple):
     atoms: Atoms
 
 
-def new_room(layout: Layout, depth: int) -> OrderRoom:
-    """Make room for any case."""
-    n_draws, largest = layout.n_draws, int(np.diff(layout.support_offsets).max(initial=0))
-    rows = integers((n_draws + 1) * largest), integers((n_draws + 1) * largest)
-    numbers = integers(n_draws), integers(n_draws), integers(n_draws)
-    slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
-    best, others = (np.empty(depth), integers(depth)), (np.empty(depth), integers(depth))
-    return OrderRoom(*rows, *numbers, slots, *best, *others, new_branches(), new_atoms(layout.n_conditions))
-
-
 @compiled
 def order_cases(  # noqa: C901 - what is called once is written here, which compiles faster
     layout: Layout, values: FloatArray, room: OrderRoom, orders: Orders, first: int
@@ -313,7 +303,12 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     rows = integers(most * n_rows), integers(most * n_rows), integers(most * n_cases), integers(most * n_cases)
     of_draw = np.empty((n_cases, layout.n_draws), dtype=np.int64)
     offsets, starts = np.zeros((2, n_cases + 1), dtype=np.int64)
-    room, orders = new_room(layout, depth), Orders(*rows, offsets, starts, of_draw)
+    orders, n_draws = Orders(*rows, offsets, starts, of_draw), layout.n_draws
+    size = (n_draws + 1) * int(np.diff(layout.support_offsets).max(initial=0))
+    numbers = integers(size), integers(size), integers(n_draws), integers(n_draws), integers(n_draws)
+    slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
+    leading = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
+    room = OrderRoom(*numbers, slots, *leading, new_branches(), new_atoms(layout.n_conditions))
     case = order_cases(layout, values, room, orders, 0)
     while case < n_cases:
         above, tied, has_rest, counts = (longer(array, len(room.above)) for array in orders[:4])

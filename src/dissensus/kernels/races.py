@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import offsets_from_lengths, take_rows, weighted_counts
+from dissensus.core.ragged import begins_run, offsets_from_lengths, take_rows, weighted_counts
 from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.randomness import Keys, subkey
 
@@ -182,14 +182,6 @@ def fill_steps(
             arrived[codes[j]] = False
 
 
-def boundaries_room(rankings: Rankings) -> Boundaries:
-    """Make room for all the sets that the rankings may pass through."""
-    most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
-    cases, rows, blocks, sizes = np.empty((4, most), dtype=np.int64)
-    is_stage, goes_on = np.empty((2, most), dtype=np.bool_)
-    return Boundaries(cases, rows, blocks, sizes, np.empty((most, 2), dtype=np.uint64), is_stage, goes_on)
-
-
 def offsets_of(rows: IntArray, n_rows: int) -> IntArray:
     """Turn the ascending row of each element into the offsets of the rows."""
     return np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64)
@@ -213,7 +205,10 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     with a probability below 1e-25 even for a million of them.
     """
     rankings = plain_rankings(rankings)
-    found = boundaries_room(rankings)
+    most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
+    cases, of_ranking, blocks, sizes = np.empty((4, most), dtype=np.int64)
+    is_stage, goes_on = np.empty((2, most), dtype=np.bool_)
+    found = Boundaries(cases, of_ranking, blocks, sizes, np.empty((most, 2), dtype=np.uint64), is_stage, goes_on)
     n_rows = trace_boundaries(rankings, int(below), found)
     rows = Boundaries._make(column[:n_rows] for column in found)
     n_cases = len(rankings.n_unmentioned)
@@ -257,9 +252,7 @@ def plain_rankings(rankings: Rankings) -> Rankings:
 def identify_races(rows: Boundaries) -> tuple[IntArray, IntArray]:
     """Find the distinct sets: the race of each row, and one row of each race, if possible one that goes on."""
     order = np.lexsort((~rows.goes_on, rows.keys[:, 1], rows.keys[:, 0], -rows.sizes, rows.cases))
-    begins = np.ones(len(order), dtype=np.bool_)
-    columns = (rows.cases, rows.sizes, rows.keys[:, 0], rows.keys[:, 1])
-    begins[1:] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
+    begins = begins_run(*(column[order] for column in (rows.cases, rows.sizes, *rows.keys.T)))
     race = np.empty(len(order), dtype=np.int64)
     race[order] = np.cumsum(begins) - 1
     return race, order[begins]

@@ -261,28 +261,28 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
     return best
 
 
-def most_words(layout: Layout) -> int:
-    """Count the numbers that hold a set of mentioned conditions of any case."""
-    return max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))
+def winning_members(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool) -> IntArray:
+    """Find the most probable set of first conditions of every case, for several numbers of them.
 
-
-def new_search(layout: Layout, orders: Orders) -> Search:
-    """Make room for a search in any case."""
-    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
-    order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
-    lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
-    members = np.empty(words, dtype=np.int64)
-    return Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
-
-
-def new_outcomes(layout: Layout, orders: Orders) -> Outcomes:
-    """Make room for the outcomes of any case."""
-    words, most = most_words(layout), int(np.diff(orders.offsets).max(initial=1))
-    return Outcomes(
-        np.empty((most + 1, 2 * words + 2), dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.empty(1 << (2 * most - 1).bit_length(), dtype=np.int64),
-    )
+    Returns
+    -------
+    (n_tops, sum of U)
+        One for the mentioned conditions of the set.
+    """
+    is_member = np.zeros((len(tops), len(layout.support)), dtype=np.int64)
+    is_left = np.zeros((len(tops), len(layout.rest_shapes)), dtype=np.int64)
+    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))  # of a set of any case
+    most = int(np.diff(orders.offsets).max(initial=1))
+    rows, slots = np.empty((most + 1, 2 * words + 2), dtype=np.int64), 1 << (2 * most - 1).bit_length()
+    outcomes = Outcomes(rows, np.empty(most, dtype=np.int64), np.empty(slots, dtype=np.int64))
+    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
+    if is_left.any():
+        order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+        lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
+        members = np.empty(words, dtype=np.int64)
+        search = Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
+        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left, search)
+    return is_member
 
 
 @compiled

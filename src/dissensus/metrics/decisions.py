@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -616,35 +616,35 @@ class SubsetAccuracy(DataSetMetric):
 
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
         """Return the share of cases that are right, weighted."""
-        parts = self._parts(said, labels)
-        total, right = parts.weights.sum(axis=1), (parts.weights * parts.right).sum(axis=1)
+        *_, rights, weights = self._parts(said, labels)
+        total, right = weights.sum(axis=1), (weights * rights).sum(axis=1)
         return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
 
     def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
         """Differentiate the weight of each case and the share of each finding that is right."""
-        parts = self._parts(said, labels[None])
-        item, total = parts.item, float(parts.weights.sum())
+        item, *parts = self._parts(said, labels[None])
+        masses, shares, right, weights = (part[0] for part in parts)
+        total = float(weights.sum())
         if not total:
             return np.full(labels.shape, np.nan)
-        value = float((parts.weights * parts.right).sum() / total)
-        masses, shares = parts.masses[0], parts.shares[0]
+        value = float((weights * right).sum() / total)
         counts = np.maximum(np.bincount(item, masses > 0), 1)
-        by_weight = ((parts.right[0] - value) / counts)[item]
+        by_weight = ((right - value) / counts)[item]
         # the product of all other shares of a case; where one is zero, nothing can be divided by it
         is_zero = shares == 0
         logs = np.log(np.where(is_zero, 1.0, shares))
         has_zero = np.bincount(item, is_zero)[item] - is_zero > 0
         others = np.where(has_zero, 0.0, np.exp(np.bincount(item, logs)[item] - logs))
         calls = decisions(said, self.threshold).T
-        by_share = (parts.weights[0][item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
+        by_share = (weights[item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
         return np.where(masses > 0, by_weight + by_share, 0.0) / total
 
     def counted(self, said: Said, labels: FloatArray) -> float:
         """Count all cases."""
-        return float(self._parts(said, labels[None]).weights.sum())
+        return float(self._parts(said, labels[None])[-1].sum())
 
-    def _parts(self, said: Said, labels: FloatArray) -> _Parts:
-        """Find how much of each row is right (n_draws, n), then of each case (n_draws, n_items)."""
+    def _parts(self, said: Said, labels: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Find the case of each row, masses and right shares of rows (n_draws, n), then of cases (n_draws, n_items)."""
         total, hits = labels.sum(axis=1), np.zeros((len(labels), said.n_cases))
         for k, calls in enumerate(decisions(said, self.threshold).T):
             hits += labels[:, k] * calls
@@ -655,20 +655,10 @@ class SubsetAccuracy(DataSetMetric):
         _, first, inverse = np.unique(said.items, return_index=True, return_inverse=True)
         item = np.argsort(np.argsort(first))[inverse]
         if item.max(initial=0) + 1 == said.n_cases:  # one question: nothing to multiply
-            return _Parts(item, masses, shares, shares, masses)
+            return item, masses, shares, shares, masses
         order = np.argsort(item, kind="stable")
         begins = np.flatnonzero(np.diff(item[order], prepend=-1))
         right = np.multiply.reduceat(shares[:, order], begins, axis=1)
         counts = np.add.reduceat(is_known[:, order].astype(np.float64), begins, axis=1)
         weights = np.add.reduceat(masses[:, order], begins, axis=1) / np.maximum(counts, 1)
-        return _Parts(item, masses, shares, right, weights)
-
-
-class _Parts(NamedTuple):
-    """Masses and right shares of rows (n_draws, n), and right shares and weights of cases (n_draws, n_items)."""
-
-    item: IntArray
-    masses: FloatArray
-    shares: FloatArray
-    right: FloatArray
-    weights: FloatArray
+        return item, masses, shares, right, weights

@@ -173,12 +173,8 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
-    for name, choice, known in (
-        ("reference", reference, ("calibrated",)),
-        ("annotators", annotators, get_args(AnnotatorsAre)),
-    ):
-        if choice is not None:
-            check_choice(name, choice, known)
+    check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
+    check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
     given = reading or {}
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
@@ -273,11 +269,7 @@ def digest(*parts: bytes | str) -> str:
     >>> digest("ab", "c") == digest("a", "bc")
     False
     """
-    hashed = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        hashed.update(f"{len(data)}\n".encode() + data)
-    return hashed.hexdigest()
+    return hashlib.sha256(bundled(parts)).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,10 @@ import polars as pl
 
 from dissensus.core.aliases import IntArray, Path
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import TABLE_ENDINGS, checked_path, open_source, unreadable
 from dissensus.core.limits import AGAIN
+from dissensus.core.names import known_name
 from dissensus.core.output import told
 from dissensus.predictions.alignment import Match
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
@@ -145,16 +146,14 @@ class Input:
             only = [name for name in {**known, **other} if name not in known or name not in other]
             agreed = {name: other[name] if dtype == pl.Null else dtype for name, dtype in known.items() if not only}
             typed = [name for name, dtype in agreed.items() if other[name] not in (dtype, pl.Null)]
+            got = f"only one of two files has {listing(only)}"
+            for name in typed[:1]:
+                got = f"{name!r} has two types ({self.places[0]}: {known[name]}; {place}: {other[name]})"
             if only or typed:
-                types = (
-                    [f"{typed[0]!r} has two types ({self.places[0]}: {known[typed[0]]}; {place}: {other[typed[0]]})"]
-                    if typed
-                    else []
-                )
                 raise FormatError(
                     "the files of one table have different columns",
                     expected=f"the same columns in all files: {listing(known, most=12)}",
-                    got=types[0] if types else f"only one of two files has {listing(only)}",
+                    got=got,
                     where=f"{self.places[0]} and {place}",
                     advice="bring the files into one form, or give those that belong together",
                 )
@@ -543,13 +542,7 @@ def _scattered(
 
 def _text(given: Input, case: str) -> str:
     """Tell how numbers with a decimal point are names: readers take whole ones for integers if all are whole."""
-    if case not in given.schema:
-        raise FormatError(
-            f"there is no column {case!r} for the case",
-            expected=f"one of the columns {listing(given.schema, most=12)}",
-            where=given.places[0],
-            advice=suggestion(case, given.schema),
-        )
+    known_name("column", case, list(given.schema), purpose="for the case")
     if not given.schema[case].is_float():
         return ""
     are_whole = True

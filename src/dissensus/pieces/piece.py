@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError
 from dissensus.core.files import Source
 from dissensus.core.limits import Limits
+from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
@@ -87,12 +88,7 @@ class Reading:
         of_study = {part.name for part in fields(Options)}
         known = of_study | {"format", "ignore", "kinds", "allow_missing"}
         for name in given:
-            if name not in known:
-                raise DissensusError(
-                    f"there is no option {name!r} of reading",
-                    expected=listing(sorted(known), most=len(known)),
-                    advice=suggestion(str(name), known),
-                )
+            known_name("option", name, sorted(known), purpose="of reading")
         told = {**given, "limits": Limits.given(given.get("limits"))}
         options: Any = {name: value for name, value in told.items() if name in of_study}
         own = {name: value for name, value in given.items() if name not in of_study}

@@ -230,14 +230,15 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
 
     See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
     """
-    if kind == "set" and not isinstance(lists, np.ndarray):
-        unfit = [row for row in lists if not isinstance(row, Collection)]
+    if kind == "set":
+        are_arrays = isinstance(lists, np.ndarray)
+        unfit = [] if are_arrays else [row for row in lists if not isinstance(row, Collection)]
         if unfit:
             raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
-    first = next((row for row in lists if len(row)), ()) if kind == "set" else ()
-    are_booleans = not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
-    if kind == "set" and (isinstance(lists, np.ndarray) or are_booleans):
-        return from_matrix(lists, replace(options, kind=kind))
+        first = () if are_arrays else next((row for row in lists if len(row)), ())
+        are_members = not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
+        if are_arrays or are_members:
+            return from_matrix(lists, replace(options, kind=kind))
     cases = [_items(one, kind) for one in lists]
     blocks = [[one] for one in cases]
     if kind == "ranking":

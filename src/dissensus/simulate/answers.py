@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
+from dissensus.core.names import check_names
+from dissensus.core.ragged import offsets_from_lengths
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.simulate.crossing import crossed, known_models, numbered, opinion_chances
 from dissensus.study.builders import as_numbers
 from dissensus.study.panel import Panel
 from dissensus.study.question import ABSENT, ANSWERS, NOT_ASSESSED, PRESENT
 from dissensus.study.study import Study
+
+Seen = TypeVar("Seen")
 
 # With less noise than this a model sees the evidence itself.
 LEAST_NOISE = 0.05
@@ -436,3 +439,49 @@ def simulate_ratings(
         for name, error in (models or {}).items()
     }
     return SimulatedRatings(Study((), panel, scores=scores.ravel(), question="numbers"), truth, said, shifts)
+
+
+# What simulators share --------------------------------------------------------------------------------------
+
+
+def numbered(title: str, count: int) -> tuple[str, ...]:
+    """Name things by their number, from one.
+
+    >>> numbered("case", 2)
+    ('case 1', 'case 2')
+    """
+    return tuple(f"{title} {number + 1}" for number in range(count))
+
+
+def crossed(readers_per_case: IntArray, annotators: IntArray, names: tuple[str, ...]) -> Panel:
+    """Return who reads which case: how many annotators each case has, and who they are, case by case."""
+    return Panel(
+        case_names=numbered("case", len(readers_per_case)),
+        opinion_offsets=offsets_from_lengths(readers_per_case),
+        annotators=annotators,
+        annotator_names=names,
+    )
+
+
+def opinion_chances(opinions: tuple[int, int], n_annotators: int) -> FloatArray:
+    """Return the chance of 1, 2, ... annotators: the same from the least to the greatest number."""
+    is_pair = len(opinions) == 2 and all(isinstance(number, int) for number in opinions)
+    if not is_pair or not 1 <= opinions[0] <= opinions[1] <= n_annotators:
+        raise DissensusError(
+            "there cannot be so many opinions on a case",
+            expected=f"two whole numbers, 1 <= least <= most <= {n_annotators}",
+            got=repr(opinions),
+        )
+    least, most = opinions
+    return np.asarray((np.arange(1, most + 1) >= least) / (most - least + 1))
+
+
+def known_models(models: Mapping[str, Seen], kind: type[Seen]) -> Mapping[str, Seen]:
+    """Refuse what is no model that can be simulated."""
+    check_names("model", tuple(models))
+    for name, one in models.items():
+        if not isinstance(one, kind):
+            raise DissensusError(
+                "this is not what a model sees", expected=f"{kind.__name__}(...)", got=f"{name}: {one!r:.60}"
+            )
+    return models

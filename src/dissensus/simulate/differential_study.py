@@ -13,7 +13,7 @@ from dissensus.core.checks import check_count, check_most, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities
 from dissensus.predictions.lists import Predictions
-from dissensus.simulate.crossing import known_models, numbered, opinion_chances
+from dissensus.simulate.answers import known_models, numbered, opinion_chances
 from dissensus.study.study import Study
 
 ADJECTIVES = ("Acute", "Chronic", "Linear", "Nodular", "Solar", "Cold", "Dry", "Blue", "Mixed", "Late")

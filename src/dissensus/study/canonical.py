@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path as FilePath
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,12 +38,26 @@ def long_table(study: Study) -> pl.DataFrame:
     >>> long_table(said).rows()
     [(None, None, 'a', None), (None, None, 'b', None), ('c1', 1, 'a', 1), ('c1', 1, 'b', 2)]
     """
-    said = _answers(study) if study.kind == "checklists" else _mentions(require_kind(study, "rankings", "this form"))
-    names = {"finding" if study.kind == "checklists" else "condition": study.conditions}
-    names["annotator"] = study.annotator_names
+    panel, noun = study.panel, "finding" if study.kind == "checklists" else "condition"
+    cases = pl.DataFrame(
+        {
+            "case": study.case_names,
+            "case_position": np.arange(study.n_cases),
+            "group": study.groups or [None] * study.n_cases,
+            "case_weight": study.case_weights,
+        },
+        schema_overrides={"case": pl.String, "group": pl.String},
+    )
+    opinions = cases[panel.case_of_opinion].with_columns(
+        _named("annotator", study.annotator_names, study.annotators),
+        annotation=np.arange(study.n_opinions) - panel.opinion_offsets[panel.case_of_opinion] + 1,
+        weight=study.weights,
+        votes=study.votes,
+    )
+    names = {noun: study.conditions, "annotator": study.annotator_names}
     declared = [pl.DataFrame({role: known}, schema={role: pl.String}) for role, known in names.items()]
-    unannotated = _cases(study, np.flatnonzero(study.panel.opinions_per_case == 0))
-    rows = pl.concat([*declared, said, unannotated], how="diagonal")
+    said, silent = _said(study, opinions), cases[np.flatnonzero(panel.opinions_per_case == 0)]
+    rows = pl.concat([*declared, said, silent], how="diagonal")
     within = [role for role in ("annotation", "rank") if role in rows.columns]
     rows = rows.sort("case_position", *within, nulls_last=False, maintain_order=True)
     rows = rows.with_columns(unranked=pl.lit(study.unranked), kind_of_question=pl.lit(study.question))
@@ -59,43 +74,17 @@ def long_table(study: Study) -> pl.DataFrame:
     return rows.select(column for column in order if column in rows.columns and optional.get(column, True))
 
 
-def _answers(study: Study) -> pl.DataFrame:
-    opinion, finding = np.divmod(np.arange(study.answers.size), study.n_findings)
-    answers = pl.Series(study.answers.ravel().astype(np.int64)).replace(NOT_ASSESSED, None)
-    return _opinions(study, opinion).with_columns(_named("finding", study.findings, finding), present=answers)
-
-
-def _mentions(study: Study) -> pl.DataFrame:
-    """Return the rows of mentioned conditions and of abstentions."""
-    block = row_of_each(study.code_offsets)
-    ranking = row_of_each(study.block_offsets)[block]
-    mentions = _opinions(study, ranking).with_columns(
-        _named("condition", study.conditions, study.codes),
-        pl.Series("rank", block - study.block_offsets[ranking] + 1),
-    )
-    return pl.concat([mentions, _opinions(study, np.flatnonzero(study.is_abstention))], how="diagonal")
-
-
-def _opinions(study: Study, opinion: IntArray) -> pl.DataFrame:
-    case = study.panel.case_of_opinion[opinion]
-    return _cases(study, case).with_columns(
-        pl.Series("annotation", opinion - study.panel.opinion_offsets[case] + 1),
-        _named("annotator", study.annotator_names, study.annotators[opinion]),
-        pl.Series("weight", study.weights[opinion]),
-        pl.Series("votes", study.votes[opinion]),
-    )
-
-
-def _cases(study: Study, case: IntArray) -> pl.DataFrame:
-    group = case if study.groups else np.full_like(case, ANONYMOUS)
-    return pl.DataFrame(
-        [
-            _named("case", study.case_names, case),
-            pl.Series("case_position", case),
-            _named("group", study.groups, group),
-            pl.Series("case_weight", study.case_weights[case]),
-        ]
-    )
+def _said(study: Study, opinions: pl.DataFrame) -> pl.DataFrame:
+    """Give every answer a row, or every mentioned condition and every abstention."""
+    if study.kind == "checklists":
+        opinion, finding = np.divmod(np.arange(study.answers.size), study.n_findings)
+        answers = pl.Series(study.answers.ravel().astype(np.int64)).replace(NOT_ASSESSED, None)
+        return opinions[opinion].with_columns(_named("finding", study.findings, finding), present=answers)
+    require_kind(study, "rankings", "this form")
+    ranking, block = study.ranking_of_mention, row_of_each(study.code_offsets)
+    rank = pl.Series("rank", block - study.block_offsets[ranking] + 1)
+    mentions = opinions[ranking].with_columns(_named("condition", study.conditions, study.codes), rank)
+    return pl.concat([mentions, opinions[np.flatnonzero(study.is_abstention)]], how="diagonal")
 
 
 def _named(role: str, names: tuple[str, ...], codes: IntArray) -> pl.Series:
@@ -164,24 +153,24 @@ def check_annotations_ending(path: Path) -> None:
         table_writer(path)
 
 
+def _document(annotations: Study) -> dict[str, Any]:
+    """Return the names, and what is not as usual, for forms that hold them beside the rankings."""
+    usual = {"unranked": "below", "kind_of_question": "conditions"}
+    said = {"unranked": annotations.unranked, "kind_of_question": annotations.question}
+    names = {"conditions": annotations.conditions, "case_names": annotations.case_names}
+    return names | {key: value for key, value in said.items() if value != usual[key]}
+
+
 def _write_nested(annotations: Study, place: FilePath) -> None:
-    document: dict[str, object] = {
-        "conditions": annotations.conditions,
-        "case_names": annotations.case_names,
-        "rankings": annotations.to_rankings(),
-    }
-    if annotations.unranked != "below":
-        document["unranked"] = annotations.unranked
-    if annotations.question != "conditions":
-        document["kind_of_question"] = annotations.question
+    document = {**_document(annotations), "rankings": annotations.to_rankings()}
     place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
 
 
 def _write_arrays(annotations: Study, place: FilePath) -> None:
     """Write orders and groups in the smallest numbers that hold them, beside the names."""
-    names = {"conditions": annotations.conditions, "case_names": annotations.case_names}
-    texts = {key: np.array(known, dtype=np.str_) for key, known in names.items()}
-    is_lost = any(tuple(texts[key].tolist()) != known for key, known in names.items())
+    document = _document(annotations)
+    texts = {key: np.array(known, dtype=np.str_) for key, known in document.items()}
+    is_lost = any(tuple(texts[key].tolist()) != document[key] for key in ("conditions", "case_names"))
     if annotations.is_abstention.any() or not annotations.n_rankings or not annotations.n_conditions or is_lost:
         raise DissensusError(
             "arrays of rankings cannot hold abstentions, no rankings at all, or names that end in zero bytes",
@@ -189,11 +178,8 @@ def _write_arrays(annotations: Study, place: FilePath) -> None:
         )
     numbers = np.min_scalar_type(-annotations.n_conditions)
     rankings, groups = (array.astype(numbers) for array in annotations.to_ranking_arrays())
-    arrays = {"rankings": rankings, "groups": groups, "unranked": np.array(annotations.unranked), **texts}
-    if annotations.question != "conditions":
-        arrays["kind_of_question"] = np.array(annotations.question)
     with place.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, allow_pickle=False, rankings=rankings, groups=groups, **texts)
 
 
 # Endings that choose a form for rankings of annotators without a name, what it is called, and what writes it.

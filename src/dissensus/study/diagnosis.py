@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import listing
 from dissensus.core.ragged import first_of_most, row_of_each
@@ -143,36 +143,69 @@ def diagnose(study: Study) -> Diagnosis:
     >>> found.unannotated_cases, found.similar_conditions
     (('1',), (('Eczema', 'eczema '),))
     """
-    panel, is_list = study.panel, study.kind == "checklists"
+    numbers, is_list = numbers_of(study), study.kind == "checklists"
     noun, verb = "finding" if is_list else "condition", {"rankings": "ranked", "ratings": "rated"}.get(study.kind)
-    named = panel.annotators != ANONYMOUS
-    opinions = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
-    repeated = len(opinions) - len(np.unique(opinions))
-    used = np.unique(np.nonzero(study.answers == PRESENT)[1] if is_list else study.codes)
-    never = tuple(study.conditions[code] for code in np.setdiff1d(np.arange(study.n_conditions), used))
-    silent, similar = int(study.votes[study.is_abstention].sum()), similar_names(study.conditions)
-    numbers = {
-        "cases": study.n_cases,
-        study.kind: study.n_votes,
-        "annotators": len(study.annotator_names),
-        "annotators_per_case": Spread.of(panel.annotators_per_case),
-        "unannotated_cases": study.unannotated,
-        "abstentions": silent,
-        f"repeated_{study.kind}": repeated,
-        "weighted": panel.is_weighted,
-        "groups": len(set(study.groups)),
-        **{"rankings": _rankings, "ratings": _ratings, "checklists": _checklists}[study.kind](study),
-    }
-    if study.kind != "ratings":
-        numbers |= {f"{noun}s": study.n_conditions, f"{noun}s_never_used": never, f"similar_{noun}s": similar}
+    never, similar = numbers.get(f"{noun}s_never_used", ()), numbers.get(f"similar_{noun}s", ())
+    repeated = numbers[f"repeated_{study.kind}"]
     concerns = (
-        *_remark(silent, "abstention", f": kept, without {noun}s"),
+        *_remark(numbers["abstentions"], "abstention", f": kept, without {noun}s"),
         *_remark(len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
         *_remark(repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept"),
         *_remark(len(never), noun, f" never {'present' if is_list else 'used'}", never),
         *(f"{noun}s {one!r} and {other!r} look alike: one name spelt twice?" for one, other in similar[:5]),
     )
     return Diagnosis(numbers, lines_of(study), concerns)
+
+
+def numbers_of(study: Study) -> dict[str, Any]:
+    """Count everything that there is to count, by name."""
+    panel, votes = study.panel, study.votes
+    named = panel.annotators != ANONYMOUS
+    opinions = (panel.case_of_opinion * (len(panel.annotator_names) + 1) + panel.annotators)[named]
+    numbers = {
+        "cases": study.n_cases,
+        study.kind: study.n_votes,
+        "annotators": len(study.annotator_names),
+        "annotators_per_case": Spread.of(panel.annotators_per_case),
+        "unannotated_cases": study.unannotated,
+        "abstentions": int(votes[study.is_abstention].sum()),
+        f"repeated_{study.kind}": len(opinions) - len(np.unique(opinions)),
+        "weighted": panel.is_weighted,
+        "groups": len(set(study.groups)),
+    }
+    if study.kind == "ratings":
+        if study.scale is None:  # where nobody rated anything, there is no lowest score and no mean
+            return numbers | dict.fromkeys(("lowest", "highest", "mean", "sd"))
+        mean = float(np.average(study.scores, weights=votes))
+        sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=votes)))
+        return numbers | {"lowest": study.scale[0], "highest": study.scale[1], "mean": mean, "sd": sd}
+    if study.kind == "checklists":
+        times = dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True))
+        found, spoken = study.present_per_checklist, ~study.is_abstention
+        return numbers | {
+            "findings": study.n_findings,
+            "nothing_found": int(votes[spoken & (found == 0)].sum()),
+            "not_assessed": int((votes @ (study.answers == NOT_ASSESSED)).sum()),
+            "findings_per_checklist": Spread.of(found[spoken], votes[spoken]),
+            "present": times,
+            "findings_never_used": tuple(name for name, count in times.items() if not count),
+            "similar_findings": similar_names(study.findings),
+        }
+    given, unused = study.mentions_per_ranking, np.setdiff1d(np.arange(study.n_conditions), study.codes)
+    return numbers | {
+        "conditions": study.n_conditions,
+        "unranked": study.unranked,
+        "anonymous_rankings": int(votes[study.annotators == ANONYMOUS].sum()),
+        "conditions_per_ranking": Spread.of(given, votes),
+        "conditions_per_case": Spread.of(study.support.sizes),
+        "single_condition_rankings": int(votes[given == 1].sum()),
+        "rankings_with_tie": int(votes[study.has_tie].sum()),
+        "largest_tie": int(study.block_sizes.max(initial=0)),
+        "conditions_mentioned": study.n_mentioned,
+        "conditions_never_used": tuple(study.conditions[code] for code in unused),
+        "similar_conditions": similar_names(study.conditions),
+        "question": question_in_words(study),
+    }
 
 
 def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -191,45 +224,6 @@ def _remark(count: int, noun: str, text: str, names: Sequence[str] = ()) -> list
     """Say what deserves a look, with the first of the names that it is about; nothing where there is none."""
     shown = f" ({listing(names, most=3)})" if names else ""
     return [f"{plural(count, noun)}{text}{shown}"] if count else []
-
-
-def _rankings(study: Study) -> dict[str, Any]:
-    given, votes = study.mentions_per_ranking, study.votes
-    return {
-        "unranked": study.unranked,
-        "anonymous_rankings": int(votes[study.annotators == ANONYMOUS].sum()),
-        "conditions_per_ranking": Spread.of(given, votes),
-        "conditions_per_case": Spread.of(study.support.sizes),
-        "single_condition_rankings": int(votes[given == 1].sum()),
-        "rankings_with_tie": int(votes[study.has_tie].sum()),
-        "largest_tie": int(study.block_sizes.max(initial=0)),
-        "conditions_mentioned": study.n_mentioned,
-        "question": question_in_words(study),
-    }
-
-
-def _ratings(study: Study) -> dict[str, Any]:
-    """Summarise the scores; where nobody rated anything there is no lowest score and no mean."""
-    if study.scale is None:
-        return dict.fromkeys(("lowest", "highest", "mean", "sd"))
-    mean = float(np.average(study.scores, weights=study.votes))
-    sd = float(np.sqrt(np.average((study.scores - mean) ** 2, weights=study.votes)))
-    return {"lowest": study.scale[0], "highest": study.scale[1], "mean": mean, "sd": sd}
-
-
-def _checklists(study: Study) -> dict[str, Any]:
-    """Count findings; ``present`` are the checklists on which each finding is present."""
-    votes, spoken = study.votes, ~study.is_abstention
-    return {
-        "nothing_found": int(votes[_nothing_found(study)].sum()),
-        "not_assessed": int((votes @ (study.answers == NOT_ASSESSED)).sum()),
-        "findings_per_checklist": Spread.of(study.present_per_checklist[spoken], votes[spoken]),
-        "present": dict(zip(study.findings, (votes @ (study.answers == PRESENT)).tolist(), strict=True)),
-    }
-
-
-def _nothing_found(study: Study) -> BoolArray:
-    return np.asarray(~study.is_abstention & (study.present_per_checklist == 0))
 
 
 # Facts and words --------------------------------------------------------------------------------------------
@@ -284,58 +278,52 @@ def facts_of(study: Study) -> tuple[Fact, ...]:
     >>> [fact.value for fact in Study.from_scores([[1, 2], [5]]).facts()]
     ['2', '3', '1 to 2, median 1.5, mean 1.50', '1 to 5, mean 2.67, sd 1.7']
     """
-    name, votes, said, asked = study.kind.capitalize(), study.votes, ~study.is_abstention, question_in_words(study)
+    found, name = numbers_of(study), study.kind.capitalize()
+    spoken = study.n_votes - found["abstentions"]
 
-    def share(of: BoolArray) -> str:
-        part = int(votes[of].sum())
-        return f"{part:,} ({percent(part, int(votes[said].sum()))})"
+    def share(part: int, whole: int = spoken) -> str:
+        return f"{part:,} ({percent(part, whole)})"
 
     if study.kind == "rankings":
-        given, largest = study.mentions_per_ranking, int(study.block_sizes.max(initial=0))
+        mentioned, ties = found["conditions_mentioned"], found["rankings_with_tie"]
         own = [
-            Fact(
-                "Conditions",
-                f"{study.n_conditions:,}, of which {study.n_mentioned:,} mentioned",
-                "condition",
-                "Conditions",
-            ),
-            Fact("Conditions per ranking", str(Spread.of(given[said], votes[said]))),
-            Fact("Conditions per case (support)", str(Spread.of(study.support.sizes)), "support", "support"),
-            Fact("Rankings with one condition", share(given == 1)),
-            Fact("Rankings with a tie", f"{share(study.has_tie)}, largest block {largest}", "tie", "tie"),
-            *([Fact("Question", f"annotators were {asked}")] if asked else []),
+            Fact("Conditions", f"{study.n_conditions:,}, of which {mentioned:,} mentioned", "condition", "Conditions"),
+            Fact("Conditions per ranking", str(found["conditions_per_ranking"])),
+            Fact("Conditions per case (support)", str(found["conditions_per_case"]), "support", "support"),
+            Fact("Rankings with one condition", share(found["single_condition_rankings"])),
+            Fact("Rankings with a tie", f"{share(ties)}, largest block {found['largest_tie']}", "tie", "tie"),
+            *([Fact("Question", f"annotators were {found['question']}")] if found["question"] else []),
         ]
     elif study.kind == "ratings":
-        low, high, mean, sd = _ratings(study).values()
-        scores = f"{low:g} to {high:g}, mean {mean:.3g}, sd {sd:.3g}" if study.scale else NO_SCORES
+        scores = "{lowest:g} to {highest:g}, mean {mean:.3g}, sd {sd:.3g}".format(**found) if study.scale else NO_SCORES
         own = [Fact("Scores", scores)]
     else:
-        missing, present = int((votes @ (study.answers == NOT_ASSESSED)).sum()), study.present_per_checklist[said]
         own = [
             Fact("Findings on the list", f"{study.n_findings:,}", "finding", "Findings"),
-            Fact("Findings present per checklist", str(Spread.of(present, votes[said]))),
-            Fact("Checklists with nothing found", share(_nothing_found(study))),
-            Fact("Answers not assessed", f"{missing:,} ({percent(missing, study.n_votes * study.n_findings)})"),
+            Fact("Findings present per checklist", str(found["findings_per_checklist"])),
+            Fact("Checklists with nothing found", share(found["nothing_found"])),
+            Fact("Answers not assessed", share(found["not_assessed"], study.n_votes * study.n_findings)),
         ]
     return (
         Fact("Cases", f"{study.n_cases:,}", "case", "Cases"),
         Fact(name, f"{study.n_votes:,}", study.opinion, name),
-        Fact("Annotators per case", str(Spread.of(study.panel.annotators_per_case)), "annotator", "Annotators"),
+        Fact("Annotators per case", str(found["annotators_per_case"]), "annotator", "Annotators"),
         *own,
     )
 
 
 def lines_of(study: Study) -> dict[str, str]:
     """Write the facts, and what else there is to say about a study: a label and a value for each line of a table."""
-    said = {fact.label.lower(): fact.value for fact in facts_of(study)}
+    found = numbers_of(study)
     also = {
         "not mentioned means": study.unranked if study.kind == "rankings" else "",
-        "annotators": str(len(study.annotator_names) or "anonymous"),
-        "abstentions": f"{int(study.votes[study.is_abstention].sum()):,}",
+        "annotators": str(found["annotators"] or "anonymous"),
+        "abstentions": f"{found['abstentions']:,}",
         "unannotated cases": f"{len(study.unannotated):,}",
-        "groups of cases": f"{len(set(study.groups)):,}",
-        "weights": "yes" if study.panel.is_weighted else "",
+        "groups of cases": f"{found['groups']:,}",
+        "weights": "yes" if found["weighted"] else "",
     }
+    said = {fact.label.lower(): fact.value for fact in facts_of(study)}
     return said | {label: text for label, text in also.items() if text not in ("", "0")}
 
 
@@ -462,7 +450,7 @@ def headline(study: Study) -> str:
         scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
         return f"Ratings: {head}{scores}{missing.format('without a rating')}"
     if study.kind == "checklists":
-        nothing, listed = int(study.votes[_nothing_found(study)].sum()), plural(study.n_findings, "finding")
+        nothing, listed = numbers_of(study)["nothing_found"], plural(study.n_findings, "finding")
         found = f"; {nothing:,} found nothing" if nothing else ""
         return f"Checklists: {head} of {listed}{found}{missing.format('not assessed')}"
     return f"Annotations: {head}, {plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"

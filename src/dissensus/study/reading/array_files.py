@@ -73,8 +73,7 @@ class Confidences(Format):
         array = source.content if source.kind == "npy" else array_named(source, key)
         rows = stacked("confidences", array, "iuf")
         conditions, cases, assumed = names_of(source, options, rows)
-        names: dict[str, Any] = {"conditions": conditions, "case_names": cases}
-        said = from_confidences(array, **names, unranked="below")
+        said = from_confidences(array, conditions=conditions, case_names=cases, unranked="below")
         order = "confidences order the conditions; their values are not used"
         return parsed_rows(source, said, rows, {key: "confidence of each condition"}, (*assumed, order))
 
@@ -95,24 +94,18 @@ def array_named(source: Source, name: str) -> NDArray[Any]:
 def names_of(source: Source, options: Options, rows: Rows) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Return the names of conditions and cases, given, of the file or of a file beside it, and sentences about them."""
     counts = {"conditions": rows.cells.shape[1], "case_names": len(rows.offsets) - 1}
-    given = {"conditions": options.conditions, "case_names": None}
+    arrays = source.content if source.kind == "npz" else {}
     found, told = {}, []
     for key, what in NAMES.items():
-        own = given[key] if given[key] is not None else _own_names(source, key)
+        own: Sequence[str] | None = options.conditions if key == "conditions" else None
+        if own is None and key in arrays:
+            if arrays[key].ndim != 1 or arrays[key].dtype.kind != "U":
+                raise wrong_shape(arrays[key].dtype, f"the array {key!r}", "one axis of text", str(source.path))
+            own = [str(name) for name in arrays[key]]
         found[key], how = names_beside(source.path, what, own, counts[key])
         told += [f"the {what} are {how}"] if own is None else []
         check_names(what.removesuffix("s"), list(found[key]))
     return list(found["conditions"]), list(found["case_names"]), tuple(told)
-
-
-def _own_names(source: Source, key: str) -> Sequence[str] | None:
-    arrays = source.content if source.kind == "npz" else {}
-    if key not in arrays:
-        return None
-    names = arrays[key]
-    if names.ndim != 1 or names.dtype.kind != "U":
-        raise wrong_shape(names.dtype, f"the array {key!r}", "one axis of text", str(source.path))
-    return [str(name) for name in names]
 
 
 def parsed_rows(source: Source, said: Study, rows: Rows, roles: dict[str, str], assumed: Sequence[str]) -> Parsed:

@@ -133,11 +133,23 @@ def _from_records(source: Source, options: Options) -> Parsed:
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
-    key = _case_key(records, options)
+    by_name = {normalised(key): key for key in records[0]}
+    usual = (by_name[name] for name in CASES if name in by_name)
+    single = (name for name in usual if all(read.is_scalar(record.get(name)) for record in records))
+    given = options.columns.get("case")
+    key = next(single, None) if given is None else given
+    if key is None:
+        raise FormatError(
+            "the records have no name of their case",
+            expected=f"a key such as {listing(('case', 'id', 'uid'))}",
+            got=f"keys {listing(records[0], most=12)}",
+            advice='say which key it is: columns={"case": NAME} (--column case=NAME)',
+        )
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     counted = [_counted(record, where, options.conditions) for where, record in placed]
-    votes = [(case, *vote) for case, one in zip(cases, counted, strict=True) for vote in _votes(one)]
+    above: list[list[Any]] = [[vote for vote in one.items() if vote[1]] or [(None, None)] for one in counted]
+    votes = [(case, *vote) for case, some in zip(cases, above, strict=True) for vote in some]
     schema = {"case": pl.String, "condition": pl.String, "votes": pl.Float64}
     rows = pl.DataFrame(votes, schema=schema, orient="row")
     roles = {key: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
@@ -150,32 +162,11 @@ def _from_records(source: Source, options: Options) -> Parsed:
     )
 
 
-def _votes(counted: Mapping[str, float]) -> list[tuple[str | None, float | None]]:
-    """Return the votes above 0, or nothing for nobody."""
-    return [vote for vote in counted.items() if vote[1]] or [(None, None)]
-
-
 def _counts_key(record: Any) -> str | None:
     """Return the key under which a record holds votes, by condition or in the order of conditions."""
     if not isinstance(record, dict):
         return None
     return next((key for key in COUNTS if isinstance(record.get(key), dict | list)), None)
-
-
-def _case_key(records: Sequence[Mapping[str, Any]], options: Options) -> str:
-    by_name = {normalised(key): key for key in records[0]}
-    usual = [by_name[name] for name in CASES if name in by_name]
-    single = [key for key in usual if all(read.is_scalar(record.get(key)) for record in records)]
-    given = options.columns.get("case")
-    found = next(iter(single), None) if given is None else given
-    if found is None:
-        raise FormatError(
-            "the records have no name of their case",
-            expected=f"a key such as {listing(('case', 'id', 'uid'))}",
-            got=f"keys {listing(records[0], most=12)}",
-            advice='say which key it is: columns={"case": NAME} (--column case=NAME)',
-        )
-    return found
 
 
 def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | None) -> dict[str, float]:

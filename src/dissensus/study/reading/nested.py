@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.receipt import codes_in_words
-from dissensus.study.builders import LEVELS, condition_codes, condition_names
+from dissensus.study.builders import condition_codes, condition_names, nested_levels
 from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
 
@@ -44,25 +43,36 @@ class Nested(Format):
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where = str(source.path)
         said = read.Collection()
-        cases = _children(content.get(RANKINGS), 0, where)
-        names = _listed_names(content, "case_names", "case name", where)
+        cases, _, _, mentions = nested_levels(content.get(RANKINGS))
+        names = _listed_names(content, "case_names", where)
         if names is None:
             said.assume("the cases have no names and are numbered from 0")
             names = [str(number) for number in range(len(cases))]
         check_length("case name", len(names), len(cases))
-        rankings = [list(_rankings(case, name)) for case, name in zip(cases, names, strict=True)]
-        placed = [(place, one) for case in rankings for place, blocks in case for block in blocks for one in block]
-        mentions = [mention for _, mention in placed]
-        listed = _listed_names(content, "conditions", "condition", where) if options.conditions is None else None
-        conditions = condition_names(mentions, listed if options.conditions is None else options.conditions)
-        codes = iter(condition_codes(mentions, conditions, lambda at: placed[at][0]).tolist())
+        placed = [
+            (f"case {name!r}, ranking {number}", ranking)
+            for name, case in zip(names, cases, strict=True)
+            for number, ranking in enumerate(case, start=1)
+        ]
+        empty = next((place for place, ranking in placed if not all(ranking)), None)
+        if empty is not None:
+            raise DissensusError(
+                "a block is empty",
+                expected="at least one condition in every block",
+                where=empty,
+                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
+            )
+        places = [place for place, ranking in placed for block in ranking for _ in block]
+        listed = _listed_names(content, "conditions", where) if options.conditions is None else options.conditions
+        conditions = condition_names(mentions, listed)
+        codes = iter(condition_codes(mentions, conditions, places.__getitem__).tolist())
         said.assume("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):
             said.assume(codes_in_words(conditions))
-        for name, case in zip(names, rankings, strict=True):
+        for name, case in zip(names, cases, strict=True):
             said.add_case(name)
-            for _, blocks in case:
-                said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in blocks])
+            for ranking in case:
+                said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in ranking])
         keys = [source.content] if isinstance(source.content, dict) else []
         parsed = said.parsed(conditions, columns=read.key_columns(keys, ROLES))
         for role in read.DECLARED:
@@ -71,58 +81,15 @@ class Nested(Format):
         return parsed
 
 
-def _listed_names(content: dict[str, Any], key: str, what: str, where: str) -> list[str] | None:
-    """Return the names that a file lists, if it does."""
+def _listed_names(content: dict[str, Any], key: str, where: str) -> list[str] | None:
+    """Return the names that a file lists, if it does; blank ones, too, as a study may have them and write them here."""
     if content.get(key) is None:
         return None
-    given = read.as_list(content[key], f"the list of {key.replace('_', ' ')}", where)
-    names = [_as_written(name, f"a {what}", where) for name in given]
+    what = key.removesuffix("s").replace("_", " ")
+    given = read.as_list(content[key], f"the list of {what}s", where)
+    names = [name if isinstance(name, str) and name else read.as_name(name, f"a {what}", where) for name in given]
     check_names(what.removesuffix(" name"), names)
     return names
-
-
-def _rankings(case: Any, name: str) -> Iterator[tuple[str, list[list[str | int]]]]:
-    """Walk through the rankings of one case: where each stands, and the mentions of its blocks."""
-    for number, ranking in enumerate(_children(case, 1, f"case {name!r}"), start=1):
-        place = f"case {name!r}, ranking {number}"
-        blocks = [_children(block, 3, place) for block in _children(ranking, 2, place)]
-        if not all(blocks):
-            raise DissensusError(
-                "a block is empty",
-                expected="at least one condition in every block",
-                where=place,
-                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-            )
-        yield place, [[_mention(mention, place) for mention in block] for block in blocks]
-
-
-def _children(parent: Any, depth: int, where: str) -> list[Any]:
-    if not isinstance(parent, list):
-        raise _wrong_depth(parent, f"a list of the {LEVELS[depth]}", where)
-    return parent
-
-
-def _wrong_depth(value: Any, wanted: str, where: str) -> FormatError:
-    return FormatError(
-        "rankings are nested to the wrong depth",
-        expected="case > annotator > block > condition, four lists deep",
-        got=f"{reprlib.repr(value)} where {wanted} should be",
-        where=where,
-        advice="a single label is [['name']]: one block that holds one condition",
-    )
-
-
-def _mention(mention: Any, where: str) -> str | int:
-    if isinstance(mention, int) and not isinstance(mention, bool):
-        return mention
-    if isinstance(mention, list):
-        raise _wrong_depth(mention, "a condition", where)
-    return _as_written(mention, "a condition", where)
-
-
-def _as_written(value: Any, what: str, where: str) -> str:
-    """Return a name; blank ones, too, as a study may have them and this form is written, too."""
-    return value if isinstance(value, str) and value else read.as_name(value, what, where)
 
 
 # Names as keys -----------------------------------------------------------------------------------------

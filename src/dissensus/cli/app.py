@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import Evaluate
+from dissensus.cli.experts import experts
 from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
 from dissensus.cli.options import bundled, option
 from dissensus.cli.saved_results import compare, plot, report
@@ -73,6 +74,7 @@ FUNCTIONS = {
     "certainty": "dissensus.aggregations.base:sample",
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
+    "experts": "dissensus.expert_comparison.experts:experts",
 }
 
 
@@ -127,7 +129,7 @@ def _dissensus(
 
 
 app.command()(demo)
-for listing in (validate, convert, aggregate, certainty, calibrate, bundled(Evaluate)):
+for listing in (validate, convert, aggregate, certainty, calibrate, experts, bundled(Evaluate)):
     app.command(listing.__name__.lower(), cls=ListingCommand)(listing)
 for plain in (compare, report, plot):
     app.command()(plain)

@@ -1,0 +1,90 @@
+"""``dissensus experts``: every model beside the annotators, on the same cases against the same others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from dissensus.cli import options, terminal
+from dissensus.cli.options import option
+from dissensus.cli.terminal import say, show_filled
+
+# How many metrics beside the first are shown; all are in the file.
+MOST_METRICS = 5
+
+
+@options.bundled
+def experts(
+    *,
+    file: options.AnnotationFile,
+    models: Mapping[str, Any],
+    metric: options.Metrics = None,
+    margin: Annotated[float | None, option("How much worse than one annotator still counts as non-inferior.")] = None,
+    called: Annotated[str | None, option("What an annotator is called, such as radiologist.")] = None,
+    level: Annotated[float | None, option("Probability that intervals hold.")] = None,
+    out: Annotated[Path | None, option("A CSV file for all numbers.")] = None,
+    overwrite: options.Overwrite = False,
+    said: Mapping[str, Any],
+) -> None:
+    """Put models beside the annotators: agreement with one annotator, and how many annotators a model is worth.
+
+    [bold]Examples[/bold]
+
+      dissensus experts opinions.csv --predictions A=a.csv --predictions B=b.csv
+
+      dissensus experts opinions.csv --predictions A=a.csv --margin 0.05 --called radiologist --out experts.csv
+    """
+    from dissensus.core.output import checked_file_target, written_whole
+    from dissensus.expert_comparison.experts import experts as compared
+
+    if out is not None:
+        inputs = (file, said["conditions"], *options.model_places(models).values())
+        checked_file_target(out, overwrite=overwrite, inputs=inputs)
+    reading = options.examine_for([], file, said)
+    readings = options.read_models(models, reading.study, said)
+    terminal.compile_on_first_use("evaluation")
+    found = compared(
+        reading.study,
+        {name: model.predictions for name, model in readings.items()},
+        allow_missing=bool(models["allow_missing"]),
+        **options.passed_on(metrics=metric or None, margin=margin, called=called, level=level),
+    )
+    first = found.rows[0]
+    cells = {
+        "": "{model}",
+        f"with one {found.called}": "{agreement:.2f} [{low:.2f}, {high:.2f}]",
+        "worth": "{worth}",
+        "difference": "{gap}",
+        **({} if margin is None else {f"margin {margin:g}": "{verdict}"}),
+    }
+    own = {**first, "agreement": first["experts"], "low": first["experts_low"], "high": first["experts_high"]}
+    shown = [{**own, "model": f"one {found.called}", "worth": "1", "gap": "", "verdict": ""}]
+    primary = [row for row in found.rows if row["metric"] == first["metric"]]
+    gaps = ["{difference:+.2f} [{difference_low:+.2f}, {difference_high:+.2f}]".format(**row) for row in primary]
+    shown += [
+        {**row, "worth": str(found.worth[row["model"]]), "gap": gap} for row, gap in zip(primary, gaps, strict=True)
+    ]
+    title = f"{first['metric']} on {found.n_cases:,} cases; {100 * found.level:g} % intervals"
+    show_filled(cells, shown, title=title)
+    others = dict.fromkeys(row["metric"] for row in found.rows if row["metric"] != first["metric"])
+    if others:
+        rows = [row for row in found.rows if row["metric"] in list(others)[:MOST_METRICS]]
+        beside = {
+            "metric": "{metric}",
+            "model": "{model}",
+            f"one {found.called}": "{experts:.3f}",
+            "agreement": "{agreement:.3f}",
+            "difference": "{difference:+.3f} [{difference_low:+.3f}, {difference_high:+.3f}]",
+        }
+        show_filled(beside, rows, words=2, title="other metrics")
+    for note in found.notes:
+        say(f"! {note}", style="yellow")
+    if found.n_left_out:
+        say(f"! {found.n_left_out:,} cases have a single {found.called}: left out", style="yellow")
+    if margin is None:
+        say("No verdict without a margin: give --margin.")
+    if out is not None:
+        with written_whole(out, overwrite=overwrite) as temporary:
+            found.to_frame().write_csv(temporary)
+        say(f"-> {out}")

@@ -1,0 +1,44 @@
+"""``dissensus experts``: the table, the file, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+
+def files(folder: Path) -> list[str]:
+    """Write a study of 40 cases and a model; return how to read them."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=40)
+    rows = [
+        (f"case {i}", who, "ab"[t if rng.random() < 0.8 else 1 - t])
+        for i, t in enumerate(truth)
+        for who in ("Ada", "Bo", "Cy")
+    ]
+    pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row").write_csv(folder / "opinions.csv")
+    scores = [(f"case {i}", 0.9 - 0.8 * t, 0.1 + 0.8 * t) for i, t in enumerate(truth)]
+    pl.DataFrame(scores, ["case", "a", "b"], orient="row").write_csv(folder / "m.csv")
+    return [str(folder / "opinions.csv"), "--predictions", f"<b>M={folder / 'm.csv'}"]
+
+
+def test_the_table_says_what_a_model_is_worth_and_the_file_has_all_numbers(run: Any, tmp_path: Path) -> None:
+    given = [*files(tmp_path), "--metric", "top-k-accuracy:1", "--metric", "cohen-kappa"]
+    outcome = run("experts", *given, "--margin", "0.05", "--called", "reader", "--out", str(tmp_path / "e.csv"))
+    assert outcome.code == 0, outcome.err
+    words = " ".join(outcome.out.split())
+    for part in ("one reader", "<b>M", "superior", "top-1 accuracy on 40 cases; 95 % intervals", "Cohen's kappa"):
+        assert part in words
+    assert all(len(line) <= 80 for line in outcome.out.splitlines() if "->" not in line)
+    table = pl.read_csv(tmp_path / "e.csv")
+    assert table["metric"].to_list() == ["top-1 accuracy", "Cohen's kappa"]
+    assert (table["difference_low"] > 0).all()
+    again = run("experts", *given, "--out", str(tmp_path / "e.csv"))
+    assert again.code == 2
+    assert "No verdict" in run("experts", *given).out
+
+
+def test_a_margin_outside_of_the_range_is_one_clear_error(run: Any, tmp_path: Path) -> None:
+    outcome = run("experts", *files(tmp_path), "--margin", "2")
+    assert outcome.code == 2
+    assert "the margin is outside of the range" in outcome.err

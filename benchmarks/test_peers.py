@@ -162,13 +162,7 @@ def assert_agreement(a: Run, b: Run) -> None:
 
 
 def compare(
-    benchmark: BenchmarkFixture,
-    cases: dict[str, Case],
-    sample: Peer,
-    *,
-    name: str,
-    draws: int,
-    **measured: object,
+    benchmark: BenchmarkFixture, cases: dict[str, Case], sample: Peer, *, name: str, draws: int, **measured: object
 ) -> None:
     """Check that the posteriors agree, and record how much longer a peer takes for one effective draw."""
     ratios, took = {}, {}

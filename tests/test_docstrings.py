@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from public_names import PUBLIC
 
 WITHOUT_EXAMPLE = {
-    "Categories.from_source": "takes a file that is open already; the example is at Categories.from_file",
+    "Categories.from_source": "takes a file that is open already; the example is at Categories.from_file"
 }
 """Public methods that need no example of their own, and why; tables of an evaluation are shown by that of the class."""
 

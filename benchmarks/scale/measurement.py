@@ -146,10 +146,7 @@ def measure_dask(bench: Bench, whole: Run, found: Measured) -> None:
     """Compare two workers of a local cluster with two threads of one process, in turn, the better of two runs each."""
     cases = f"{whole.n_cases:,} cases"
     pairs = [
-        (
-            bench.run("dask", whole.n_cases, *PLAIN, *WORKERS),
-            bench.run("threads", whole.n_cases, *PLAIN_ON_THREADS),
-        )
+        (bench.run("dask", whole.n_cases, *PLAIN, *WORKERS), bench.run("threads", whole.n_cases, *PLAIN_ON_THREADS))
         for _ in range(2)
     ]
     dask, threads = (min(runs, key=lambda run: run.seen.seconds) for runs in zip(*pairs, strict=True))

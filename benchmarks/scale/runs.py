@@ -69,12 +69,7 @@ class Stages:
         done, doing = span_of(times_of(place, JOURNALS))
         began, ended = seen.began, seen.began + seen.seconds
         return Stages(
-            split - began,
-            looked - looking - split,
-            looking,
-            done - doing - looked,
-            doing,
-            max(0.0, ended - done),
+            split - began, looked - looking - split, looking, done - doing - looked, doing, max(0.0, ended - done)
         )
 
     @property

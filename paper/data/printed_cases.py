@@ -31,12 +31,7 @@ CASES = (
         omitted=1,
     ),
     PrintedCase(
-        "147",
-        (
-            (("Sweet syndrome",),),
-            (("Drug Rash", "Eczema"),),
-            (("Actinic Keratosis",), ("Cutaneous lupus",)),
-        ),
+        "147", ((("Sweet syndrome",),), (("Drug Rash", "Eczema"),), (("Actinic Keratosis",), ("Cutaneous lupus",)))
     ),
     PrintedCase(
         "108",

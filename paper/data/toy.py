@@ -131,8 +131,7 @@ def toy_problem(
     """
     if n_cases < 1 or n_annotators < 1:
         raise DissensusError(
-            "a toy problem needs at least one case and one annotator",
-            got=f"{n_cases} cases, {n_annotators} annotators",
+            "a toy problem needs at least one case and one annotator", got=f"{n_cases} cases, {n_annotators} annotators"
         )
     places = np.linspace(LOWEST, HIGHEST, n_cases) if x is None else np.asarray(x, dtype=np.float64)
     if places.ndim != 1 or not len(places) or not np.isfinite(places).all():

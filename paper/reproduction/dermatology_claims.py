@@ -79,14 +79,7 @@ def share_rows(conditions: Certainty, by_risk: Certainty, by_mass: Certainty, to
         _share_row("condition", conditions, CERTAIN, told, Printed(0.59, SHARE)),
         _share_row(first, by_risk, CERTAIN, told, Printed(0.382, SHARE)),
         _share_row("risk category with the most mass", by_mass, CERTAIN, told, None, READING),
-        _share_row(
-            "condition",
-            conditions,
-            FAR_BELOW,
-            told,
-            AtLeast(0.25, "at least a quarter"),
-            WELL_BELOW,
-        ),
+        _share_row("condition", conditions, FAR_BELOW, told, AtLeast(0.25, "at least a quarter"), WELL_BELOW),
         *(
             _share_row(ABSTRACT, conditions, limit, told, AtLeast(0.5, "most data points"), MOST)
             for limit in (CERTAIN, FAR_BELOW)

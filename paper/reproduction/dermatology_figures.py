@@ -66,10 +66,7 @@ def certainty_pane(cases: pl.DataFrame) -> Pane:
     x, y = in_order(race, inverse)
     correlation = float(np.corrcoef(race, inverse)[0, 1])
     return Pane(
-        (
-            Points(x, y, "certainty, PrIRN", theme.hue(1), size=4, opacity=0.6),
-            _sorted_line(race, "certainty, PL", 0),
-        ),
+        (Points(x, y, "certainty, PrIRN", theme.hue(1), size=4, opacity=0.6), _sorted_line(race, "certainty, PL", 0)),
         SHARE_OF_CASES,
         CERTAINTY,
         f"PL and PrIRN (correlation {correlation:.2f})",

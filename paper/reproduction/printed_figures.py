@@ -49,10 +49,7 @@ def _panel(rows: pl.DataFrame, aggregation: str) -> Pane:
     names = [OTHERS if name is None else shortened(name, 26) for name in ordered["condition"]]
     bars = Bars(places, ordered["point"].to_numpy(), 0.7, "point estimate", theme.hue(4), across=True)
     return Pane(
-        (bars, dots(ordered["draws"].to_list())),
-        Axis("plausibility", (0.0, 0.65)),
-        named_places(names),
-        aggregation,
+        (bars, dots(ordered["draws"].to_list())), Axis("plausibility", (0.0, 0.65)), named_places(names), aggregation
     )
 
 

@@ -17,13 +17,7 @@ from dissensus.aggregations.case_prior import (
     prior_of,
     with_refits,
 )
-from dissensus.aggregations.prior_fit import (
-    Evidence,
-    PriorLikelihood,
-    fitted_likelihood,
-    moved,
-    raw_covariates,
-)
+from dissensus.aggregations.prior_fit import Evidence, PriorLikelihood, fitted_likelihood, moved, raw_covariates
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import bundled, restored

@@ -293,11 +293,7 @@ def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
     table = agreement_measures(ds.Study.from_long(frame), ["icc-2-1"])
     assert np.isnan(table["value"][0])
     assert "cannot be told apart" in table["note"][0]
-    for nothing in (
-        ds.Study.from_rankings([], 3),
-        ds.Study.from_rankings([[]], 3),
-        ds.Study.from_scores([[]]),
-    ):
+    for nothing in (ds.Study.from_rankings([], 3), ds.Study.from_rankings([[]], 3), ds.Study.from_scores([[]])):
         empty = agreement_measures(nothing)
         assert empty["value"].is_nan().all()
         assert empty["note"].str.starts_with("undefined").all()

@@ -447,10 +447,7 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
         ("from 0 to 1", lambda: annotation_certainty(ANIMALS).quantiles((0.5, 1.5))),
         (r"the wrong size\n.*2 conditions\n.*1", partial(worth, ANIMALS, [["cat", "horse"], "cat"], top=2)),
         (r"the wrong size\n.*1 conditions\n.*2", partial(worth, ANIMALS, [["cat", "cow"]] * 2, rank=2)),
-        (
-            r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2",
-            partial(worth, ANIMALS, "cat", top=1, rank=2),
-        ),
+        (r"top and rank are two questions\n(.*\n)?.*top=1 and rank=2", partial(worth, ANIMALS, "cat", top=1, rank=2)),
         *(
             (message, partial(worth, ANIMALS, sets))
             for message, sets in (

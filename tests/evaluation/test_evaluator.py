@@ -22,10 +22,7 @@ from dissensus.plugins import Metric
 SIMULATED = ds.simulate.study(n_cases=90, n_conditions=12, seed=5)
 SAID = SIMULATED.annotations
 METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), AverageOverlap(3))
-AGGREGATIONS = (
-    PlackettLuce(reliability=3, alpha=1.0, prior="observed"),
-    ProbabilisticInverseRank(reliability=30),
-)
+AGGREGATIONS = (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), ProbabilisticInverseRank(reliability=30))
 
 
 def scores(quality: float, seed: int) -> FloatArray:

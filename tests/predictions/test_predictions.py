@@ -202,10 +202,7 @@ def test_notes_count_what_deserves_a_look(rows: list[list[float]], finding: str)
 def test_notes_on_hard_scores_and_empty_lists() -> None:
     assert noted(Predictions.from_scores([[1.0, 0.0]])) == {"cases with scores of 0 and 1 only": 1}
     assert noted(Predictions.from_rankings([[], ["a"]])) == {"empty rankings": 1}
-    assert noted(Predictions.from_sets([[], ["a"], ["a", "b"]])) == {
-        "empty sets": 1,
-        "sets of all conditions": 1,
-    }
+    assert noted(Predictions.from_sets([[], ["a"], ["a", "b"]])) == {"empty sets": 1, "sets of all conditions": 1}
 
 
 @pytest.mark.parametrize(

@@ -128,10 +128,7 @@ def test_two_thousand_cases_stay_below_eight_megabytes(tmp_path: Path) -> None:
     evaluation = ds.evaluate(
         said,
         simulated_models(study.theta, dict.fromkeys(("A", "B", "C", "D"), 1.0)),
-        aggregations=[
-            *map(PlackettLuce, (1, 2, 3, 5, 10)),
-            *map(ProbabilisticInverseRank, (10, 20, 30, 50, 100)),
-        ],
+        aggregations=[*map(PlackettLuce, (1, 2, 3, 5, 10)), *map(ProbabilisticInverseRank, (10, 20, 30, 50, 100))],
         draws=40,
         categories=ds.Categories.from_labels(["low", "medium", "high", "low"] * 25, said.conditions),
         strata={"site": [f"site {i % 7}" for i in range(2000)]},

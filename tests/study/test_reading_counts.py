@@ -73,10 +73,9 @@ def test_names_beside_a_matrix_are_used(tmp_path: Path) -> None:
     )
     bare = examine(write_array(tmp_path / "bare.npy", COUNTS))
     assert bare.rankings.conditions == ("0", "1", "2")
-    assert {
-        "rows are cases, numbered from 0",
-        "columns are conditions, numbered from 0, and cells are votes",
-    } <= set(bare.receipt.assumed)
+    assert {"rows are cases, numbered from 0", "columns are conditions, numbered from 0, and cells are votes"} <= set(
+        bare.receipt.assumed
+    )
     (tmp_path / "votes.cases.txt").write_text("x\n", encoding="utf-8")
     with pytest.raises(DissensusError, match="the number of cases does not fit") as caught:
         read(path)

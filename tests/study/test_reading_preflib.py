@@ -78,11 +78,7 @@ def test_a_deviation_says_where(old: str, new: str, problem: str, place: str, tm
 
 @pytest.mark.parametrize(
     ("kind", "problem"),
-    [
-        ("soi", "an order has a tie, but"),
-        ("toc", "an order is incomplete, but"),
-        ("soc", "an order has a tie, but"),
-    ],
+    [("soi", "an order has a tie, but"), ("toc", "an order is incomplete, but"), ("soc", "an order has a tie, but")],
 )
 def test_orders_keep_the_promise_of_their_type(kind: str, problem: str, tmp_path: Path) -> None:
     path = write_text(tmp_path / f"soup.{kind}", PREFLIB.replace("TYPE: toi", f"TYPE: {kind}"))

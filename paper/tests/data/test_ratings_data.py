@@ -94,5 +94,5 @@ def test_the_tenth_of_ava_is_what_was_published() -> None:
     assert data.ratings.case_names[0] == "231893"
     first = data.ratings.select([0])
     assert np.bincount(first.scores.astype(int), first.votes, minlength=11)[1:].tolist() == [
-        *(2, 8, 19, 36, 76, 52, 16, 9, 3, 2),
+        *(2, 8, 19, 36, 76, 52, 16, 9, 3, 2)
     ]

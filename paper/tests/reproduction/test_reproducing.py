@@ -16,13 +16,7 @@ from paper.reproduction import Reproduction, reproduce
 from paper.reproduction.__main__ import main
 from paper.reproduction.charts_of_paper import FIGURES, charts_of
 from paper.reproduction.page import HEAVY, lightened, page_text, write_page
-from paper.tests.data.published_files import (
-    SCORES,
-    write_ava,
-    write_cifar10h,
-    write_dermatology,
-    write_toxicity,
-)
+from paper.tests.data.published_files import SCORES, write_ava, write_cifar10h, write_dermatology, write_toxicity
 
 quickly = partial(reproduce, draws=60, sweep_draws=10)
 

@@ -120,11 +120,7 @@ def _blocks(ranking: Any, name: str) -> list[list[Any]]:
     twice = [] if wrong else [one for one, count in Counter(flat).items() if count > 1]
     for bad, message, expected in (
         ([block for block in blocks if not block], "a block is empty", "at least one condition in every block"),
-        (
-            wrong,
-            "a condition is neither a name nor a code",
-            "text or whole numbers, two lists deep: block > condition",
-        ),
+        (wrong, "a condition is neither a name nor a code", "text or whole numbers, two lists deep: block > condition"),
         (twice, f"condition {str(twice[:1])[1:-1]} is mentioned twice", "every condition at most once in a ranking"),
     ):
         if bad:

@@ -266,12 +266,7 @@ def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
 
 @checked
 def annotator_quality(
-    annotations: Study,
-    *,
-    gold: Mapping[str, str] | None = None,
-    draws: int = 1000,
-    seed: int = 0,
-    level: float = 0.9,
+    annotations: Study, *, gold: Mapping[str, str] | None = None, draws: int = 1000, seed: int = 0, level: float = 0.9
 ) -> pl.DataFrame:
     """Estimate how often each named annotator names the true condition first.
 

@@ -53,8 +53,7 @@ class Evaluate:
         option("Table with a case column and columns to group cases by; a column called image holds pictures."),
     ] = None
     truth: Annotated[
-        Path | None,
-        option("What is known to be true: one answer per case, read like the opinions of one annotator."),
+        Path | None, option("What is known to be true: one answer per case, read like the opinions of one annotator.")
     ] = None
     how: Mapping[str, Any]
     estimates: Mapping[str, Any]

@@ -28,13 +28,7 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.left_out import LeftOut, Piece
-from dissensus.evaluation.plan import (
-    Plan,
-    common_conditions,
-    informed_by,
-    prior_for,
-    refuse_whole,
-)
+from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
 from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.results import Evaluation, PriorRecord

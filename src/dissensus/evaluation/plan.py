@@ -275,10 +275,7 @@ def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:
 
 
 def prior_for(
-    specs: Sequence[Aggregation],
-    study: Study,
-    models: Mapping[str, Predictions],
-    start: InformedPrior | None = None,
+    specs: Sequence[Aggregation], study: Study, models: Mapping[str, Predictions], start: InformedPrior | None = None
 ) -> InformedPrior:
     """Fit the prior that models inform to a study of any kind; ``start`` was fitted to a similar one."""
     if study.kind == "ratings":

@@ -103,9 +103,7 @@ def figure(
 ) -> Callable[[Callable[Concatenate[Plots, Options], Chart]], Callable[Concatenate[Plots, Options], Figure]]:
     """Make a method that builds a chart one that draws it with plotly, and make the figure known by its name."""
 
-    def declared(
-        build: Callable[Concatenate[Plots, Options], Chart],
-    ) -> Callable[Concatenate[Plots, Options], Figure]:
+    def declared(build: Callable[Concatenate[Plots, Options], Chart]) -> Callable[Concatenate[Plots, Options], Figure]:
         name, shows = build.__name__, (inspect.getdoc(build) or "").rstrip(".")
         options = tuple(inspect.signature(build).parameters)[1:]
         sort = FIGURES[name] = FigureSort(name, shows, build, options, needs, panel)

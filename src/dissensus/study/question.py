@@ -63,10 +63,7 @@ KINDS = {
     ),
     "ratings": Kind("rating", "numeric ratings", "NormalInverseGamma", ("scores",)),
     "checklists": Kind(
-        "checklist",
-        "lists of findings",
-        "any aggregation of rankings, finding by finding (of_finding)",
-        ("answers",),
+        "checklist", "lists of findings", "any aggregation of rankings, finding by finding (of_finding)", ("answers",)
     ),
 }
 

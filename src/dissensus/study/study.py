@@ -40,16 +40,7 @@ from dissensus.core.value import Forwarded
 from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
-from dissensus.study.question import (
-    ANSWERS,
-    KINDS,
-    NOT_ASSESSED,
-    PAIR,
-    PRESENT,
-    AnswerArray,
-    asked_of,
-    check_question,
-)
+from dissensus.study.question import ANSWERS, KINDS, NOT_ASSESSED, PAIR, PRESENT, AnswerArray, asked_of, check_question
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

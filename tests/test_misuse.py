@@ -53,7 +53,16 @@ METHODS = ("sample", "select", "align", "save", "load")
 
 RECORDS = {
     *("Agreement", "AgreementMeasure", "Alpha", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
-    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Plausibilities", "PlausibilityRegions", "Predicted"),
+    *(
+        "Diagnostics",
+        "Difference",
+        "Drawn",
+        "Evaluation",
+        "Experts",
+        "Plausibilities",
+        "PlausibilityRegions",
+        "Predicted",
+    ),
     *("RatingPrior", "Run"),
 }
 """What functions give; nobody makes one by hand."""
@@ -133,6 +142,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
     scored = {"conditions": ["a", "b", "c"], "cases": ["0", "1"]}
     own = {"name": "mine", "function": lambda *_: 0.0, "range": (0.0, 1.0), "meaning": "one"}
     study, models = {"study": said}, {"A": predicted}
+    many = ds.Study.from_counts([[2, 1, 0], [0, 3, 1]] * 6, ["a", "b", "c"])
+    both_readers = {"x": [1.0, 3.0, 2.0, 4.0], "y": [2.0, 1.0, 3.0, 4.0]}
     of_draws = ("annotation_certainty", "certainty_profile", "sampling_diagnostics")
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
@@ -203,6 +214,8 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"annotators": "fixed", "shard_size": 9, "resume": False},
         "examine": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories},
+        "experts": {"study": many, "predictions": {"A": np.eye(3)[[0, 1] * 6]}, "metrics": ["top-k-accuracy:1"]},
+        "reader_study": {"ratings": {"A": [1.0, 2.0, 3.0, 4.0], "B": both_readers}, "truth": [0, 0, 1, 1]},
         "informed_prior": {**study, "predictions": models, "folds": 1},
         "Calibration.load": {"directory": folder / "trust"},
         "load": {"directory": folder / "results"},

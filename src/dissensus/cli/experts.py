@@ -56,12 +56,11 @@ def experts(
         f"with one {found.called}": "{agreement:.2f} [{low:.2f}, {high:.2f}]",
         "worth": "{worth}",
         "difference": "{gap}",
-        **({} if margin is None else {f"margin {margin:g}": "{verdict}"}),
     }
     own = {**first, "agreement": first["experts"], "low": first["experts_low"], "high": first["experts_high"]}
-    shown = [{**own, "model": f"one {found.called}", "worth": "1", "gap": "", "verdict": ""}]
+    shown = [{**own, "model": f"one {found.called}", "worth": "1", "gap": ""}]
     primary = [row for row in found.rows if row["metric"] == first["metric"]]
-    gaps = ["{difference:+.2f} [{difference_low:+.2f}, {difference_high:+.2f}]".format(**row) for row in primary]
+    gaps = ["{difference:+.2f} [{difference_low:.2f}, {difference_high:.2f}]".format(**row) for row in primary]
     shown += [
         {**row, "worth": str(found.worth[row["model"]]), "gap": gap} for row, gap in zip(primary, gaps, strict=True)
     ]
@@ -82,6 +81,9 @@ def experts(
         say(f"! {note}", style="yellow")
     if found.n_left_out:
         say(f"! {found.n_left_out:,} cases have a single {found.called}: left out", style="yellow")
+    for row in primary if margin is not None else ():
+        shown_as = "non-inferiority is not shown" if row["verdict"] == "not shown" else row["verdict"]
+        say(f"{row['model']} against one {found.called}, margin {margin:g}: {shown_as}")
     if margin is None:
         say("No verdict without a margin: give --margin.")
     if out is not None:

@@ -22,7 +22,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import AnnotatorSpread, Design, are_crossed
-from dissensus.evaluation.evaluator import common_cases, default_metrics
+from dissensus.evaluation.evaluator import check_request, common_cases, default_metrics, listed_metrics
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.intervals import Part
@@ -100,7 +100,16 @@ class Experts:
     _models: Mapping[str, Predictions]
 
     def to_frame(self) -> pl.DataFrame:
-        """Return :attr:`rows` as a frame, with the worth of each model."""
+        """Return :attr:`rows` as a frame, with the worth of each model.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> found.to_frame().columns[:3]
+        ['metric', 'model', 'experts']
+        """
         import polars as pl
 
         found = pl.DataFrame(list(self.rows))
@@ -111,13 +120,36 @@ class Experts:
         return found
 
     def annotators(self) -> pl.DataFrame:
-        """Return :attr:`annotator_rows` as a frame."""
+        """Return :attr:`annotator_rows` as a frame.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> found.annotators().columns[:3]
+        ['annotator', 'metric', 'n_cases']
+        """
         import polars as pl
 
         return pl.DataFrame(list(self.annotator_rows))
 
     def alt_test(self, epsilon: float = 0.2) -> dict[str, AlternativeAnnotator]:
-        """Test of every model whether it may take the place of an annotator; see :func:`alternative_annotator_test`."""
+        """Test of every model whether it may take the place of an annotator (Calderon and others 2025).
+
+        Parameters
+        ----------
+        epsilon
+            By how much the annotator may be the better one, between 0 and 1: 0.2 for experts, 0.1 for crowds.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=200, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> 0 <= found.alt_test()["Aster"].winning_rate <= 1
+        True
+        """
         return {
             name: alternative_annotator_test(self._study, model, epsilon=epsilon)
             for name, model in self._models.items()
@@ -173,6 +205,15 @@ def experts(
         Probability that intervals hold.
     allow_missing
         Take the cases that all models have, instead of refusing models that lack some.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+    >>> found = experts(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, ["top-k-accuracy:1"])
+    >>> row = found.rows[0]
+    >>> round(row["experts"], 3), round(row["agreement"], 3), str(found.worth["A"])
+    (0.75, 0.875, '>3 [>3, >3]')
     """
     findings = study.kind == "checklists"
     models = aligned_models(
@@ -190,12 +231,15 @@ def experts(
         )
     said = {name: model.select(list(pairs.study.case_names)) for name, model in asked.models.items()}
     kind = "numbers" if pairs.study.kind == "ratings" else "ranking"
-    given = default_metrics(pairs.study, said, pairs.study.conditions, None) if metrics is None else metrics
-    wanted = as_specs(Metric.family, given)
+    usual = default_metrics(pairs.study, said, pairs.study.conditions, None)
+    wanted = as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics))
+    check_request(wanted, {name: model for name, model in said.items() if model.kind != "set"}, level)
     chosen = tuple(metric for metric in wanted if kind in metric.accepts)
     notes = [f"{metric.name} needs scores, which {called}s do not give" for metric in wanted if metric not in chosen]
     if not chosen:
         raise DissensusError("no metric can be computed of an annotator", got="; ".join(notes))
+    if not models:
+        raise DissensusError("there is no model to put beside annotators", expected="predictions of at least one")
     if margin is not None and not 0 < margin < np.ptp(chosen[0].range):
         raise DissensusError(
             f"the margin is outside of the range of {chosen[0].name}",

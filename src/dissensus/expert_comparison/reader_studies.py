@@ -118,9 +118,16 @@ def reader_study(
         One for positive cases, zero for negative ones.
     covariance
         ``"jackknife"``, ``"delong"`` or ``"unbiased"`` (products over pairs without a common case).
+
+    Examples
+    --------
+    >>> readers = {"Ada": [1, 2, 3, 3, 4, 5], "Bo": [1, 1, 2, 2, 5, 4]}
+    >>> found = reader_study({"model": [1, 2, 3, 4, 5, 6], "readers": readers}, [0, 0, 0, 1, 1, 1])
+    >>> found.areas.round(3).tolist()
+    [[1.0, 1.0], [0.944, 0.944]]
     """
     check_choice("covariance", covariance, get_args(Covariance))
-    known = np.asarray(truth)
+    known = as_numbers(truth)
     if len(ratings) != 2 or not any(isinstance(one, Mapping) for one in ratings.values()):
         raise DissensusError(
             "a reader study compares two modalities",
@@ -136,7 +143,7 @@ def reader_study(
     for modality, given in ratings.items():
         own = given if isinstance(given, Mapping) else dict.fromkeys(readers, given)
         for reader in {**dict.fromkeys(readers), **own}:
-            values = np.asarray(own.get(reader, ()), dtype=np.float64)
+            values = as_numbers(own.get(reader, ()))
             if reader not in readers or values.shape != known.shape or not np.isfinite(values).all():
                 raise DissensusError(
                     "every reader must rate every case with both modalities",
@@ -144,8 +151,20 @@ def reader_study(
                     got=f"{len(values)} of {reader!r}",
                     where=f"modality {modality!r}",
                 )
-        scores.append([np.asarray(own[reader], dtype=np.float64) for reader in readers])
+        scores.append([as_numbers(own[reader]) for reader in readers])
     return _analysed(tuple(map(str, ratings)), readers, np.array(scores), known == 1, covariance)
+
+
+def as_numbers(given: object) -> FloatArray:
+    """Return numbers as an array; nothing where they are none, so that their count is wrong.
+
+    >>> as_numbers([1, 2]), as_numbers("text")
+    (array([1., 2.]), array([], dtype=float64))
+    """
+    try:
+        return np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _analysed(

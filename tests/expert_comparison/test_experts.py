@@ -126,8 +126,8 @@ def test_ratings_and_findings() -> None:
             hits = present = 0.0
             for own, one in zip(sets, given, strict=True):
                 pairs = [(one, o) for o in own] if of_model else list(permutations(own, 2))
-                hits += np.mean([name in u and name in o for u, o in pairs])
-                present += np.mean([name in o for _, o in pairs])
+                hits += float(np.mean([name in u and name in o for u, o in pairs]))
+                present += float(np.mean([name in o for _, o in pairs]))
             by_finding.append(hits / present)
         expected.append(np.mean(by_finding))
     assert first(found) == pytest.approx(tuple(expected), abs=1e-10)

@@ -131,18 +131,19 @@ def agreement_with_others(said: Study, model: Predictions) -> tuple[FloatArray, 
     others = np.maximum(said.votes_per_case[case] - 1.0, 1.0)
     placed = model.align(said.case_names, said.conditions, allow_missing=True)
     if said.kind == "ratings":
-        own, number = said.scores, placed.numbers[case]
+        scores, number = said.scores, placed.numbers[case]
 
         def distance(value: FloatArray) -> FloatArray:
-            sums = [weighted_counts(case, own**power, said.n_cases)[case] for power in (0, 1, 2)]
-            squares = sums[0] * value**2 - 2 * value * sums[1] + sums[2] - (value - own) ** 2
-            return -np.sqrt(np.maximum(squares, 0.0) / others)
+            sums = [weighted_counts(case, scores**power, said.n_cases)[case] for power in (0, 1, 2)]
+            squares = sums[0] * value**2 - 2 * value * sums[1] + sums[2] - (value - scores) ** 2
+            return np.asarray(-np.sqrt(np.maximum(squares, 0.0) / others))
 
-        return distance(own), distance(number)
+        return distance(scores), distance(number)
     table = Table.of(said)
     shares, totals = table.shares[table.kind], table.by_value[case]
     first = first_shares(placed, said.n_conditions)[case]
-    return tuple((inner(one, totals) - inner(one, shares)) / others for one in (shares, first))  # type: ignore[return-value]
+    theirs, own = ((inner(one, totals) - inner(one, shares)) / others for one in (shares, first))
+    return theirs, own
 
 
 def first_shares(model: Predictions, n_conditions: int) -> Matrix:

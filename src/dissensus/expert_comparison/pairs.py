@@ -224,7 +224,8 @@ class Pooled:
 
     def of_pairs(self, metric: DataSetMetric, kept: BoolArray | None = None) -> FloatArray:
         """Return the value of every pair, shape (n_pairs,), whose mean is the metric pooled over pairs."""
-        metric = replace(metric, threshold=None) if getattr(metric, "threshold", None) is not None else metric
+        if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
+            metric = type(metric).from_parameters({**metric.parameters(), "threshold": None})
         said, pairs = self.pairs.study, self.pairs
         shares = self.shares if kept is None else pairs.shares(kept)
         mass = weighted_counts(pairs.predictor, shares, said.n_opinions)

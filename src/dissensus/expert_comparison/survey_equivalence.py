@@ -47,7 +47,7 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
     total = patterns.sum(axis=1)
     n_patterns, m = patterns.shape
     votes = np.arange(k + 1)
-    chances = binom.pmf(votes, patterns[..., None], (k / total)[:, None, None])  # (n_patterns, m, k + 1)
+    chances = np.asarray(binom.pmf(votes, patterns[..., None], (k / total)[:, None, None]))  # (n_patterns, m, k + 1)
     nodes, weights = np.polynomial.legendre.leggauss((m + 1) // 2)
     found = np.zeros(n_patterns)
     for z, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
@@ -172,7 +172,8 @@ class Panels:
         said, case = self.study, self.study.panel.case_of_opinion
         n = np.maximum(self.sizes.astype(np.float64), 1.0)
         mean = weighted_counts(case, said.votes * said.scores, said.n_cases) / n
-        squares = weighted_counts(case, said.votes * np.square(said.scores - mean[case]), said.n_cases)
+        votes = said.votes.astype(np.float64)
+        squares = weighted_counts(case, votes * np.square(said.scores - mean[case]), said.n_cases)
         return np.asarray(squares / np.maximum(n - 1, 1.0))
 
     @cached_property
@@ -183,7 +184,8 @@ class Panels:
     def _is_whole(self) -> BoolArray:
         """Whether nobody's first choice on a case is tied."""
         first = np.diff(self.study.code_offsets)[self.study.block_offsets[:-1]]
-        return np.bincount(self.study.panel.case_of_opinion[first > 1], minlength=self.study.n_cases) == 0
+        case = self.study.panel.case_of_opinion[first > 1]
+        return np.asarray(np.bincount(case, minlength=self.study.n_cases) == 0)
 
     @cached_property
     def _known_orders(self) -> dict[int, FloatArray]:

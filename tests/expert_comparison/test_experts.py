@@ -203,3 +203,15 @@ def test_intervals_hold_where_annotators_differ() -> None:
         row = experts(study, {"A": model}, [TopKAccuracy(1)]).rows[0]
         held += row["difference_low"] <= expected <= row["difference_high"]
     assert held >= 0.90 * times
+
+
+def test_annotators_who_differ_widen_the_interval() -> None:
+    """One annotator of four says the same everywhere: differences depend on who was asked."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(4, size=60)
+    said = [[CONDITIONS[t], CONDITIONS[t], CONDITIONS[(t + rng.integers(2)) % 4], "a"] for t in truth]
+    who = [["r0", "r1", "r2", "r3"]] * 60
+    row = experts(study_of(said, who), {"A": model_of([CONDITIONS[t] for t in truth])}, [TopKAccuracy(1)]).rows[0]
+    assert row["annotator_sd"] > 2 * row["case_sd"]
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    assert half > 2.5 * np.hypot(row["annotator_sd"], row["case_sd"])  # few annotators: Student's t

@@ -15,12 +15,10 @@ EVERYWHERE = {
         "core",
         "draws.py",
         "evaluation",
+        "expert_comparison",
         "kernels",
-        "metrics",
-        "predictions",
-        "report",
     ),
-    *("paper", "pieces", "study", "workers.py"),
+    *("metrics", "paper", "pieces", "predictions", "report", "study", "workers.py"),
 }
 
 

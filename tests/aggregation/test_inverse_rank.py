@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dissensus import Study
-from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote
+from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, ProbabilisticInverseRank
 from dissensus.certainty import annotation_certainty
 from dissensus.study.opinions import TIES, Ties
 
@@ -17,6 +17,7 @@ def test_as_many_parts_as_the_rank_are_a_whole(ties: Ties, rank: int) -> None:
     weights = InverseRank(ties).sample(Study.from_rankings([rankings])).summary()
     by_name = dict(weights.select("condition", "mean").iter_rows())
     assert by_name["first"] == by_name["late"]
+    assert ProbabilisticInverseRank(ties=ties).limit == InverseRank(ties)
 
 
 def test_tied_conditions_share_a_weight_or_have_it_each() -> None:

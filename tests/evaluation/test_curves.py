@@ -158,6 +158,13 @@ def test_bands_hold_their_curves_and_are_not_empty() -> None:
     assert (shares["high"] - shares["low"] > 0).all()
 
 
+def test_a_band_is_over_cases_too_where_annotators_agree() -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.random(100)
+    point = sure((rng.random(100) < scores).astype(np.int64), scores).curves("roc").row(20, named=True)
+    assert 0.1 < point["high"] - point["low"] < 0.5
+
+
 def test_a_band_is_about_as_wide_as_the_interval_of_the_same_rate() -> None:
     said, models = draws_of(400)
     metrics = ["sensitivity-at-specificity:0.8"]

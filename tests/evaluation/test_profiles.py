@@ -13,6 +13,7 @@ from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, P
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.evaluation.profiles import pooled
 from dissensus.evaluation.tally import bin_of
 from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
 from dissensus.plugins import Metric
@@ -143,6 +144,11 @@ def test_plausibilities_are_means_shares_and_some_draws(result: ds.Evaluation) -
     kept = np.array(found.filter(case=VOTES.case_names[7])["draws"].to_list())
     every = draws.dense()[7].T
     np.testing.assert_allclose(kept[:5], every[:, np.linspace(0, DRAWS - 1, 20).astype(int)], atol=5e-4)
+
+
+def test_what_is_not_told_apart_joins_the_rest_of_its_case() -> None:
+    [batch] = InverseRank().sample(ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"]))
+    np.testing.assert_allclose(pooled(batch, np.array([0.5, 0.3, 0.2]), np.array([0])), [0.5, 0.5])
 
 
 def test_unmentioned_conditions_are_any_other() -> None:

@@ -109,6 +109,12 @@ def test_receipts_are_stored_without_the_directories_of_files(result: ds.Evaluat
     assert ds.load(tmp_path / "results").receipts == result.receipts
 
 
+@pytest.mark.parametrize(("name", "value"), [("seed", 99), ("level", 0.5)])
+def test_what_was_said_of_the_numbers_cannot_be_changed_unseen(place: Path, name: str, value: float) -> None:
+    write(place, {**described(place), name: value})
+    assert "a checksum that does not fit" in refused(place)
+
+
 def test_older_results_have_their_versions_and_need_no_receipts(result: ds.Evaluation, place: Path) -> None:
     content = described(place)
     for part in (content["study"], *content["models"]):

@@ -286,14 +286,12 @@ def prior_for(
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
-    """Keep the cases of which all aggregations have draws; the others are named among the excluded."""
+    """Keep the cases of which all aggregations have draws."""
     if len({drawn.case_names for drawn in sampled}) < 2:
         return list(sampled)
     shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
-    excluded = dict.fromkeys(name for drawn in sampled for name in (*drawn.excluded, *drawn.case_names))
-    lost = tuple(name for name in excluded if name not in shared)
     kept = [name for name in sampled[0].case_names if name in shared]
-    return [replace(drawn.select(kept), excluded=lost) for drawn in sampled]
+    return [drawn.select(kept) for drawn in sampled]
 
 
 def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ def test_the_table_says_what_a_model_is_worth_and_the_file_has_all_numbers(run: 
         "Cohen's kappa",
     ):
         assert part in words
+    assert "not shown" not in words
     assert all(len(line) <= 80 for line in outcome.out.splitlines() if "->" not in line)
     table = pl.read_csv(tmp_path / "e.csv")
     assert table["metric"].to_list() == ["top-1 accuracy", "Cohen's kappa"]

@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import dissensus as ds
 from dissensus.expert_comparison.alternative_annotator import alternative_annotator_test
@@ -46,6 +48,33 @@ def test_published_values_are_reproduced(name: str) -> None:
         found = alternative_annotator_test(study, said, epsilon=values["epsilon"])
         assert found.winning_rate == pytest.approx(values["winning_rate"], abs=1e-9)
         assert found.advantage == pytest.approx(values["advantage"], abs=1e-9)
+
+
+def test_the_outcome_is_that_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(3, size=40)
+    skill = (0.85, 0.8, 0.75, 0.7, 0.6, 0.55)
+    said = np.array([[t if rng.random() < own else rng.integers(3) for own in skill] for t in truth])
+    guess = np.array([t if rng.random() < 0.8 else rng.integers(3) for t in truth])
+    rows = [(NAMES[i], f"a{j}", "abc"[said[i, j]]) for i in range(40) for j in range(6)]
+    study = ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"), ["a", "b", "c"])
+    model = ds.Predictions.from_rankings([["abc"[k]] for k in guess], ["a", "b", "c"], case_names=NAMES)
+    p_values, advantages = [], []
+    for j in range(6):
+        others = np.delete(said, j, axis=1)
+        theirs, own = (others == said[:, [j]]).mean(axis=1), (others == guess[:, None]).mean(axis=1)
+        apart = (theirs >= own).astype(float) - (own >= theirs)
+        t = (apart.mean() - 0.1) / (apart.std(ddof=1) / np.sqrt(40))
+        p_values.append(stats.t.cdf(t, 39))
+        advantages.append((own >= theirs).mean())
+    limits = 0.05 * np.arange(1, 7) / 6 / sum(1 / k for k in range(1, 7))
+    passed = np.flatnonzero(np.sort(p_values) <= limits)
+    found = alternative_annotator_test(study, model, epsilon=0.1)
+    assert found.rows["p_value"].to_list() == pytest.approx(p_values, abs=1e-12)
+    assert found.advantage == pytest.approx(np.mean(advantages))
+    assert found.winning_rate == (passed[-1] + 1 if len(passed) else 0) / 6
+    independent = np.sum(np.sort(p_values) <= 0.05 * np.arange(1, 7) / 6)
+    assert 0 < found.winning_rate < independent / 6, p_values  # so that the harmonic sum matters
 
 
 def test_a_model_that_is_always_wrong_wins_nobody() -> None:

@@ -315,7 +315,6 @@ class RunDirectory:
             files(room)
             written = [place.relative_to(room) for place in sorted(room.rglob("*")) if place.is_file()]
             with undisturbed():
-                (self.path / FINISHED).unlink(missing_ok=True)
                 below = {self.path / name for name in (REPORT, *FILES)}
                 below.update(place for folder in FOLDERS for place in (self.path / folder).glob("*"))
                 for place in below - {*kept, self.unfinished}:

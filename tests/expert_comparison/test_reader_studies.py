@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dissensus import DissensusError
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.expert_comparison.reader_studies import Covariance, covariances, reader_study
 from shared_data import SHARED, needs_shared
 
@@ -75,7 +75,7 @@ def test_the_test_is_that_of_the_analysis_of_variance_of_pseudo_values() -> None
     found = reader_study({name: {r: list(x) for r, x in own.items()} for name, own in rated.items()}, truth.tolist())
     scores = np.array([list(own.values()) for own in rated.values()])
 
-    def areas(kept: FloatArray) -> FloatArray:
+    def areas(kept: IntArray) -> FloatArray:
         some, known = scores[..., kept], truth[kept]
         above = some[..., known == 1, None] - some[..., None, known == 0]
         return np.asarray(((above > 0) + 0.5 * (above == 0)).mean(axis=(-1, -2)))

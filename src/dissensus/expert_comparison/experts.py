@@ -158,9 +158,9 @@ class Experts:
     def __repr__(self) -> str:
         metric = self.rows[0]["metric"]
         own = [row for row in self.rows if row["metric"] == metric]
-        lines = [f"{metric} with one {self.called}: {self.n_cases} cases, {self.level:.0%} intervals"]
+        lines = [f"{metric} with one {self.called}: {self.n_cases} cases, {100 * self.level:g} % intervals"]
         first = own[0]
-        width = max(len(self.called) + 3, *(len(row["model"]) for row in own))
+        width = max(len(self.called) + 4, *(len(row["model"]) for row in own))
         lines.append(f"  {f'one {self.called}':<{width}}  {_shown(first, 'experts')}")
         for row in own[:15]:
             verdict = f"  {row['verdict']}" if row["verdict"] else ""

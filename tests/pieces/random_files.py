@@ -146,13 +146,14 @@ def plain(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
 
 
-def apart(one: Any, other: Any) -> str | None:
-    """Say where two values differ; nothing if they do not."""
+def apart(one: Any, other: Any, least: float = 1e-12) -> str | None:
+    """Say where two values differ by more than the least; nothing if they do not."""
     if isinstance(one, float) and isinstance(other, float):
-        same = math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+        same = math.isclose(one, other, rel_tol=1e-9, abs_tol=least) or (math.isnan(one) and math.isnan(other))
         return None if same else f"{one!r} != {other!r}"
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        found = ((key, apart(one[key], other[key])) for key in one)
+        # refits are found by finite differences: what they add is known to so many digits
+        found = ((key, apart(one[key], other[key], 1e-7 if key == "fit_sd" else 1e-12)) for key in one)
         return next((f"{key}: {told} in {one}" for key, told in found if told is not None), None)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
         return next((told for told in map(apart, one, other) if told is not None), None)

@@ -15,7 +15,7 @@ from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import order_chances
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import case_positions, in_order_of_keys
-from dissensus.core.ragged import take_rows, weighted_counts
+from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
@@ -26,6 +26,7 @@ from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Nam
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.numbers import NumberMetric
+from dissensus.predictions.alignment import repeated
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -357,9 +358,7 @@ class Tallier:
             names, cases = tuple(map(str, chosen)), [said.case_names[i] for i in said.panel.case_of_opinion[chosen]]
             alone, models = said.each_alone(chosen, names), {}
             for name, model in self.models.items():  # every opinion has the predictions of its case
-                offsets, entries = take_rows(model.offsets, case_positions(cases, model._positions))
-                parts: dict[str, Any] = {"codes": model.codes[entries], "values": model.values[entries]}
-                models[name] = replace(model, case_names=names, offsets=offsets, **parts)
+                models[name] = repeated(model, case_positions(cases, model._positions), names)
             values[:, ordered, start : start + len(chosen)] = Tallier(plan, alone, models, {}).compared(
                 spec.sample(alone)
             )[0]

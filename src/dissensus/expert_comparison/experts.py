@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 
 # So many cases with two annotators or more are needed.
 LEAST_CASES = 10
-
-# With fewer named annotators than this, a verdict is about these very annotators.
-FEW_ANNOTATORS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,34 +316,29 @@ class Sample:
         rows = np.arange(study.n_cases)
         _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
         items = clusters_of(study, rows) if findings else rows
-        pooled = Pooled(pairs, shares, study.case_weights, of_finding.astype(np.int64), items)
+        pooled = Pooled(pairs, study.case_weights, of_finding.astype(np.int64), items)
         alone = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
         of_pairs = np.empty((len(metrics), len(shares)))
         of_models = np.empty((len(models), len(metrics), study.n_opinions))
         places = [place for place, metric in enumerate(metrics) if metric in alone]
         if alone:
             of_pairs[places], of_models[:, places] = values_of_cases(alone, pairs, models, called)
-        for place, metric in enumerate(metrics):
-            if isinstance(metric, DataSetMetric):
-                of_pairs[place] = pooled.of_pairs(metric)
-                for number, model in enumerate(models.values()):
-                    of_models[number, place] = pooled.of_model(metric, model)
-        found = Sample(pairs, shares, models, metrics, pooled, of_pairs, of_models)
+        found = Sample(pairs, shares, models, metrics, pooled, of_pairs, of_models).weighed_by(shares)
         return found.with_point(called) if any(isinstance(metric, Sensitivity) for metric in metrics) else found
 
     def with_point(self, called: str) -> Sample:
         """Add the sensitivity of models at the specificity that annotators have on average, beside theirs."""
         case_weights = self.pairs.study.case_weights
         shares = self.shares * case_weights[self.pairs.case] / case_weights.sum()
-        specificity = float(shares @ self.pooled.of_pairs(Specificity()))
+        specificity = float(shares @ self.pooled.of_pairs(Specificity(), self.shares))
         if not 0 < specificity < 1 or any(model.kind != "scores" for model in self.models.values()):
             return self
         there = SensitivityAtSpecificity(specificity)
-        of_models = [self.pooled.of_model(there, model) for model in self.models.values()]
+        of_models = [self.pooled.of_model(there, model, self.shares) for model in self.models.values()]
         return replace(
             self,
             metrics=(*self.metrics, PointOfExperts(specificity, called)),
-            of_pairs=np.vstack([self.of_pairs, self.pooled.of_pairs(Sensitivity())]),
+            of_pairs=np.vstack([self.of_pairs, self.pooled.of_pairs(Sensitivity(), self.shares)]),
             of_models=np.concatenate([self.of_models, np.array(of_models)[:, None]], axis=1),
         )
 
@@ -463,8 +455,7 @@ class Sample:
             read = np.bincount(self.pairs.case[kept], minlength=study.n_cases) > 0
             if read.sum() < LEAST_CASES:
                 continue
-            own = Sample.of_some(self, kept)
-            means = own.by_case(shares)
+            means = self.weighed_by(shares).by_case(shares)
             weights = np.where(read, study.case_weights, 0.0)
             for k, metric in enumerate(self.metrics):
                 low, high = metric.range
@@ -485,14 +476,14 @@ class Sample:
                     )
         return found
 
-    def of_some(self, kept: BoolArray) -> Sample:
-        """Return the same where some pairs count only: metrics of a whole data set are those of these pairs."""
+    def weighed_by(self, shares: FloatArray) -> Sample:
+        """Return the same where metrics of a whole data set are those of pairs with these shares."""
         of_pairs, of_models = self.of_pairs.copy(), self.of_models.copy()
         for place, metric in enumerate(self.metrics):
             if isinstance(metric, DataSetMetric):
-                of_pairs[place] = self.pooled.of_pairs(metric, kept)
+                of_pairs[place] = self.pooled.of_pairs(metric, shares)
                 for number, model in enumerate(self.models.values()):
-                    of_models[number, place] = self.pooled.of_model(metric, model, kept)
+                    of_models[number, place] = self.pooled.of_model(metric, model, shares)
         return replace(self, of_pairs=of_pairs, of_models=of_models)
 
 

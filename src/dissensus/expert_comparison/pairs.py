@@ -8,17 +8,19 @@ whose weighted mean is the metric, so that means, intervals and annotators who a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
-from dissensus.agreement.coefficients import Table, seats_of
+from dissensus.agreement.coefficients import seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted
 from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
+from dissensus.predictions.alignment import repeated
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
@@ -133,13 +135,6 @@ def compared(metrics: Sequence[Metric], opinions: Study, said: Predictions) -> F
     return np.concatenate(found, axis=-1)
 
 
-def repeated(model: Predictions, rows: IntArray, names: Sequence[str]) -> Predictions:
-    """Give the predictions at some positions new names; a position may occur several times."""
-    offsets, entries = take_rows(model.offsets, rows)
-    codes, values = model.codes[entries], model.values[entries]
-    return replace(model, case_names=tuple(names), offsets=offsets, codes=codes, values=values)
-
-
 def values_of_cases(
     metrics: Sequence[Metric], pairs: Pairs, models: Mapping[str, Predictions], called: str
 ) -> tuple[FloatArray, FloatArray]:
@@ -192,8 +187,8 @@ class Pooled:
 
     Attributes
     ----------
-    pairs, shares
-        Who is compared with whom, and the share of each pair in its case.
+    pairs
+        Who is compared with whom.
     weights : (n_cases,)
         How much each case counts.
     findings : (n_cases,)
@@ -203,7 +198,6 @@ class Pooled:
     """
 
     pairs: Pairs
-    shares: FloatArray
     weights: FloatArray
     findings: IntArray
     items: IntArray
@@ -212,63 +206,52 @@ class Pooled:
     def labels(self) -> FloatArray:
         """What each opinion says, shape (n_opinions, K): shares of its first choice; of ratings 1, score, square."""
         said = self.pairs.study
-        if said.kind == "ratings":
-            return np.column_stack([np.ones(said.n_opinions), said.scores, said.scores**2])
-        table = Table.of(said)
-        return np.asarray(table.shares.todense())[table.kind]
+        names = [str(number) for number in range(said.n_opinions)]
+        return vote_labels(said.each_alone(np.arange(said.n_opinions), names), names).means
 
-    def _said(self, scores: FloatArray, rows: IntArray, weights: FloatArray) -> Said:
-        is_binary = self.pairs.study.question == "binary"
-        picks = first_shares(scores)
-        return Said(scores, picks, weights, is_binary, self.findings[rows], self.items[rows])
-
-    def of_pairs(self, metric: DataSetMetric, kept: BoolArray | None = None) -> FloatArray:
-        """Return the value of every pair, shape (n_pairs,), whose mean is the metric pooled over pairs."""
+    def of_pairs(self, metric: DataSetMetric, shares: FloatArray) -> FloatArray:
+        """Return the value of every pair, shape (n_pairs,), whose mean by shares is the metric pooled over pairs."""
         if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
             metric = type(metric).from_parameters({**metric.parameters(), "threshold": None})
         said, pairs = self.pairs.study, self.pairs
-        shares = self.shares if kept is None else pairs.shares(kept)
-        mass = weighted_counts(pairs.predictor, shares, said.n_opinions)
-        rows = np.flatnonzero(mass > 0)
-        row = np.full(said.n_opinions, -1)
-        row[rows] = np.arange(len(rows))
-        per_row = np.divide(shares, mass[pairs.predictor], out=np.zeros_like(shares), where=shares > 0)
-        own = row[pairs.predictor]
-        known = own >= 0
-        labels = np.array(
-            [
-                weighted_counts(own[known], per_row[known] * self.labels[pairs.target[known], k], len(rows))
-                for k in range(self.labels.shape[1])
-            ]
-        )
-        case = said.panel.case_of_opinion[rows]
-        scores = said.scores[rows, None] if said.kind == "ratings" else self.labels[rows]
-        told = self._said(scores, case, self.weights[case] * mass[rows])
-        value, slopes = float(metric.of_draws(told, labels[None])[0]), metric.slopes(told, labels)
-        total = float(told.weights.sum())
-        found = np.full(len(shares), value)
-        found[known] += total * np.einsum("pk,kp->p", self.labels[pairs.target[known]], slopes[:, own[known]])
-        return found
+        scores = said.scores[:, None] if said.kind == "ratings" else self.labels
+        return self._linear(metric, scores, said.panel.case_of_opinion, pairs.predictor, pairs.target, shares)
 
-    def of_model(self, metric: DataSetMetric, model: Predictions, kept: BoolArray | None = None) -> FloatArray:
+    def of_model(self, metric: DataSetMetric, model: Predictions, shares: FloatArray) -> FloatArray:
         """Return the value of every opinion, shape (n_opinions,), whose mean is the metric of a model."""
-        said, pairs = self.pairs.study, self.pairs
-        shares = self.shares if kept is None else pairs.shares(kept)
-        mass = weighted_counts(pairs.target, shares, said.n_opinions)
-        opinion_case = said.panel.case_of_opinion
-        rows = np.flatnonzero(weighted_counts(opinion_case, mass, said.n_cases) > 0)
-        row = np.full(said.n_cases, -1)
-        row[rows] = np.arange(len(rows))
-        own = row[opinion_case]
-        known = own >= 0
-        labels = np.array(
-            [
-                weighted_counts(own[known], (mass * self.labels[:, k])[known], len(rows))
-                for k in range(self.labels.shape[1])
-            ]
-        )
-        told = self._said(model.to_scores()[rows], rows, self.weights[rows])
-        value, slopes = float(metric.of_draws(told, labels[None])[0]), metric.slopes(told, labels)
-        found = np.full(said.n_opinions, value)
-        found[known] += float(told.weights.sum()) * np.einsum("ok,ko->o", self.labels[known], slopes[:, own[known]])
+        said = self.pairs.study
+        mass, everyone = weighted_counts(self.pairs.target, shares, said.n_opinions), np.arange(said.n_opinions)
+        case = said.panel.case_of_opinion
+        return self._linear(metric, model.to_scores(), np.arange(said.n_cases), case, everyone, mass)
+
+    def _linear(
+        self,
+        metric: DataSetMetric,
+        scores: FloatArray,
+        case: IntArray,
+        who: IntArray,
+        target: IntArray,
+        shares: FloatArray,
+    ) -> FloatArray:
+        """Return values whose mean by shares is the metric, by its slopes.
+
+        Parameters
+        ----------
+        scores, case : (n_rows, K), (n_rows,)
+            What every row says, and the case that it is about.
+        who, target, shares : (n,)
+            The row and the opinion that are compared, and their share in the case.
+        """
+        mass = weighted_counts(who, shares, len(scores))
+        rows = np.flatnonzero(mass > 0)
+        known = mass[who] > 0
+        own = np.searchsorted(rows, who[known])
+        labels, parts = self.labels[target[known]], shares[known] / mass[who[known]]
+        masses = np.array([weighted_counts(own, parts * column, len(rows)) for column in labels.T])
+        about, is_binary = case[rows], self.pairs.study.question == "binary"
+        weights, picks = self.weights[about] * mass[rows], first_shares(scores[rows])
+        said = Said(scores[rows], picks, weights, is_binary, self.findings[about], self.items[about])
+        slopes = metric.slopes(said, masses)
+        found = np.full(len(shares), float(metric.of_draws(said, masses[None])[0]))
+        found[known] += weights.sum() * np.einsum("pk,kp->p", labels, slopes[:, own])
         return found

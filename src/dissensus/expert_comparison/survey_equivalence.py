@@ -153,15 +153,24 @@ class Panels:
         most = known[LEAST_CASES - 1] - 1 if len(known) >= LEAST_CASES else 0
         return [k for k in (*range(1, 11), *LARGE) if k <= most]
 
+    @cached_property
+    def _known(self) -> dict[int, FloatArray]:
+        return {}
+
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
+        if k not in self._known:  # all models are compared with the same panels
+            self._known[k] = self._agreement(k)
+        return self._known[k]
+
+    def _agreement(self, k: int) -> FloatArray:
         found, able = np.full(self.study.n_cases, np.nan), self.sizes > k
         if self.study.kind == "ratings":
             found[able] = -(1 + 1 / k) * self._variances[able]
             return found
         whole = able & self._is_whole
         if whole.any():
-            counts = self._votes[np.flatnonzero(whole)]
+            counts = self._table.by_value[np.flatnonzero(whole)]
             found[whole] = plurality_agreement(_packed(counts), k)
         for case in np.flatnonzero(able & ~whole).tolist():
             found[case] = self._in_orders(case)[k - 1]
@@ -175,10 +184,6 @@ class Panels:
         votes = said.votes.astype(np.float64)
         squares = weighted_counts(case, votes * np.square(said.scores - mean[case]), said.n_cases)
         return np.asarray(squares / np.maximum(n - 1, 1.0))
-
-    @cached_property
-    def _votes(self) -> Matrix:
-        return Table.of(self.study).by_value
 
     @cached_property
     def _is_whole(self) -> BoolArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
+from dissensus.core.ragged import take_rows
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import ANSWERS, PAIR
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
+
+    from dissensus.core.aliases import IntArray
 
 
 # How many cases that one side lacks are kept by name.
@@ -47,6 +50,18 @@ def aligned(
         own = set(predictions.case_names)
         predictions = predictions.select([name for name in case_names if name in own])
     return predictions, notes
+
+
+def repeated(model: Predictions, rows: IntArray, names: Sequence[str]) -> Predictions:
+    """Give the predictions at some positions new names; a position may occur several times.
+
+    >>> said = Predictions.from_rankings([["a"], ["b"]], ["a", "b"])
+    >>> repeated(said, np.array([1, 1]), ["x", "y"]).to_lists()
+    [[['b']], [['b']]]
+    """
+    offsets, entries = take_rows(model.offsets, rows)
+    codes, values = model.codes[entries], model.values[entries]
+    return replace(model, case_names=tuple(names), offsets=offsets, codes=codes, values=values)
 
 
 def aligned_models(

@@ -11,11 +11,11 @@ from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration
 from .evaluation.calibration import calibrate as calibrate
 from .evaluation.evaluator import evaluate as evaluate
+from .evaluation.expert_comparison.experts import Experts as Experts
+from .evaluation.expert_comparison.experts import experts as experts
+from .evaluation.expert_comparison.reader_studies import reader_study as reader_study
 from .evaluation.results import Evaluation as Evaluation
 from .evaluation.store import load as load
-from .expert_comparison.experts import Experts as Experts
-from .expert_comparison.experts import experts as experts
-from .expert_comparison.reader_studies import reader_study as reader_study
 from .pieces.evaluation import evaluate_files as evaluate_files
 from .predictions.lists import Predictions as Predictions
 from .predictions.reader import read_models as read_models

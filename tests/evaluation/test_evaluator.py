@@ -14,7 +14,7 @@ from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, Placket
 from dissensus.aggregations.diagnostics import standard_errors_of_means
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation import store
-from dissensus.evaluation.evaluator import default_metrics
+from dissensus.evaluation.request import default_metrics
 from dissensus.evaluation.store import FILES
 from dissensus.metrics import AverageOverlap, BrierScore, Coverage, LogScore, SetAccuracy, TopKAccuracy
 from dissensus.plugins import Metric

@@ -8,8 +8,8 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import PlackettLuce, informed_prior
-from dissensus.evaluation.evaluator import why_no_panel
 from dissensus.evaluation.refits import FitSpread, refit_weights, reweighted_means
+from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
 

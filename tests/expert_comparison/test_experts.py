@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.expert_comparison.experts import Experts, experts
+from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
 
 CONDITIONS = ["a", "b", "c", "d"]

@@ -8,7 +8,7 @@ import pytest
 
 from dissensus import DissensusError
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.expert_comparison.reader_studies import Covariance, covariances, reader_study
+from dissensus.evaluation.expert_comparison.reader_studies import Covariance, covariances, reader_study
 from shared_data import SHARED, needs_shared
 
 TRUTH = [0, 0, 0, 1, 1, 1]

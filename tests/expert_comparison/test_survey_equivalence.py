@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus.expert_comparison.survey_equivalence import plurality_agreement
+from dissensus.evaluation.expert_comparison.survey_equivalence import plurality_agreement
 from shared_data import SHARED, needs_shared
 
 

@@ -74,7 +74,7 @@ FUNCTIONS = {
     "certainty": "dissensus.aggregations.base:sample",
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
-    "experts": "dissensus.expert_comparison.experts:experts",
+    "experts": "dissensus.evaluation.expert_comparison.experts:experts",
 }
 
 

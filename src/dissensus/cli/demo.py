@@ -51,7 +51,7 @@ def demo(
     from dissensus.cli.evaluate import show_results, write_results
     from dissensus.cli.opinion_files import show_diagnosis
     from dissensus.core.output import checked_directory_target
-    from dissensus.evaluation.evaluator import default_aggregations
+    from dissensus.evaluation.request import default_aggregations
     from dissensus.evaluation.store import not_results
     from dissensus.simulate.differential_study import simulate_study
     from dissensus.simulate.printed_cases import printed_cases

@@ -102,8 +102,8 @@ class Evaluate:
         from dissensus.certainty.categories import Categories
         from dissensus.core.files import open_source
         from dissensus.core.output import checked_directory_target
-        from dissensus.evaluation.evaluator import chosen_aggregations
         from dissensus.evaluation.evaluator import evaluate as evaluated
+        from dissensus.evaluation.request import chosen_aggregations
         from dissensus.evaluation.store import not_results
 
         files = [self.categories, self.strata]
@@ -165,7 +165,7 @@ class Evaluate:
     def in_pieces(self) -> Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
         from dissensus.aggregations.base import available_threads
-        from dissensus.evaluation.evaluator import chosen_aggregations
+        from dissensus.evaluation.request import chosen_aggregations
         from dissensus.pieces.evaluation import Watch, evaluate_files
 
         reading = {

@@ -36,7 +36,7 @@ def experts(
       dissensus experts opinions.csv --predictions A=a.csv --margin 0.05 --called radiologist --out experts.csv
     """
     from dissensus.core.output import checked_file_target, written_whole
-    from dissensus.expert_comparison.experts import experts as compared
+    from dissensus.evaluation.expert_comparison.experts import experts as compared
 
     if out is not None:
         inputs = (file, said["conditions"], *options.model_places(models).values())

@@ -342,7 +342,7 @@ def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggr
 def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple[Aggregation, ...]:
     """Give thresholds to all aggregations, which must be of ratings, and a prior to those that have one."""
     from dissensus.core.spec import read_parameter
-    from dissensus.evaluation.evaluator import with_prior
+    from dissensus.evaluation.request import with_prior
 
     if every["thresholds"] is not None:
         cuts = [read_parameter(type(spec), "thresholds", every["thresholds"], "--thresholds") for spec in chosen]

@@ -26,7 +26,6 @@ from dissensus.core.output import directory_written_whole, expect, foreign_entry
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
-from dissensus.evaluation.evaluator import chosen_aggregations, common_cases, why_no_panel
 from dissensus.evaluation.folds import (
     Average,
     Expected,
@@ -39,6 +38,7 @@ from dissensus.evaluation.folds import (
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.request import chosen_aggregations, common_cases, why_no_panel
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions

@@ -35,7 +35,7 @@ from dissensus.core.notes import Note
 from dissensus.core.receipt import Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
-from dissensus.evaluation import evaluator
+from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.left_out import LeftOut
@@ -179,8 +179,8 @@ def evaluate_files(
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
     asked: dict[str, Any] = {
-        "aggregations": evaluator.chosen_aggregations(aggregations, question=question),
-        "metrics": None if metrics is None else evaluator.listed_metrics(metrics),
+        "aggregations": request.chosen_aggregations(aggregations, question=question),
+        "metrics": None if metrics is None else request.listed_metrics(metrics),
         "draws": draws,
         "seed": seed,
         "level": level,
@@ -223,7 +223,7 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     if not asked["aggregations"]:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_seed(asked["seed"])
-    evaluator.check_level(asked["level"])
+    request.check_level(asked["level"])
     for spec in asked["aggregations"]:
         reason = spec.needs_whole
         if reason:
@@ -435,13 +435,11 @@ class FileEvaluation:
             chosen = chosen if trust.best in chosen else (trust.best, *chosen)
         kind = "rankings" if survey.findings else survey.kind
         reasons = (
-            evaluator.panel_reason(
-                kind, len(rows.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding]
-            )
+            request.panel_reason(kind, len(rows.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding])
             for finding, one in survey.lessons.items()
         )
         why = next(filter(None, reasons), "")
-        chosen, reason = evaluator.with_panel_unless(why, rows.study, chosen, asked["panel"])
+        chosen, reason = request.with_panel_unless(why, rows.study, chosen, asked["panel"])
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
         specs = learned.taught(next(iter(learned.lessons)), chosen, conditions)
@@ -463,7 +461,7 @@ class FileEvaluation:
             refits=None,
             truth=sample.truth,
         )
-        evaluator.check_request(plan.metrics, rows.models, asked["level"])
+        request.check_request(plan.metrics, rows.models, asked["level"])
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)

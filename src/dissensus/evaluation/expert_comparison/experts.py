@@ -22,18 +22,18 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import AnnotatorSpread, Design, are_crossed
-from dissensus.evaluation.evaluator import check_request, common_cases, default_metrics, listed_metrics
-from dissensus.evaluation.folds import clusters_of
-from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.intervals import Part
-from dissensus.evaluation.questions import Questions
-from dissensus.expert_comparison.alternative_annotator import (
+from dissensus.evaluation.expert_comparison.alternative_annotator import (
     AlternativeAnnotator,
     alternative_annotator_test,
     first_shares,
 )
-from dissensus.expert_comparison.pairs import Pairs, Pooled, values_of_cases
-from dissensus.expert_comparison.survey_equivalence import Panels, Worth, worth_of
+from dissensus.evaluation.expert_comparison.pairs import Pairs, Pooled, values_of_cases
+from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
+from dissensus.evaluation.folds import clusters_of
+from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.request import check_request, common_cases, default_metrics, listed_metrics
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.decisions import Sensitivity, Specificity

@@ -1,0 +1,205 @@
+"""What is asked for: the defaults of each kind of question, and what is refused before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.dirichlet import Dirichlet
+from dissensus.aggregations.given_draws import GivenDraws
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+from dissensus.certainty.categories import Categories
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import check_names
+from dissensus.core.spec import as_specs
+from dissensus.draws import Plausibilities
+from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
+from dissensus.metrics.base import Metric
+from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
+from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
+from dissensus.metrics.numbers import default_number_metrics
+from dissensus.metrics.ranking import AUROC, AveragePrecision
+from dissensus.predictions.lists import Predictions
+from dissensus.study.study import Study
+
+# How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least.
+LEAST_CASES, LEAST_OPINIONS = 100, 2
+
+# The metrics that answers to a kind of question are usually reported by.
+METRICS: Mapping[str, tuple[Metric, ...]] = {
+    "binary": (AUROC(), AveragePrecision(), Sensitivity(), Specificity(), FBeta(), TopKAccuracy(1)),
+    "grades": (TopKAccuracy(1), WithinGrades(1), GradeError(), CohenKappa("quadratic"), RankedProbabilityScore()),
+    "conditions": (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)),
+}
+
+
+def default_aggregations(study: Study | None = None, *, question: str = "") -> tuple[Aggregation, ...]:
+    """Return the sweep of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each.
+
+    Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
+    """
+    asked = question or ("conditions" if study is None else study.question)
+    if asked == "numbers":
+        return (NormalInverseGamma(),)
+    if asked != "conditions":
+        return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
+    return (
+        *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
+        *(ProbabilisticInverseRank(reliability=gamma) for gamma in (10, 20, 30, 50, 100)),
+    )
+
+
+def default_metrics(
+    study: Study, models: Mapping[str, Predictions], conditions: tuple[str, ...], categories: Categories | None
+) -> tuple[Metric, ...]:
+    """Return the metrics that a kind of question is usually reported by, as far as all models can be measured by them.
+
+    Of conditions they are those of the paper's main figure.
+    """
+    kinds = {model.kind for model in models.values()}
+    wanted: tuple[Metric, ...] = METRICS.get(study.question, METRICS["conditions"])
+    if "numbers" in kinds:
+        wanted = default_number_metrics()
+    if categories is not None:
+        wanted = (*wanted, CategoryAccuracy(categories.labels))
+    return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
+
+
+def with_panel_unless(
+    reason: str, study: Study, chosen: tuple[Aggregation, ...], wanted: bool | None
+) -> tuple[tuple[Aggregation, ...], str]:
+    """Add the aggregation whose prior the models inform, unless there is a reason not to."""
+    if any(spec.is_informed for spec in chosen):
+        return chosen, ""
+    if wanted is False:
+        return chosen, "it was not asked for"
+    added: list[Aggregation] = [Dirichlet(prior="informed")]
+    if study.kind == "ratings":
+        own = [spec for spec in chosen if isinstance(spec, NormalInverseGamma)]
+        added = [replace(spec, prior="informed", reliability=1.0) for spec in own[:1]]
+        reason = reason or ("" if added else "no aggregation is a normal-inverse-gamma model of the ratings")
+    elif study.unranked != "unobserved":
+        added = [PlackettLuce(prior="informed")]
+    if wanted and reason:
+        raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
+    return (chosen, reason) if reason else ((*chosen, *added), "")
+
+
+def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, ...]:
+    """Give a prior to all aggregations that have one; a number for alpha stays, unless the strength is fitted.
+
+    Examples
+    --------
+    >>> from dissensus.aggregations.point_estimates import MajorityVote
+    >>> with_prior([PlackettLuce(3), MajorityVote()], "symmetric")[0].parameters()["prior"]
+    'symmetric'
+    """
+    if not any("prior" in spec.parameters() and spec.needs == "rankings" for spec in chosen):
+        raise DissensusError(
+            "no aggregation has a prior that can be chosen by name",
+            got=listing([spec.id for spec in chosen]),
+            advice="leave --prior out, or choose plackett-luce or dirichlet",
+        )
+    found: list[Aggregation] = []
+    for spec in chosen:
+        given = spec.parameters()
+        has_prior = "prior" in given and spec.needs == "rankings"
+        if has_prior and (prior == "informed" or isinstance(given.get("alpha"), str)):
+            given.pop("alpha", None)
+        found.append(type(spec).from_parameters({**given, "prior": prior}) if has_prior else spec)
+    return tuple(dict.fromkeys(found))
+
+
+def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
+    """Say why a prior cannot be fitted to a study and its models; empty if it can."""
+    counts = study.counted.panel.votes_per_case
+    counted = {"n_annotated": int((counts > 0).sum()), "n_opinions": int(counts.sum())}
+    reason = panel_reason(study.kind, len(models), **counted)
+    if reason or study.kind != "ratings":
+        return reason
+    if any(model.kind != "numbers" for model in models.values()):
+        return "opinions are ratings, and not all models give numbers"
+    return "" if study.opinions.squares.any() else "no two ratings of a case differ"
+
+
+def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:
+    """Say why a prior cannot be fitted to what models and annotators say; empty if it can.
+
+    >>> panel_reason("rankings", 2, n_annotated=200, n_opinions=250)
+    'the mean number of opinions per case is 1.2, and at least 2 are needed'
+    """
+    if not n_models:
+        return "there are no predictions"
+    if kind not in ("rankings", "ratings"):
+        return f"opinions are {kind}, not conditions or ratings"
+    if n_annotated < LEAST_CASES:
+        return f"there are {n_annotated} annotated cases, and at least {LEAST_CASES} are needed"
+    if n_opinions < LEAST_OPINIONS * n_annotated:
+        mean = n_opinions / n_annotated
+        return f"the mean number of opinions per case is {mean:.2g}, and at least {LEAST_OPINIONS} are needed"
+    return ""
+
+
+def chosen_aggregations(
+    given: Sequence[Aggregation | Plausibilities | str] | None, study: Study | None = None, *, question: str = ""
+) -> tuple[Aggregation, ...]:
+    """Return the aggregations that are asked for, each once; draws from elsewhere count as one."""
+    if given is None:
+        return default_aggregations(study, question=question)
+    items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
+    chosen = tuple(as_specs(Aggregation.family, _checked(items, Aggregation)))
+    for number, spec in enumerate(chosen):
+        if spec in chosen[:number]:
+            raise DissensusError("an aggregation is given twice", got=repr(spec), advice="leave one of them out")
+    return chosen
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _checked(given: Any, kind: type) -> list[Any]:
+    """Return specs or their texts as they are given; refuse anything else."""
+    found = _listed(given)
+    for one in found:
+        if not isinstance(one, str | kind):
+            what = "a metric" if kind is Metric else "an aggregation"
+            raise DissensusError(f"this is not {what}", got=f"{one!r:.80}")
+    return found
+
+
+def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[str]:
+    """Return the cases that every model has, in the order of the annotations."""
+    shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
+    if not shared:
+        raise DissensusError(
+            "the models have no case in common", got=f"{len(models)} models: {', '.join(map(repr, models))}"
+        )
+    return [name for name in annotations.case_names if name in shared]
+
+
+def check_level(level: float) -> None:
+    """Refuse a probability of intervals that is none."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
+
+
+def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:
+    """Return metrics or their texts as they are given; refuse anything else."""
+    return tuple(_checked(given, Metric))
+
+
+def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:
+    """Refuse what cannot be evaluated before anything is drawn."""
+    if models and not metrics:
+        raise DissensusError("there is nothing to evaluate", expected="at least one metric")
+    check_level(level)
+    check_names("metric", tuple(metric.name for metric in metrics))
+    for model in models.values():
+        for metric in metrics:
+            metric.check(model)

@@ -131,6 +131,7 @@ def evaluate(
     Examples
     --------
     >>> from dissensus import Study
+    >>> from dissensus.aggregations import PlackettLuce
     >>> said = Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
     >>> result = evaluate(said, {"A": [[3, 2, 1], [0, 1, 2]]}, aggregations=[PlackettLuce(3)],
     ...                   metrics=[TopKAccuracy(1)], draws=2000)

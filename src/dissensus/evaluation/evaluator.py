@@ -132,6 +132,7 @@ def evaluate(
     --------
     >>> from dissensus import Study
     >>> from dissensus.aggregations import PlackettLuce
+    >>> from dissensus.metrics import TopKAccuracy
     >>> said = Study.from_rankings([[[["a"], ["b"]], [["b"]]], [[["c"]]]], ["a", "b", "c"])
     >>> result = evaluate(said, {"A": [[3, 2, 1], [0, 1, 2]]}, aggregations=[PlackettLuce(3)],
     ...                   metrics=[TopKAccuracy(1)], draws=2000)

@@ -148,7 +148,7 @@ REFUSED = [
     bad(LONG.format("rank") + "c1,Tinia,1\n", *TINIA, conditions=NAMES),
     bad(jsonl({"case": "c1", "ranked": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
     bad(jsonl({"case": "c1", "set": ["Tinia"]}), *TINIA, conditions=NAMES, **LINES),
-    bad(np.ones((2, 3)), "its cases and its conditions", "2 rows and 3 columns", "np.savez", name="m.npy"),
+    bad(np.ones((2, 3)), "its cases and its conditions", "shape (2, 3)", "np.savez", name="m.npy"),
     bad("0.5 0.5\n", "without names needs its cases", name="m.txt", conditions=["a", "b"]),
     # negative scores beside conditions without any
     bad("case,Eczema,Psoriasis\nc1,-1.5,2\n", "negative although some", "case 'c1'", conditions=NAMES),
@@ -182,9 +182,9 @@ REFUSED = [
     # arrays
     bad(np.array([{"a": 1}], dtype=object), "without pickled objects", name="m.npy"),
     bad({"probs": np.array([[None]], dtype=object)}, "without pickled objects", name="m.npz"),
-    bad(np.ones(3), "not a matrix", name="m.npy", **STUDY),
+    bad(np.ones(3), "must be a matrix", name="m.npy", **STUDY),
     bad(np.ones((2, 2, 3)), "average an ensemble", name="m.npy", **STUDY),
-    bad(np.array([["a"]]), "does not hold numbers", name="m.npy", **STUDY),
+    bad(np.array([["a"]]), "expected: numbers", "<U1", name="m.npy", **STUDY),
     bad({"case_ids": ["c1"]}, "no matrix", name="m.npz"),
     bad({"probs": [[1.0]], "scores": [[1.0]]}, "several matrices", name="m.npz"),
     bad({"probs": [[1.0]], "classes": [[1.5]]}, "does not hold names", name="m.npz"),

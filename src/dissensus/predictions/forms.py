@@ -39,6 +39,12 @@ PANDAS_INDEX = "__index_level_0__"
 
 NOT_SEEN = "leave out the cases that the model did not see"
 
+# What to do with an array of too many axes.
+OTHER_AXES = {
+    2: "scores of conditions go to Predictions.from_scores",
+    3: "average an ensemble over its members first; sets for several values of alpha are arrays of booleans",
+}
+
 # Why a matrix is of neither kind, and what to do.
 NO_MATRIX = {
     "numbers": ("one number per case", "give the numbers in one column beside the case"),
@@ -217,7 +223,7 @@ def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[An
             f"{what} must be {form}",
             expected=f"numbers in the {expected}",
             got=f"shape {array.shape} of {array.dtype}",
-            advice="scores of conditions go to Predictions.from_scores" if array.ndim > n_axes else "",
+            advice=OTHER_AXES.get(array.ndim, "") if array.ndim > n_axes else "",
         )
     return array
 
@@ -338,8 +344,22 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     table = tables.polars_frame(frame)
     column = case_column(table, options.names, given=options.columns.get("case"))
     rows = row_names(table, column, options.cases)
-    cells = table if column is None else table.drop(column)
-    names = _column_conditions(cells.columns, options.names)
+    cells, conditions = table if column is None else table.drop(column), options.names
+    columns, known = cells.columns, conditions or cells.columns
+    repeated = [name.rpartition("_duplicated_")[0] for name in columns if name.rpartition("_duplicated_")[0] in columns]
+    if repeated:
+        raise DissensusError(f"condition {repeated[0]!r} has several columns", expected="one column per condition")
+    are_codes = all(map(is_number, columns)) and not set(columns) <= set(conditions or ())  # which need a list
+    if are_codes and not all(name.isdecimal() for name in columns):
+        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
+        raise DissensusError("the table seems to have no header", expected=expected, got=got)
+    if are_codes and conditions is None:
+        raise tables.integers_need_names(columns)
+    named = {str(code): name for code, name in enumerate(known)} if are_codes else {name: name for name in known}
+    unknown = [name for name in columns if (str(int(name)) if are_codes else name) not in named]
+    if unknown:
+        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
+    names = tuple(named[str(int(name)) if are_codes else name] for name in columns)
     binary, matrix = numbers_in(cells, rows)
     kind = kind_of_matrix(options, are_binary=binary)
     return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
@@ -385,27 +405,6 @@ def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | No
     tables.refuse_rows(names, (names["case"].is_null()) | (names["case"] == ""), "case", "a row has no case")
     tables.refuse_repeated_cases(names["case"].to_list())
     return tuple(names["case"].to_list())
-
-
-def _column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
-    """Name the condition of each column; integers are codes and need a list."""
-    repeated = [column for column in columns if column.rpartition("_duplicated_")[0] in columns]
-    if repeated:
-        name = repeated[0].rpartition("_duplicated_")[0]
-        raise DissensusError(f"condition {name!r} has several columns", expected="one column per condition")
-    are_codes = all(is_number(column) for column in columns) and not set(columns) <= set(conditions or ())
-    if are_codes and not all(column.isdecimal() for column in columns):
-        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
-        raise DissensusError("the table seems to have no header", expected=expected, got=got)
-    if are_codes and conditions is None:
-        raise tables.integers_need_names(columns)
-    known = conditions or columns
-    names: dict[int | str, str] = dict(enumerate(known)) if are_codes else {name: name for name in known}
-    named = {column: names.get(int(column) if are_codes else column) for column in columns}
-    unknown = [column for column, name in named.items() if name is None]
-    if unknown:
-        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
-    return tuple(map(str, named.values()))
 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:

@@ -223,6 +223,28 @@ def _place_in(levels: Sequence[list[Any]], position: int) -> str:
     return ", ".join(steps)
 
 
+def nested_mentions(
+    rankings: object, conditions: Sequence[str] | int | None, **who: Any
+) -> tuple[tuple[str, ...], Panel, IntArray, IntArray, IntArray]:
+    """Flatten nested lists: the conditions, who speaks, and of each mention its ranking, its block and its code."""
+    cases, ranked, blocks, mentions = nested_levels(rankings)
+    names = condition_names(mentions, conditions)
+    panel = panel_of([len(case) for case in cases], **who)
+    ranking_of_block = row_of_each(offsets_from_lengths(map(len, ranked)))
+    block = row_of_each(offsets_from_lengths(map(len, blocks)))
+    empty = np.flatnonzero(np.bincount(block, minlength=len(blocks)) == 0)
+    if len(empty):
+        raise DissensusError(
+            "a block is empty",
+            expected="at least one condition in every block",
+            where=place_of(panel, int(ranking_of_block[empty[0]])),
+            advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
+        )
+    ranking = ranking_of_block[block]
+    codes = condition_codes(mentions, names, lambda at: place_of(panel, int(ranking[at])))
+    return names, panel, ranking, block, codes
+
+
 # Rankings from mentions ---------------------------------------------------------------------------------
 
 

@@ -90,9 +90,6 @@ class Panel(Value):
             check_not_empty("group", self.groups)
         check_weights("weights", self.weights)
         check_weights("case weights", self.case_weights)
-        self._check_votes()
-
-    def _check_votes(self) -> None:
         votes = self.votes
         check_length("vote", len(votes), len(self.annotators))
         wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))

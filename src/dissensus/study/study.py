@@ -211,29 +211,9 @@ class Study(Received):
         >>> said.n_cases, said.n_rankings, said.unannotated
         (2, 2, ('1',))
         """
-        cases, ranked, blocks, mentions = builders.nested_levels(rankings)
-        names = builders.condition_names(mentions, conditions)
-        panel = builders.panel_of(
-            [len(case) for case in cases],
-            case_names=case_names,
-            annotator_names=annotator_names,
-            weights=weights,
-            groups=groups,
-            case_weights=case_weights,
-        )
-        ranking_of_block = row_of_each(offsets_from_lengths(len(ranking) for ranking in ranked))
-        block = row_of_each(offsets_from_lengths(len(one) for one in blocks))
-        empty = np.flatnonzero(np.bincount(block, minlength=len(blocks)) == 0)
-        if len(empty):
-            raise DissensusError(
-                "a block is empty",
-                expected="at least one condition in every block",
-                where=place_of(panel, int(ranking_of_block[empty[0]])),
-                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-            )
-        ranking = ranking_of_block[block]
-        codes = builders.condition_codes(mentions, names, lambda at: place_of(panel, int(ranking[at])))
-        said = builders.assemble(names, panel, ranking, block, codes, unranked)
+        who = {"case_names": case_names, "annotator_names": annotator_names, "weights": weights}
+        who |= {"groups": groups, "case_weights": case_weights}
+        said = builders.assemble(*builders.nested_mentions(rankings, conditions, **who), unranked)
         return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
@@ -473,16 +453,29 @@ class Study(Received):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.tables import study_from_frame
-
         given = dict(locals())
-        roles = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight", "rank", "confidence")
-        columns = {role: given[role] for role in (*roles, "score", "present")}
-        how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "nothing", "positive")}
-        names = findings if conditions is None else conditions
-        asked = question or ("numbers" if score else "findings" if finding or present or nothing else None)
+        from dissensus.study import tables
+
+        how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "positive")}
+        columns = {role: given.get(role) for role in (*tables.ROLES, "rank", "confidence", "score", "present")}
         columns["condition"] = condition or finding
-        return study_from_frame(frame, columns, names, question=asked, confidence=confidence_as, **how)
+        table = tables.polars_frame(frame)
+        known = set(map(tables.normalised, table.columns))
+        question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
+        if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
+            kinds: dict[AnyQuestion, tuple[str, ...]] = {
+                "findings": tables.ONLY_FINDINGS,
+                "numbers": tables.SCORE_NAMES,
+            }
+            question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
+        aliases, needed = tables.OF_QUESTION.get(str(question), (tables.ALIASES, ("case", "condition")))
+        roles = tables.find_columns(table.columns, columns, aliases=aliases, required=needed)
+        if question not in tables.OF_QUESTION:
+            roles = tables.without_second_order(roles, columns, confidence_as)
+        named, notes = tables.without_nothing(tables.with_roles(table, roles), nothing)
+        tables.refuse_unsaid(nothing, notes)
+        names = findings if conditions is None else conditions
+        return tables.study_from_table(named, names, confidence=confidence_as, question=question, **how)[0]
 
     # The panel's fields -------------------------------------------------------------------------------
 

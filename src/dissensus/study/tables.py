@@ -80,6 +80,12 @@ CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     "present": ("present", "is_present", "presence", "answer", "value"),
 }
 
+# The names of columns, and those that are needed, where annotators gave numbers or findings.
+OF_QUESTION: dict[str, tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]] = {
+    "numbers": (RATING_ALIASES, ("case", "score")),
+    "findings": (CHECKLIST_ALIASES, ("case", "condition")),
+}
+
 # What the words of a cell say about a finding.
 SAYS = {
     **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "present", "positive"), PRESENT),
@@ -481,13 +487,20 @@ def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | Non
     """
     case, case_names = case_codes(table["case"])
     of_row, first = _runs(_opinion_keys(table, case, annotators, question), case)
+    groups: tuple[str, ...] = ()
+    if "group" in table.columns and table["group"].null_count() < len(table):
+        problem, expected = "a case has no group although others have one", "a group for every case, or for none"
+        advice = "give a case that stands alone a group of its own"
+        refuse_rows(table, table["group"].is_null(), "group", problem, expected=expected, advice=advice)
+        group, names = name_codes(table, "group")
+        groups = tuple(names[code] for code in _constant(table, "group", group, case))
     panel = Panel(
         case_names=case_names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
         annotators=annotators[0][first],
         annotator_names=annotators[1],
         weights=repeated_number(table, "weight", of_row),
-        groups=case_groups(table, case),
+        groups=groups,
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
     )
@@ -600,17 +613,6 @@ def repeated_number(table: pl.DataFrame, role: str, ids: IntArray) -> FloatArray
     return _constant(table, role, table[role].fill_null(1.0).to_numpy(), ids)
 
 
-def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
-    """Return the group of each case, which all its rows must repeat; empty where there is no such column."""
-    if "group" not in table.columns or table["group"].null_count() == len(table):
-        return ()
-    problem, expected = "a case has no group although others have one", "a group for every case, or for none"
-    advice = "give a case that stands alone a group of its own"
-    refuse_rows(table, table["group"].is_null(), "group", problem, expected=expected, advice=advice)
-    group, names = name_codes(table, "group")
-    return tuple(names[code] for code in _constant(table, "group", group, case))
-
-
 def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray) -> np.ndarray:
     """Return the value of each id, -1 is none, or say where it changes."""
     present, first = np.unique(ids, return_index=True)
@@ -706,41 +708,3 @@ def _answers(
             advice="correct the rows, or tell two checklists of one annotator apart (annotation column)",
         )
     return answers, notes
-
-
-# Any long table -----------------------------------------------------------------------------------------
-
-
-def study_from_frame(
-    frame: IntoDataFrame,
-    columns: Mapping[str, str | None],
-    conditions: Sequence[str] | None,
-    *,
-    nothing: str | None,
-    confidence: Confidence | None,
-    question: AnyQuestion | None,
-    **how: Any,
-) -> Study:
-    """Build from a table of any library, whose columns are found by their names; see :meth:`Study.from_long`.
-
-    What a table answers is told from its columns: numbers or findings only if it has no conditions.
-    """
-    table = polars_frame(frame)
-    known = set(map(normalised, table.columns))
-    if question is None and columns["condition"] is None and known.isdisjoint(ALIASES["condition"]):
-        kinds: dict[AnyQuestion, tuple[str, ...]] = {"findings": ONLY_FINDINGS, "numbers": SCORE_NAMES}
-        question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
-    if question == "numbers":
-        roles = roles_of_ratings(table, columns)
-    elif question == "findings":
-        roles = find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
-    else:
-        roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
-    named, notes = without_nothing(with_roles(table, roles), nothing)
-    refuse_unsaid(nothing, notes)
-    return study_from_table(named, conditions, confidence=confidence, question=question, **how)[0]
-
-
-def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Find the column of each role in a table of ratings."""
-    return find_columns(table.columns, columns, aliases=RATING_ALIASES, required=("case", "score"))

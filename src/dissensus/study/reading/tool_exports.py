@@ -255,21 +255,16 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
             elif annotation.get("was_cancelled"):
                 said.skip("cancelled annotations", of_task)
             else:
-                yield _annotation(annotation, case, task, f"{of_task}, annotation {name or number}", said)
+                if annotation.get("ground_truth"):
+                    said.note("ground truth annotations", "kept like any other", of_task)
+                where, who = f"{of_task}, annotation {name or number}", annotation.get("completed_by")
+                if isinstance(who, dict):
+                    who = who.get("id") if who.get("email") in (None, "") else who["email"]
+                annotator = read.optional_name(who, "the annotator (completed_by)", where)
+                results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
+                answers = [read.as_object(one, "a result", where) for one in results]
+                yield _Answers(case, annotator, answers, where, task)
             seen.add(name)
-
-
-def _annotation(
-    annotation: dict[str, Any], case: str, task: dict[str, Any], where: str, said: read.Collection
-) -> _Answers:
-    if annotation.get("ground_truth"):
-        said.note("ground truth annotations", "kept like any other", f"task {case}")
-    who = annotation.get("completed_by")
-    if isinstance(who, dict):
-        who = who.get("id") if who.get("email") in (None, "") else who["email"]
-    annotator = read.optional_name(who, "the annotator (completed_by)", where)
-    results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
-    return _Answers(case, annotator, [read.as_object(one, "a result", where) for one in results], where, task)
 
 
 def _only_answer(annotation: _Answers, control: str | None, said: read.Collection) -> dict[str, Any] | None:

@@ -128,7 +128,7 @@ REFUSED = [
     bad((HEADER + "cas é,1,0,0\n").encode("latin-1"), "not UTF-8", "line 2"),
     # formats and kinds that do not fit
     bad(WIDE, "a matrix holds scores or sets", kind="ranking"),
-    bad(WIDE, "unknown kind of prediction 'guess'", kind="guess"),
+    bad(WIDE, "kind is not understood", "'guess'", kind="guess"),
     bad(WIDE, "unknown format 'wid'", "did you mean 'wide'", format="wid"),
     bad(WIDE, "not JSON lines", format="jsonl"),
     bad("hello", "is not a table", name="m.txt", format="long"),

@@ -208,7 +208,7 @@ def test_notes_on_hard_scores_and_empty_lists() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"kind": "guess"}, "unknown kind"),
+        ({"kind": "guess"}, "kind is not understood"),
         ({"case_names": ("c1", "c1")}, "must all be different"),
         ({"offsets": [0, 3]}, "number of offsets"),
         ({"codes": [1, 0, 2]}, "number of codes"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import is_number
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
+from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
 
@@ -175,7 +175,7 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             got="a data frame, whose columns could be in another order",
             advice="use Predictions.from_wide, which goes by the names of the columns",
         )
-    matrix = _array(values, what, "a matrix", "shape (cases, K)")
+    matrix = numeric_array(values, what, "a matrix", "shape (cases, K)")
     n_cases, n_conditions = matrix.shape
     columns = options.names or condition_names([], n_conditions)
     rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
@@ -203,16 +203,8 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
     return subject.with_all(matrix.astype(np.float64), options.kind or "scores")
 
 
-def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
-    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
-    given = [numbers] if deviations is None else [numbers, deviations]
-    columns = [_array(values, "numbers", "a list with one number per case", "shape (cases,)") for values in given]
-    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
-    names = (NUMBER, DEVIATION)[: len(given)]
-    return from_matrix(np.stack(columns, axis=1), replace(options, conditions=names, kind="numbers"))
-
-
-def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
+def numeric_array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
+    """Return numbers as an array with the axes of a list or a matrix, or say what they are instead."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -306,7 +298,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     all present.
     """
     kind = options.kind
-    check_kind(kind or "scores")
+    check_choice("kind", kind or "scores", get_args(PredictionKind))
     offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
     if not offered and kind is None and options.findings:
         return "set"
@@ -368,7 +360,7 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
 def kind_of_matrix(options: PredictionOptions, *, are_binary: bool) -> PredictionKind:
     """Tell scores from sets, as said or by what cells hold; a matrix is neither rankings nor one number per case."""
     kind = options.kind or ("set" if are_binary else "scores")
-    check_kind(kind)
+    check_choice("kind", kind, get_args(PredictionKind))
     if kind in NO_MATRIX:
         what, advice = NO_MATRIX[kind]
         expected = "kind='scores' or kind='set'"
@@ -401,10 +393,7 @@ def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | No
         raise tables.missing_column("case", ALIASES["case"], table.columns)
     if column is None:
         return tuple(given or ())
-    names = table.select(pl.col(column).cast(pl.String).alias("case"))
-    tables.refuse_rows(names, (names["case"].is_null()) | (names["case"] == ""), "case", "a row has no case")
-    tables.refuse_repeated_cases(names["case"].to_list())
-    return tuple(names["case"].to_list())
+    return tuple(tables.one_row_each(table.select(pl.col(column).cast(pl.String).alias("case"))))
 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:

@@ -169,10 +169,9 @@ class Study(Received):
 
     # Builders ---------------------------------------------------------------------------------------
 
-    @classmethod
+    @staticmethod
     @checked
     def from_rankings(
-        cls,
         rankings: NestedRankings,
         conditions: Sequence[str] | int | None = None,
         *,
@@ -365,10 +364,9 @@ class Study(Received):
         panel = builders.panel_of(sizes, case_names=case_names, annotator_names=names, groups=groups)
         return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
 
-    @classmethod
+    @staticmethod
     @checked
     def from_long(
-        cls,
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
         *,

@@ -202,6 +202,15 @@ def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: st
         )
 
 
+def one_row_each(table: pl.DataFrame, advice: str = "") -> list[str]:
+    """Return the name of the case of every row, all different, or say which row has none or that of another."""
+    nameless, expected = table["case"].is_null() | (table["case"] == ""), "the name of a case in every row"
+    refuse_rows(table, nameless, "case", "a row has no case", expected=expected)
+    names = table["case"].to_list()
+    refuse_repeated_cases(names, advice=advice)
+    return names
+
+
 def with_roles(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
     """Keep the columns that have a role, under the role's name."""
     return table.select(pl.col(column).alias(role) for role, column in roles.items())

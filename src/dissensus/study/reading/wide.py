@@ -150,8 +150,5 @@ def layout(table: pl.DataFrame, options: Options) -> Layout:
     named |= {} if "case" in found else {case: Column(case, "case", "as the first column")}
     assumed = () if "case" in found else (f"the first column, {case!r}, names the cases",)
     cases = tables.numbered(tables.with_roles(table, roles).cast(pl.String))
-    nameless = cases["case"].is_null() | (cases["case"] == "")
-    tables.refuse_rows(cases, nameless, "case", "a row has no case", expected="the name of a case in every row")
-    advice = "merge the rows, or use the long form with one row per opinion"
-    tables.refuse_repeated_cases(cases["case"].to_list(), advice=advice)
+    tables.one_row_each(cases, advice="merge the rows, or use the long form with one row per opinion")
     return Layout(table.select(pl.col(others).cast(pl.String)), case, others, cases, tuple(named.values()), assumed)

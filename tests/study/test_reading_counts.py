@@ -13,8 +13,8 @@ import pytest
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
 from dissensus.study.reading import examine, read
-from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
+from dissensus.study.reading.wide import Counts
 from dissensus.study.study import Study
 from format_examples import COUNTS, write_array, write_text
 from shared_data import SHARED, needs_shared

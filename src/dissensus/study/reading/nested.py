@@ -25,8 +25,8 @@ from dissensus.study.builders import (
 )
 from dissensus.study.canonical import long_table
 from dissensus.study.reading import records as read
-from dissensus.study.reading.counts import names_beside
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.wide import names_beside
 from dissensus.study.study import Study
 from dissensus.study.tables import ROW
 

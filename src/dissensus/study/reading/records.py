@@ -257,9 +257,7 @@ def as_table(source: Source) -> pl.DataFrame:
         )
     records = records_of(source)
     filled = sum(map(len, records))
-    if (
-        len(keys) * len(records) > SCATTERED * filled + 10**7
-    ):  # a table of nearly nothing but empty cells
+    if len(keys) * len(records) > SCATTERED * filled + 10**7:  # a table of nearly nothing but empty cells
         raise FormatError(
             "the records have hardly a key in common",
             expected="records with the same keys",

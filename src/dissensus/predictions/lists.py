@@ -418,9 +418,9 @@ class Predictions(Received):
         """
         rows = case_positions(cases, self._positions)
         offsets, entries = take_rows(self.offsets, rows)
-        own = {"offsets": offsets, "codes": self.codes[entries], "values": self.values[entries]}
-        names = tuple(self.case_names[row] for row in rows.tolist())
-        return replace(self, case_names=names, **own).with_receipt(self.receipt)
+        names, codes = tuple(self.case_names[row] for row in rows.tolist()), self.codes[entries]
+        chosen = replace(self, case_names=names, offsets=offsets, codes=codes, values=self.values[entries])
+        return chosen.with_receipt(self.receipt)
 
     @checked
     def align(

@@ -570,15 +570,14 @@ def _lines(source: Source, options: PredictionOptions) -> Told:
                 where=where,
             )
         lists.append(content)
-        for condition, value in content.items() if kind == "scores" else ():
+        given: dict[str, Any] = content if isinstance(content, dict) else {}
+        for condition, value in given.items():
             is_real = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_real or not abs(value) <= sys.float_info.max:
                 problem = "a score is not a finite number" if is_real else "a score is not a number"
                 of = f"{where}, condition {condition!r}"
                 raise DissensusError(problem, expected="a number", got=repr(value), where=of)
-        scores += (
-            [(str(name), *one) for one in content.items()] or [(str(name), None, None)] if kind == "scores" else []
-        )
+        scores += [(str(name), *one) for one in given.items()] or [(str(name), None, None)]
     refuse_repeated_cases(cases)
     if kind == "scores":
         schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}

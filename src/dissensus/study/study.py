@@ -317,7 +317,15 @@ class Study(Received):
         >>> said.answers.tolist()
         [[1, 0], [-1, 0]]
         """
-        sizes = builders.checked_sizes(sets)
+        for number, case in enumerate(sets, start=1):
+            if isinstance(case, str) or not isinstance(case, Sequence):
+                raise DissensusError(
+                    "the checklists of a case are not a list",
+                    expected="one set of findings per annotator, three lists deep: case > annotator > finding",
+                    got=f"{case!r:.60}",
+                    where=f"case {number}",
+                )
+        sizes = [len(case) for case in sets]
         flat = [one for case in sets for one in case]
         looked = builders.per_opinion(assessed, sizes, "list") or [None] * len(flat)
         named = {str(name) for one in flat if isinstance(one, Collection) for name in one}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
 from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, codes_in_words
+from dissensus.core.receipt import BY_NAME, Column, codes_in_words
 from dissensus.study.builders import (
     Rows,
     from_confidences,
@@ -61,13 +61,13 @@ class Nested(Format):
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
         where, *_, mentions = str(source.path), *nested_levels(content.get(RANKINGS))
         names, listed = (_listed_names(content, key, where) for key in ("case_names", "conditions"))
-        listed = listed if options.conditions is None else options.conditions
-        conditions, panel, ranking, block, codes = nested_mentions(content.get(RANKINGS), listed, case_names=names)
-        cases, known = pl.Series("case", panel.case_names, pl.String), pl.Series(conditions, dtype=pl.String)
+        known = listed if options.conditions is None else options.conditions
+        conditions, panel, ranking, block, codes = nested_mentions(content.get(RANKINGS), known, case_names=names)
+        cases, named = pl.Series("case", panel.case_names, pl.String), pl.Series(conditions, dtype=pl.String)
         opinions = pl.DataFrame(
             {"case": cases.gather(panel.case_of_opinion), "annotation": np.arange(panel.n_opinions)}
         )
-        said = pl.DataFrame({"annotation": ranking, "condition": known.gather(codes), "rank": block + 1.0})
+        said = pl.DataFrame({"annotation": ranking, "condition": named.gather(codes), "rank": block + 1.0})
         said = opinions.join(said, on="annotation", how="left", maintain_order="left_right")
         declared = {role: read.declaration(content, role, where) for role in read.DECLARED}
         frame = pl.concat([cases.to_frame(), said], how="diagonal").with_columns(
@@ -186,19 +186,14 @@ def _absent(rows: Rows, said: Study) -> Note:
 
 
 def _parsed(
-    frame: pl.DataFrame,
-    conditions: tuple[str, ...],
-    source: Source,
-    roles: Mapping[str, str],
-    assumed: Sequence[str],
-    note: Note,
+    rows: pl.DataFrame, names: tuple[str, ...], source: Source, roles: dict[str, str], told: Sequence[str], note: Note
 ) -> Parsed:
     """Return rankings of annotators without a name, with a note on those who say nothing."""
     known, keys = {**roles, **ROLES}, source.content if isinstance(source.content, dict) else ()
-    reason = read.BY_NAME if source.kind == "json" else ""
+    reason = BY_NAME if source.kind == "json" else ""
     columns = tuple(Column(key, known.get(key, ""), reason if key in known else "") for key in keys)
-    rows = frame.with_columns(pl.lit(None, pl.Int64).alias(ROW))  # no row of a file
-    return Parsed(rows, (note,) if note.count else (), conditions, columns=columns, assumed=tuple(assumed))
+    rows = rows.with_columns(pl.lit(None, pl.Int64).alias(ROW))  # no row of a file
+    return Parsed(rows, (note,) if note.count else (), names, columns=columns, assumed=tuple(told))
 
 
 # Names as keys -----------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import IntArray
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, read_text
@@ -167,7 +166,12 @@ class Counts(Format):
             votes = checked_counts(source.content)
             cases, told = names_beside(source.path, "cases", None, votes.shape[0])
             names, named = names_beside(source.path, "conditions", options.conditions, votes.shape[1])
-            rows = _rows(votes, cases, names)
+            padded = np.column_stack([votes, votes.sum(axis=1) == 0])  # a case without votes has a row, too
+            case, condition = np.nonzero(padded)
+            named_row = pl.Series("condition", [*names, None], dtype=pl.String).gather(condition)
+            rows = pl.DataFrame({"case": pl.Series(cases, dtype=pl.String).gather(case), "condition": named_row})
+            given = pl.lit(pl.Series(padded[case, condition]))
+            rows = rows.with_columns(votes=pl.when(named_row.is_not_null()).then(given))
             assumed = (f"rows are cases, {told}", f"columns are conditions, {named}, and cells are votes")
             return Parsed(rows, (_counted_votes(rows),), tuple(names), assumed=assumed)
         if source.is_table or not self.recognises(source):
@@ -209,15 +213,6 @@ def names_beside(path: Path, what: str, given: Sequence[str] | None, count: int)
         return given, f"named by {beside.name!r}"
     check_length(what.removesuffix("s"), len(given), count)
     return given, "named as given"
-
-
-def _rows(votes: IntArray, cases: Sequence[str], conditions: Sequence[str]) -> pl.DataFrame:
-    """Write one row per number above 0, and one row without a condition for a case without votes."""
-    padded = np.column_stack([votes, votes.sum(axis=1) == 0])
-    case, condition = np.nonzero(padded)
-    named = pl.Series("condition", [*conditions, None], dtype=pl.String).gather(condition)
-    rows = pl.DataFrame({"case": pl.Series(cases, dtype=pl.String).gather(case), "condition": named})
-    return rows.with_columns(votes=pl.when(named.is_not_null()).then(pl.lit(pl.Series(padded[case, condition]))))
 
 
 # A table ----------------------------------------------------------------------------------------------

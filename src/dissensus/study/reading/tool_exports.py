@@ -67,7 +67,18 @@ class Argilla(Format):
             for name in response.answers:
                 if name != question:
                     said.note(f"answers to the question {reprlib.repr(name)}", "not used", response.case)
-            said.add_ranking(response.case, response.annotator, _answered(response, question, said))
+            value, where = response.answers.get(question), response.where
+            blocks = [] if value is None else ranked_blocks(value, where) if is_ranked(value) else None
+            if blocks is None:
+                blocks = [read.as_block(value, where)]
+                if len(blocks[0]) > 1 and isinstance(response.record["responses"], dict):
+                    lost = "read as strict orders; this export has lost any ties"
+                    said.assume("a list of labels is an order, best first")
+                    said.note("lists without ranks", lost, response.case)
+                    blocks = [[name] for name in blocks[0]]
+                elif len(blocks[0]) > 1:
+                    said.assume("several labels of one response are tied")
+            said.add_ranking(response.case, response.annotator, blocks)
         records = read.objects_of(source, inside=WRAPPERS)
         has_external = any(record.get("external_id") is not None for record in records)
         roles = dict.fromkeys(RECORD_NAMES if has_external else ("id",), "case")
@@ -119,19 +130,6 @@ def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) ->
     if status != SUBMITTED:
         said.skip(f"responses with the status {reprlib.repr(status)}", case)
     return bool(status == SUBMITTED)
-
-
-def _answered(response: _Answers, question: str | None, said: read.Collection) -> list[list[str]]:
-    value = None if question is None else response.answers.get(question)
-    if value is None or is_ranked(value):
-        return [] if value is None else ranked_blocks(value, response.where)
-    if isinstance(value, list) and len(value) > 1:
-        if isinstance(response.record["responses"], dict):
-            said.assume("a list of labels is an order, best first")
-            said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
-            return [[read.as_condition(item, response.where)] for item in value]
-        said.assume("several labels of one response are tied")
-    return [read.as_block(value, response.where)]
 
 
 def is_ranked(value: Any) -> bool:

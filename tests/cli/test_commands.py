@@ -106,8 +106,6 @@ def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
     assert found["receipt"]["everything_was_used"]
 
 
-
-
 def test_validate_understands_ratings(run: Any) -> None:
     text = "case,annotator,score\nc1,A,3\nc1,B,5\nc1,B,4\nc2,A,\n"
     words = " ".join(run("validate", put(text)).out.split())

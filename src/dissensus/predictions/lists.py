@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.checks import check_choice, check_fields, check_length, checked
+from dissensus.core.checks import check_choice, check_codes, check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.notes import Note
@@ -120,12 +120,7 @@ class Predictions(Received):
         check_length("value", len(self.values), len(self.codes))
         if not np.isfinite(self.values).all():
             raise DissensusError("a value is not a finite number", where=f"model {self.name!r}")
-        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
-            raise DissensusError(
-                "a condition code is out of range",
-                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
-                got=f"{self.codes.min()} to {self.codes.max()}",
-            )
+        check_codes(self.codes, self.n_conditions)
         if not in_order(self.case_of_entry, self.codes, self.values):
             raise DissensusError(
                 "the entries of a case are not in order",

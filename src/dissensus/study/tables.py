@@ -9,7 +9,17 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.aliases import (
+    Aliases,
+    AnyQuestion,
+    Confidence,
+    Duplicates,
+    FloatArray,
+    IntArray,
+    Question,
+    Said,
+    Unranked,
+)
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
@@ -81,7 +91,7 @@ CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
 }
 
 # The names of columns, and those that are needed, where annotators gave numbers or findings.
-OF_QUESTION: dict[str, tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]] = {
+OF_QUESTION: dict[str, tuple[Aliases, tuple[str, ...]]] = {
     "numbers": (RATING_ALIASES, ("case", "score")),
     "findings": (CHECKLIST_ALIASES, ("case", "condition")),
 }
@@ -136,11 +146,7 @@ def normalised(name: str) -> str:
 
 
 def find_columns(
-    names: Sequence[str],
-    given: Mapping[str, str | None],
-    *,
-    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
-    required: Sequence[str] = ("case", "condition"),
+    names: Sequence[str], given: Said, *, aliases: Aliases = ALIASES, required: Sequence[str] = ("case", "condition")
 ) -> dict[str, str]:
     """Find the column of each role: the one given, or the first that goes by a usual name."""
     for role in (role for role, column in given.items() if column is not None):
@@ -158,9 +164,7 @@ def find_columns(
     return found
 
 
-def without_second_order(
-    roles: Mapping[str, str], given: Mapping[str, str | None], confidence: Confidence | None = None
-) -> dict[str, str]:
+def without_second_order(roles: Mapping[str, str], given: Said, confidence: Confidence | None = None) -> dict[str, str]:
     """Settle which column orders the conditions: the one asked for, else the rank before the confidence.
 
     To say what confidences are used for is to ask for them.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from dissensus.core.aliases import Aliases, Said
 from dissensus.core.errors import FormatError, listing
 from dissensus.study.reading.format import Options
 from dissensus.study.tables import ALIASES, normalised
@@ -80,12 +81,7 @@ def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opini
 # Two columns for one role -------------------------------------------------------------------------------
 
 
-def refuse_rivals(
-    table: pl.DataFrame,
-    found: Mapping[str, str],
-    given: Mapping[str, str | None],
-    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
-) -> None:
+def refuse_rivals(table: pl.DataFrame, found: Mapping[str, str], given: Said, aliases: Aliases = ALIASES) -> None:
     """Refuse two columns that could both have a role and do not say the same; the role's own name decides."""
     for role, chosen in found.items():
         if given.get(role) is not None or normalised(chosen).startswith(role):
@@ -103,9 +99,7 @@ def refuse_rivals(
                 )
 
 
-def rivals_of(
-    role: str, names: Sequence[str], found: Mapping[str, str], aliases: Mapping[str, tuple[str, ...]] = ALIASES
-) -> list[str]:
+def rivals_of(role: str, names: Sequence[str], found: Mapping[str, str], aliases: Aliases = ALIASES) -> list[str]:
     """Name the columns that go by a usual name of a role which another column has."""
     free = [name for name in names if name not in found.values()]
     return [name for name in free if role in found and normalised(name) in aliases[role]]

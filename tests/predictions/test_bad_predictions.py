@@ -109,7 +109,7 @@ REFUSED = [
     # formats and kinds that do not fit
     bad(WIDE, "a matrix holds scores or sets", kind="ranking"),
     bad(WIDE, "kind is not understood", "'guess'", kind="guess"),
-    bad(WIDE, "unknown format 'wid'", "did you mean 'wide'", format="wid"),
+    bad(WIDE, "no format 'wid' of predictions", "did you mean 'wide'", format="wid"),
     bad(WIDE, "not JSON lines", format="jsonl"),
     bad("hello", "is not a table", name="m.txt", format="long"),
     # scores that are not finite

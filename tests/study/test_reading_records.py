@@ -403,7 +403,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str, str]] = [
         for changes, problem in (
             ({"_task_hash": None}, "the hash of a task is not understood"),
             ({"answer": None}, "the answer is not understood"),
-            ({"accept": [2]}, "an accepted option '2' is not among the options"),
+            ({"accept": [2]}, "there is no option '2' to accept"),
             ({"accept": "Flat"}, "the accepted options is not understood"),
             ({"options": [{"text": "Flat"}]}, "a condition is not understood"),
         )

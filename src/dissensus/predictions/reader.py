@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SEPARATORS, Source, is_number, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.names import known_name
@@ -238,10 +238,7 @@ def examine_source(
     place = str(source.path)
     try:
         name = format or _recognised(source, options)
-        if name not in FORMATS:
-            expected, advice = f"one of {', '.join(FORMATS)}", suggestion(name, FORMATS)
-            raise FormatError(f"unknown format {name!r}", expected=expected, advice=advice)
-        said, columns, assumed = FORMATS[name](source, options)
+        said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if place in error.where else error.at(place) from None

@@ -59,14 +59,12 @@ class Nested(Format):
         Cases are numbered from 0 unless the file names them; a case without rankings is unannotated.
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
-        where, *_, mentions = str(source.path), *nested_levels(content.get(RANKINGS))
+        where, mentions = str(source.path), nested_levels(content.get(RANKINGS))[-1]
         names, listed = (_listed_names(content, key, where) for key in ("case_names", "conditions"))
         known = listed if options.conditions is None else options.conditions
         conditions, panel, ranking, block, codes = nested_mentions(content.get(RANKINGS), known, case_names=names)
         cases, named = pl.Series("case", panel.case_names, pl.String), pl.Series(conditions, dtype=pl.String)
-        opinions = pl.DataFrame(
-            {"case": cases.gather(panel.case_of_opinion), "annotation": np.arange(panel.n_opinions)}
-        )
+        opinions = pl.DataFrame({"case": cases.gather(panel.case_of_opinion), "annotation": range(panel.n_opinions)})
         said = pl.DataFrame({"annotation": ranking, "condition": named.gather(codes), "rank": block + 1.0})
         said = opinions.join(said, on="annotation", how="left", maintain_order="left_right")
         declared = {role: read.declaration(content, role, where) for role in read.DECLARED}
@@ -74,12 +72,8 @@ class Nested(Format):
             pl.lit(value).alias(role) for role, value in declared.items() if value is not None
         )
         silent = said.filter(pl.col("condition").is_null())["case"]
-        note = Note(
-            "rankings without a condition",
-            len(silent),
-            "kept as abstentions",
-            tuple(silent.unique(maintain_order=True)[:3]),
-        )
+        examples = tuple(silent.unique(maintain_order=True)[:3])
+        note = Note("rankings without a condition", len(silent), "kept as abstentions", examples)
         told = ["the cases have no names and are numbered from 0"] if names is None else []
         told.append("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, NamedTuple
 
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
+from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading import records as read
 from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
@@ -364,30 +365,20 @@ class Prodigy(Format):
                 said.skip(f"answers {answer!r:.40}", case)
                 continue
             annotator = read.optional_name(record.get(user), "the annotator", where)
-            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+            if "accept" not in record and not choices:
+                raise FormatError(
+                    "a record has neither options nor accepted options",
+                    expected='a choice task: {"options": [...], "accept": [...]}',
+                    got=f"keys {listing(record, most=12)}",
+                    where=where,
+                )
+            given = read.optional_list(record.get("accept"), "the accepted options", where)
+            accepted = [read.as_condition(item, where) for item in given]
+            for key in accepted if choices else ():
+                known_name("option", key, choices, purpose="to accept", where=where)
+            said.add_ranking(case, annotator, [[choices.get(key, key) for key in accepted]])
         said.assume("several accepted options are tied")
         return said.parsed(tuple(vocabulary) or None, columns=read.key_columns(read.objects_of(source), roles))
-
-
-def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> list[str]:
-    if "accept" not in record and not choices:
-        raise FormatError(
-            "a record has neither options nor accepted options",
-            expected='a choice task: {"options": [...], "accept": [...]}',
-            got=f"keys {listing(record, most=12)}",
-            where=where,
-        )
-    given = read.optional_list(record.get("accept"), "the accepted options", where)
-    accepted = [read.as_condition(item, where) for item in given]
-    unknown = [key for key in accepted if choices and key not in choices]
-    if unknown:
-        raise FormatError(
-            f"an accepted option {unknown[0]!r} is not among the options",
-            expected=f"one of {listing(choices, most=12)}",
-            where=where,
-            advice=suggestion(unknown[0], choices),
-        )
-    return [choices.get(key, key) for key in accepted]
 
 
 # doccano ----------------------------------------------------------------------------------------------

@@ -176,7 +176,8 @@ def test_refits_are_near_what_a_whole_fit_would_give() -> None:
     study, models = small_study(300)
     likelihood, found = fitted_likelihood(Evidence.of(study.opinions, models))
     weights = np.random.default_rng(0).exponential(size=(25, 300))
-    quick = moved(found, likelihood.curvature(found, np.ones(300)), likelihood.pushes(found, weights))
+    curvature, pushes = likelihood.curvature(found, np.ones(300)), likelihood.pushes(found, weights)
+    quick = moved(found[None], curvature[None], pushes[:, None], likelihood.ridge)
     whole = np.array([likelihood.fitted(own, found) for own in weights])
     apart = np.abs(quick - whole).mean(axis=0) / whole.std(axis=0)
     assert np.median(apart) < 0.3
@@ -220,7 +221,7 @@ def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
     priors = [informed_prior(said, models, folds=4) for said in (one, other)]
     whole = [informed_prior(said, models) for said in (one, other)]
     apart, together = (
-        np.abs(np.subtract(*(prior.coefficients[prior.fold[0]] for prior in pair))).max() for pair in (priors, whole)
+        np.abs(np.subtract(*(prior.coefficients[prior.row[0]] for prior in pair))).max() for pair in (priors, whole)
     )
     assert apart < 1e-3 * together
 

@@ -10,6 +10,7 @@ import dissensus as ds
 from dissensus.aggregations import case_prior, informed_prior
 from dissensus.aggregations.case_prior import (
     REFITS,
+    Labels,
     PriorRecipe,
     Request,
     fitted_recipe,
@@ -36,21 +37,25 @@ def random_parts(seed: int, n_parts: int) -> list[ds.Study]:
     return [SAID.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
 
 
-def totals(parts: Sequence[ds.Study]) -> Callable[[Request], FloatArray]:
+LABELS = {name: ("N" if place % 3 else "S",) for place, name in enumerate(SAID.case_names)}
+
+
+def totals(parts: Sequence[ds.Study], labels: Labels | None = None) -> Callable[[Request], FloatArray]:
     """Sum over parts, each of which knows no other case; requests go there as bytes."""
 
     def total(request: Request) -> FloatArray:
         sent = bundled(request)
-        return np.asarray(sum(of_part(restored(sent, CLASSES), part) for part in parts))
+        return np.asarray(sum(of_part(restored(sent, CLASSES), part, labels) for part in parts))
 
     return total
 
 
-def of_part(request: Request, part: ds.Study) -> FloatArray:
+def of_part(request: Request, part: ds.Study, labels: Labels | None = None) -> FloatArray:
     opinions = kept_opinions(part.counted)
     models = {name: model.select(list(part.case_names)) for name, model in MODELS.items()}
     weights = CaseWeights.of(part.panel, 7).bootstrap(np.arange(part.n_cases), REFITS)
-    return request.of_part(opinions, models, weights if request.sought == "refits" else None)
+    own = None if labels is None else {name: labels[name] for name in part.case_names}
+    return request.of_part(opinions, models, weights if request.sought == "refits" else None, own)
 
 
 def recipe_of(seed: int, n_parts: int) -> PriorRecipe:
@@ -123,6 +128,23 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
         again = whole.repeated(opinions.case_names, opinions.case_names)
         one, other = (prior.shapes(opinions, recipe.refits)[0] for prior in (own, again))
         assert np.array_equal(one, other)
+
+
+def test_parts_have_the_strata_of_the_whole_bit_for_bit() -> None:
+    parts = random_parts(4, 40)
+    total = totals(parts, LABELS)
+    recipe = with_refits(fitted_recipe(SAID, MODELS, Lessons.of(SAID, MODELS), total=total, labels=LABELS), total)
+    assert recipe.strata == ((), ("N",), ("S",))
+    strata = {"site": [LABELS[name][0] for name in SAID.case_names]}
+    whole = informed_prior(SAID, MODELS, strata=strata)
+    assert whole.coefficients == pytest.approx(recipe.coefficients, abs=1e-12)
+    weights = CaseWeights.of(SAID.panel, 7).bootstrap(np.arange(N_CASES), REFITS).T
+    assert whole.refitted(weights) == pytest.approx(recipe.refits, abs=1e-9)
+    for part in parts[:5]:
+        own = prior_of(recipe, part.opinions, MODELS, LABELS)
+        places = [whole.place[name] for name in own.case_names]
+        assert np.array_equal(own.concentrations, whole.concentrations[places])
+        assert np.array_equal(own.means(), whole.means()[places])
 
 
 def test_many_cases_in_memory_have_the_prior_of_the_recipe(

@@ -1,6 +1,7 @@
 """What the fit of an informed prior adds to intervals, against new draws and naive sums."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,34 @@ def test_the_other_family_is_the_mixture_of_two_concentrations_drawn_anew() -> N
         found[study.case_names.index(name)] = weighed[-1] @ np.eye(4)[batch.dense()[0].argmax(axis=1)]
     assert np.abs(found - exact).mean() < 0.03
     assert found.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.01)
+
+
+def test_models_that_were_trained_on_the_annotations_are_evaluated_but_inform_nothing(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "metrics": TOP, "draws": 50, "annotators": "fixed"}
+    result = ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=["Birch"], **how)
+    result.save(tmp_path / "results")
+    for one in (result, ds.load(tmp_path / "results")):
+        assert one.trained_on == ("Birch",)
+        assert one.prior is not None
+        assert one.prior.held_out_gain == result.prior.held_out_gain > 0
+        assert {row["model"] for row in one.prior.models if row["left_out"] is not None} == {"Birch"}
+        assert "Birch" in one.models
+    everyone = ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=list(STUDY.predictions), **how)
+    assert everyone.prior is not None
+    assert everyone.prior.reason == "all models were trained on these annotations"
+    with pytest.raises(ds.DissensusError, match="is not among the models") as caught:
+        ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=["Nobody"], **how)
+    assert "'Aster', 'Birch'" in str(caught.value)
+
+
+def test_a_prior_that_is_given_goes_by_names_whatever_the_order_of_cases() -> None:
+    prior = informed_prior(STUDY.annotations, STUDY.predictions)
+    how: dict[str, Any] = {"metrics": TOP, "draws": 50, "annotators": "fixed"}
+    given = ds.evaluate(STUDY.annotations, STUDY.predictions, aggregations=[PlackettLuce(prior=prior)], **how)
+    fitted = ds.evaluate(STUDY.annotations, STUDY.predictions, aggregations=[PlackettLuce(prior="informed")], **how)
+    for part in ("mean", "fit_sd", "family_sd"):
+        one, other = (result.to_frame()[part].to_numpy() for result in (given, fitted))
+        assert one == pytest.approx(other, abs=0.02, nan_ok=True)
 
 
 def test_reasons_for_no_panel() -> None:

@@ -460,8 +460,9 @@ def fitted_recipe(
     for row, (cases, part) in enumerate(recipe.by_stratum(likelihood, stratum, found)[1:], 1):
         rows.append(part.fitted(weights[cases], known[row] if is_known else found))
     masses = np.array([likelihood.concentrations(row) for row in rows])[stratum, np.arange(len(names))]
-    known_rows = {"coefficients": np.array(rows), "held": HELD * likelihood.ridge}
-    recipe = replace(recipe, **known_rows, concentrations=quartiles_of(masses))
+    recipe = replace(
+        recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=quartiles_of(masses)
+    )
     if start is not None and is_whole:
         return recipe
     curvature = recipe.curvatures(likelihood, stratum, weights)

@@ -292,8 +292,8 @@ def prior_for(
         known = start.left_out if isinstance(start, RatingPrior) else None
         return rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
     columns = {column: [of[name] for name in study.case_names] for column, of in (strata or {}).items()}
-    known = start if isinstance(start, CasePrior) else None
-    return informed_prior(study, models, start=known, strata=columns, trained_on=trained_on)
+    before = start if isinstance(start, CasePrior) else None
+    return informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:

@@ -135,7 +135,7 @@ def same_agreement(mass: float) -> FloatArray:
     """
     slope = (mass - 1.0) * math.cosh(APART)
     root = (slope + math.sqrt(slope**2 + 4.0 * mass)) / (2.0 * mass)
-    return root * np.exp(SIDES)
+    return np.asarray(root * np.exp(SIDES))
 
 
 def log_evidence(shapes: FloatArray, votes: FloatArray) -> FloatArray:
@@ -147,7 +147,7 @@ def log_evidence(shapes: FloatArray, votes: FloatArray) -> FloatArray:
     own = np.maximum(shapes, LEAST)
     total = own.sum(axis=-1)
     members = (gammaln(own + votes) - gammaln(own)).sum(axis=-1)
-    return np.asarray(members + gammaln(total) - gammaln(total + votes.sum()))[()]
+    return np.asarray(members + gammaln(total) - gammaln(total + votes.sum()))
 
 
 def normalised_weights(logs: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
+from dissensus.evaluation.influences import DataSet, case_of_each, data_set_metrics, places_of, whole_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics import AUROC, BrierScore, CohenKappa, FBeta, Matthews, Sensitivity, TopKAccuracy
@@ -53,8 +53,8 @@ def test_values_of_draws_are_the_metric_of_every_draw() -> None:
     found = data.valued([AUROC()])
     masses = data.labels["top"].block(range(64))
     naive = [AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
-    np.testing.assert_array_equal(found.values[0, 0], naive)
-    np.testing.assert_array_equal(data.valued([AUROC()], step=5).values[0, 0], naive[::5])
+    np.testing.assert_array_equal(found.whole.values[0, 0], naive)
+    np.testing.assert_array_equal(whole_of(lambda: [data], [AUROC()], most=13).values[0, 0], naive[::5])
 
 
 def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> None:
@@ -66,7 +66,8 @@ def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> N
     calls[:20] = 1
     said = Said.of_scores(np.column_stack([1 - calls, calls]), is_binary=True)
     one = Labels("masses", 1, labels[:, None], labels, np.empty((n, 0, 2), dtype=np.float32))
-    reach = DataSet((said,), {"top": one}).valued([Sensitivity()]).reaches[0, 0]
+    found = DataSet((said,), {"top": one}).valued([Sensitivity()])
+    reach = found.whole.reaches([Sensitivity()], *found.squares())[0, 0]
     assert abs(reach / (n / n_positive) - 1) < 0.03
 
 
@@ -81,10 +82,7 @@ def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
 
 
 def test_findings_and_cases_of_rows_are_numbered() -> None:
-    findings, items = findings_of(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"])
-    assert items is not None
-    assert findings.tolist() == [0, 0, 1]
-    assert items.tolist() == [0, 1, 0]
+    assert case_of_each(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"]).tolist() == [0, 1, 0]
     assert cases_of_rows(["x / AF", "y / AF", "x / ST"], ["AF", "ST"]) == ("x", "y")
     assert cases_of_rows(["x", "y"], []) == ("x", "y")
     assert places_of([TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]).tolist() == [1, 3]

@@ -38,6 +38,7 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
@@ -49,7 +50,7 @@ from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces import passes
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, Partition, files_of, is_address, partitioned
-from dissensus.pieces.passes import AllPieces, Learned, Settings, Survey, merged_receipts
+from dissensus.pieces.passes import Learned, Settings, Survey, merged_receipts
 from dissensus.pieces.piece import Piece, Reading, placed
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, run_in
 from dissensus.predictions.lists import Predictions
@@ -294,11 +295,12 @@ class FileEvaluation:
         settings = replace(settings, reference=settings.of_cases.assembled(rows, held).reference)
         keys = self._evaluated(settings)
         finished = [self.run.piece(key, "sums") for key in keys.values()]
-        sums = Sums(AllPieces(finished))
+        sums, pieces = passes.added(finished)
         found = settings.assembled(
             rows,
             sums,
             held=held,
+            pieces=pieces,
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
@@ -462,6 +464,8 @@ class FileEvaluation:
             truth=sample.truth,
         )
         request.check_request(plan.metrics, rows.models, asked["level"])
+        n_rows = survey.n_cases * max(1, len(survey.findings))
+        check_joined(plan.metrics, n_rows, asked["draws"], 0 if kind == "ratings" else len(conditions))
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
@@ -571,7 +575,7 @@ class FileEvaluation:
         """Evaluate the cases with the least certainty once more, to be looked at."""
         if passes.DISPUTED[0] not in sums:
             return None
-        names = passes.least(*(sums[name] for name in passes.DISPUTED))[0].tolist()
+        names = sums[passes.DISPUTED[0]].tolist()
         piece = self._cases_of(cases_of_rows(names, self.survey.findings))
         asked = piece.questions.select(names) if self.survey.findings else piece.questions
         return settings.assembled(asked, settings.tally(asked, piece.truth))

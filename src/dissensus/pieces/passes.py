@@ -1,7 +1,7 @@
 """What is done on a piece, wherever that is: it is looked at, summed over where a prior is fitted, and evaluated.
 
 The first look finds out what has to be known of all cases before any is evaluated. The sums of an evaluated piece are a
-file; those of all pieces together are a mapping whose labels are in memory only when they are asked for.
+file; what grows with the cases is read from it a piece at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.sums import JOINED, Array, CaseWeights, Name, Sums, side_by_side
+from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.inputs import parquet
 from dissensus.pieces.piece import Piece, Reading
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
@@ -396,7 +396,7 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     has_labels = bool(data_set_metrics(metrics))
 
     def is_kept(name: Name) -> bool:
-        if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
+        if name[0] not in JOINED or name[:2] in GROUPS:
             return True
         return has_labels and (name[0] == "rows" or (name[0] == "profile" and name[-1] == "certainties"))
 
@@ -456,43 +456,43 @@ def written(sums: Sums) -> bytes:
     return file.getvalue()
 
 
-class AllPieces(Mapping[Name, Array]):
-    """Sums of all pieces; labels of draws, which grow with the cases and the draws, are read when they are asked for.
+class PieceFile(Mapping[Name, Array]):
+    """Sums of a finished piece, read from its file one by one when they are asked for."""
 
-    Attributes
-    ----------
-    labels
-        Where the files have them, in the order of pieces.
-    known
-        Everything else.
-    """
-
-    def __init__(self, places: Sequence[FilePath]) -> None:
-        self.labels: dict[Name, dict[FilePath, str]] = {}
-        self.known = Sums.joined(map(self._taken, places)).arrays
-
-    def _taken(self, place: FilePath) -> Sums:
-        """Return the sums of a piece, and note where its labels are."""
+    def __init__(self, place: FilePath) -> None:
+        self.place = place
         with _opened(place) as content:
-            names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
-            for name in [name for name in names if name[:2] == ("rows", "labels")]:
-                self.labels.setdefault(name, {})[place] = names.pop(name)
-            return Sums({name: content[where] for name, where in names.items()})
+            self.names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
 
     def __getitem__(self, name: Name) -> Array:
-        if name not in self.labels:
-            return self.known[name]
-        parts = []
-        for place, where in self.labels[name].items():
-            with _opened(place) as content:
-                parts.append(content[where])
-        return side_by_side(parts, JOINED[str(name[0])])
+        where = self.names[name]
+        with _opened(self.place) as content:
+            return content[where]
 
     def __iter__(self) -> Iterator[Name]:
-        return iter((*self.known, *self.labels))
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self.known) + len(self.labels)
+        return len(self.names)
+
+
+def added(places: Sequence[FilePath]) -> tuple[Sums, list[Sums]]:
+    """Add up finished pieces; beside it, what metrics of a whole data set see of the cases of every piece.
+
+    The former does not grow with the cases, but for sums over groups of them; the latter stays on disk.
+    """
+    files, disputed = [Sums(PieceFile(place)) for place in places], list[tuple[Array, Array]]()
+
+    def of_all(piece: Sums) -> Sums:
+        if DISPUTED[0] in piece:
+            both = [*disputed, tuple(piece[name] for name in DISPUTED)]
+            disputed[:] = [least(*(np.concatenate(own) for own in zip(*both, strict=True)))]
+        is_small = (*GROUPS, EXCLUDED)
+        return Sums(dict(piece.only(lambda name: name[0] not in JOINED or name[:2] in is_small).arrays))
+
+    found = Sums.joined(map(of_all, files))
+    few: dict[Name, Array] = dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {}
+    return Sums({**found.arrays, **few}), [piece for piece in files if ("rows", "names") in piece]
 
 
 @contextmanager

@@ -140,13 +140,17 @@ def fill_step_sums(places: IntArray, positive: FloatArray, negative: FloatArray,
     """Do what :func:`step_sums` says, for plain arrays."""
     steps = (sums.shape[1] - 3) // 2
     for draw in range(len(positive)):
+        own, yes_squares, no_squares = 0.0, 0.0, 0.0
         for case in range(len(places)):
             yes, no = positive[draw, case], negative[draw, case]
             sums[draw, places[case]] += yes
             sums[draw, steps + places[case]] += no
-            sums[draw, 2 * steps] += yes * no
-            sums[draw, 2 * steps + 1] += yes * yes
-            sums[draw, 2 * steps + 2] += no * no
+            own += yes * no
+            yes_squares += yes * yes
+            no_squares += no * no
+        sums[draw, 2 * steps] = own
+        sums[draw, 2 * steps + 1] = yes_squares
+        sums[draw, 2 * steps + 2] = no_squares
 
 
 def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> FloatArray:

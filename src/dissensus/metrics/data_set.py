@@ -315,20 +315,16 @@ class QuestionMetric(SummedMetric):
         """Return on how many cases of the only draw the metric of one question rests."""
 
     def added(self, said: Said, labels: FloatArray) -> Added:
-        """Add up the cases of every question; the last two sums are the positive mass, and all of it."""
-        found = []
-        for one in self.parts(said, labels):
-            totals = one.masses.sum(axis=2)
-            found.append(np.column_stack([self.sums(one), totals[:, 1], totals.sum(axis=1)]))
-        return found
+        """Add up the cases of every question."""
+        return [self.sums(one) for one in self.parts(said, labels)]
 
     def of_added(self, added: Added) -> FloatArray:
         """Return the metric of every draw, shape (n_draws,)."""
-        return averaged(np.stack([self.of_part(one[:, :-2]) for one in added]), self._shares(added))
+        return averaged(np.stack([self.of_part(one) for one in added]), self._shares(added))
 
     def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
         """Return the derivatives by the masses of some cases, shape (K, n_cases)."""
-        values = np.stack([self.of_part(one[:, :-2]) for one in added])[:, 0]
+        values = np.stack([self.of_part(one) for one in added])[:, 0]
         shares = np.where(np.isnan(values), 0.0, self._shares(added)[:, 0])
         total, found = shares.sum(), np.zeros(labels.shape)
         if not total:
@@ -336,7 +332,7 @@ class QuestionMetric(SummedMetric):
         mean = float(np.nansum(shares * values) / total)
         for one, sums, value, share in zip(self.parts(said, labels[None]), added, values, shares, strict=True):
             if share:
-                slopes = self.part_slopes(one, sums[:, :-2]) * (share / total)
+                slopes = self.part_slopes(one, sums) * (share / total)
                 if getattr(self, "average", "") == "weighted":  # a positive case also makes its question count more
                     slopes[1] += (value - mean) / total
                 one.spread(slopes, found)
@@ -344,14 +340,12 @@ class QuestionMetric(SummedMetric):
 
     def rests_upon(self, added: Added) -> float:
         """Return on how many cases the metric rests: of a mean over questions, on more than each of them."""
-        sizes, shares = np.array([self.size(one[:, :-2]) for one in added]), self._shares(added)[:, 0]
+        sizes, shares = np.array([self.size(one) for one in added]), self._shares(added)[:, 0]
         known = (sizes > 0) & (shares > 0)
         return float(shares[known].sum() ** 2 / (shares[known] ** 2 / sizes[known]).sum()) if known.any() else 0.0
 
     def _shares(self, added: Added) -> FloatArray:
         """Return how much each question counts in every draw, shape (questions, n_draws)."""
-        if getattr(self, "average", "") == "weighted":
-            return np.stack([one[:, -2] for one in added])
         return np.ones((len(added), len(added[0])))
 
 
@@ -388,9 +382,19 @@ class BinaryMetric(QuestionMetric):
         stated, masses, marks = (np.concatenate([one[i] for one in parts], axis=-1) for i in (0, 1, 3))
         return [Part(stated, masses, said.questions, marks)]
 
+    @abstractmethod
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the positive mass of a question in every draw, and all of it, each (n_draws,)."""
+
+    def _shares(self, added: Added) -> FloatArray:
+        """Return how much each question counts: by its positive mass if this is asked for."""
+        return (
+            np.stack([self.amounts(one)[0] for one in added]) if self.average == "weighted" else super()._shares(added)
+        )
+
     def told(self, added: Added) -> tuple[str, ...]:
         """Say that there are next to no cases of those that it is about."""
-        positive, totals = np.array([one[0, -2:] for one in added]).T
+        positive, totals = np.array([self.amounts(one) for one in added])[..., 0].T
         masses = {"positive": positive, "negative": totals - positive}
         return few({word: masses[word] for word in self.about}, totals)
 

@@ -73,6 +73,10 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         called, other = part.stated, 1 - part.stated
         return np.stack([called * by_fp + other * by_tn, called * by_tp + other * by_fn])
 
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up counts."""
+        return sums[:, 0] + sums[:, 2], sums.sum(axis=1)
+
     def size(self, sums: FloatArray) -> float:
         """Count the cases that the formula looks at."""
         counts = dict(zip(("tp", "fp", "fn", "tn"), sums[0], strict=True))
@@ -80,7 +84,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
 
     def told(self, added: Added) -> tuple[str, ...]:
         """Say that nearly all cases are called the same, or are the same."""
-        called, totals = np.array([(one[0, :2].sum(), one[0, -1]) for one in added]).T  # tp and fp
+        called, totals = np.array([(one[0, :2].sum(), one[0].sum()) for one in added]).T  # tp and fp
         calls = {"called positive": called, "called negative": totals - called}
         words = few({at_threshold(word, self.threshold): amounts for word, amounts in calls.items()}, totals)
         return words + super().told(added)
@@ -442,7 +446,7 @@ class ConfusionMetric(FormulaMetric):
 
     def told(self, added: Added) -> tuple[str, ...]:
         """Say that nearly all cases of two conditions are called the same, or are the same."""
-        _, labels, calls, _ = _split(np.concatenate([one[:, :-2] for one in added]))
+        _, labels, calls, _ = _split(np.concatenate(added))
         if labels.shape[1] != 2:
             return ()
         amounts = {}

@@ -199,6 +199,11 @@ class BinnedMetric(FormulaMetric, BinaryMetric):
         """Count all cases."""
         return float(sums[0, : self.bins].sum())
 
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up bins."""
+        mass, _, positive, *_ = np.moveaxis(sums.reshape(len(sums), 6, -1), 1, 0)
+        return positive.sum(axis=1), mass.sum(axis=1)
+
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula."""
         return self.formula(BinSums(*np.moveaxis(sums.reshape(len(sums), 6, -1), 1, 0)))

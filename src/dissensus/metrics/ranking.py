@@ -55,6 +55,11 @@ class RankingMetric(BinaryMetric):
         found = Steps.of(sums)
         return float(min(found.yes.sum(), found.no.sum()))
 
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up masses by score."""
+        yes, no = (one.sum(axis=1) for one in Steps.of(sums)[:2])
+        return yes, yes + no
+
     def off_by(self, added: Added, marks: Sequence[FloatArray]) -> float:
         """Return how far a value may be off in any draw where a bin of scores counts as one score.
 
@@ -70,7 +75,7 @@ class RankingMetric(BinaryMetric):
         """
         found = [0.0]
         for sums, begins in zip(added, marks if len(added) > 1 else [np.concatenate(marks)], strict=True):
-            steps, begin = Steps.of(sums[:, :-2]), np.unique(begins)[::-1]
+            steps, begin = Steps.of(sums), np.unique(begins)[::-1]
             is_open = np.append(True, begin[:-1] > np.nextafter(begin[1:], np.inf))
             value = self.of_steps(steps)
             for late, early in ((steps.no, steps.yes), (steps.yes, steps.no)):

@@ -434,10 +434,18 @@ class SomeCases:
             for one, known in zip(scores, marks, strict=True)
         )
 
+    @cached_property
+    def _last(self) -> dict[str, DataSet]:
+        return {}
+
     def data(self, key: str) -> DataSet:
-        """Return what the metrics see of a reference."""
-        truths = dict.fromkeys(metric.truth for metric in data_set_metrics(self.plan.metrics))
-        return DataSet(self.said, kept_labels(self.sums, key, truths)).take(self.order, only_labels=True)
+        """Return what the metrics see of a reference; that of the last one is kept."""
+        if key not in self._last:
+            self._last.clear()
+            truths = dict.fromkeys(metric.truth for metric in data_set_metrics(self.plan.metrics))
+            found = DataSet(self.said, kept_labels(self.sums, key, truths))
+            self._last[key] = found.take(self.order, only_labels=True)
+        return self._last[key]
 
     def inside(self, key: str, place: Place) -> tuple[DataSet, IntArray]:
         """Return what the metrics see of the cases of a place, or of a category, and the positions of these cases."""
@@ -522,8 +530,13 @@ class AllCases:
         if self.is_alone:
             yield self._everyone
             return
-        for sums in self.pieces:
-            yield self._some(sums, self._marks)
+        yield from self._at_hand or (self._some(sums, self._marks) for sums in self.pieces)
+
+    @cached_property
+    def _at_hand(self) -> tuple[SomeCases, ...]:
+        """All pieces, if they are in memory."""
+        are_read = all(isinstance(sums.arrays, dict) for sums in self.pieces)
+        return tuple(self._some(sums, self._marks) for sums in self.pieces) if are_read else ()
 
     @cached_property
     def _wholes(self) -> dict[tuple[str, Place], Whole]:

@@ -294,13 +294,13 @@ class FileEvaluation:
         rows, held = shown.questions, settings.tally(shown.questions, shown.truth)
         settings = replace(settings, reference=settings.of_cases.assembled(rows, held).reference)
         keys = self._evaluated(settings)
-        finished = [self.run.piece(key, "sums") for key in keys.values()]
-        sums, pieces = passes.added(finished)
+        finished, cases = ([self.run.piece(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
+        sums = passes.added(finished)
         found = settings.assembled(
             rows,
             sums,
             held=held,
-            pieces=pieces,
+            pieces=passes.cases_in(cases),
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
@@ -316,7 +316,7 @@ class FileEvaluation:
             self.watch.beside(found, place)
 
         tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
-        self.run.publish(write, [*tables, *finished, *self._looks.values(), self._lessons])
+        self.run.publish(write, [*tables, *finished, *cases, *self._looks.values(), self._lessons])
         return found
 
     # Pieces ----------------------------------------------------------------------------------------------
@@ -545,7 +545,7 @@ class FileEvaluation:
         }
         asked = digest(json.dumps(said, sort_keys=True, default=str), self._lessons.read_bytes())
         keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
-        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self.run.piece(key, "sums").exists()}
+        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self._is_finished(key)}
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
         for piece, result in self._worked(passes.evaluate_piece, pickled(settings), "evaluating", left, "cases"):
@@ -553,6 +553,9 @@ class FileEvaluation:
                 place = self.run.table(kind, piece) if kind in TABLES else self.run.piece(keys[piece], kind)
                 self.run.write(place, data)
         return keys
+
+    def _is_finished(self, key: str) -> bool:
+        return all(self.run.piece(key, kind).exists() for kind in ("sums", "cases"))
 
     def _left_out(self, settings: Settings) -> dict[str, AnnotatorSpread]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""

@@ -54,6 +54,9 @@ MOST_DISPUTED = 500
 # How many cases without any opinion are kept by name.
 MOST_NAMED = 20
 
+# What pieces keep of their cases is read once where their files have fewer bytes, and again and again otherwise.
+LITTLE = 64_000_000
+
 EXCLUDED = ("rows", "excluded")
 DISPUTED = (("rows", "disputed names"), ("rows", "disputed certainties"))
 
@@ -383,7 +386,8 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     how = replace(how, plan=replace(how.plan, sketches=False))
     piece = Piece.read(payload, how.reading)
     if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
-        return bundled({"sums": written(excluded(() if piece is None else piece.questions.study.case_names))})
+        nobody = excluded(() if piece is None else piece.questions.study.case_names)
+        return bundled({"cases": written(Sums()), "sums": written(nobody)})
     asked, metrics = piece.questions, how.plan.metrics
     for metric in metrics:
         for model in asked.models.values():
@@ -393,19 +397,15 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     tables = {"certainty": parquet(result.certainties())}
     if result.metrics or not asked.models:
         tables["per_case"] = parquet(result.per_case())
-    has_labels = bool(data_set_metrics(metrics))
-
-    def is_kept(name: Name) -> bool:
-        if name[0] not in JOINED or name[:2] in GROUPS:
-            return True
-        return has_labels and (name[0] == "rows" or (name[0] == "profile" and name[-1] == "certainties"))
-
     names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
     known = set(names.tolist())
-    kept = {**sums.only(is_kept).arrays, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
+    kept = sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays
+    kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
-    return bundled({**tables, "sums": written(Sums(kept))})
+    has_labels = bool(data_set_metrics(metrics))
+    seen = sums.only(lambda name: name[-1] == "certainties" or (name[0] == "rows" and name[:2] not in GROUPS))
+    return bundled({**tables, "cases": written(seen if has_labels else Sums()), "sums": written(Sums(kept))})
 
 
 def sum_piece(settings: bytes, payload: bytes) -> bytes:
@@ -457,7 +457,7 @@ def written(sums: Sums) -> bytes:
 
 
 class PieceFile(Mapping[Name, Array]):
-    """Sums of a finished piece, read from its file one by one when they are asked for."""
+    """Arrays of a finished piece, read from its file one by one when they are asked for."""
 
     def __init__(self, place: FilePath) -> None:
         self.place = place
@@ -475,24 +475,32 @@ class PieceFile(Mapping[Name, Array]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def read(self) -> dict[Name, Array]:
+        """Read all of them."""
+        with _opened(self.place) as content:
+            return {name: content[where] for name, where in self.names.items()}
 
-def added(places: Sequence[FilePath]) -> tuple[Sums, list[Sums]]:
-    """Add up finished pieces; beside it, what metrics of a whole data set see of the cases of every piece.
 
-    The former does not grow with the cases, but for sums over groups of them; the latter stays on disk.
-    """
-    files, disputed = [Sums(PieceFile(place)) for place in places], list[tuple[Array, Array]]()
+def added(places: Sequence[FilePath]) -> Sums:
+    """Add up finished pieces; what comes out does not grow with the cases, but for sums over groups of them."""
+    disputed: list[Sequence[Array]] = []
 
-    def of_all(piece: Sums) -> Sums:
-        if DISPUTED[0] in piece:
-            both = [*disputed, tuple(piece[name] for name in DISPUTED)]
-            disputed[:] = [least(*(np.concatenate(own) for own in zip(*both, strict=True)))]
-        is_small = (*GROUPS, EXCLUDED)
-        return Sums(dict(piece.only(lambda name: name[0] not in JOINED or name[:2] in is_small).arrays))
+    def of_all(place: FilePath) -> Sums:
+        arrays = PieceFile(place).read()
+        if DISPUTED[0] in arrays:
+            both = zip(*disputed, [arrays.pop(name) for name in DISPUTED], strict=True)
+            disputed[:] = [least(*map(np.concatenate, both))]
+        return Sums(arrays)
 
-    found = Sums.joined(map(of_all, files))
-    few: dict[Name, Array] = dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {}
-    return Sums({**found.arrays, **few}), [piece for piece in files if ("rows", "names") in piece]
+    found = Sums.joined(map(of_all, places))
+    return Sums({**found.arrays, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
+
+
+def cases_in(places: Sequence[FilePath]) -> list[Sums]:
+    """Return what metrics of a whole data set see of the cases of every piece: in memory if that is little."""
+    files = [file for file in map(PieceFile, places) if file]  # a piece without an opinion has none
+    is_little = sum(file.place.stat().st_size for file in files) < LITTLE
+    return [Sums(file.read() if is_little else file) for file in files]
 
 
 @contextmanager

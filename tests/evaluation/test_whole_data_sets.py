@@ -6,10 +6,23 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.influences import DataSet, data_set_metrics, findings_of, places_of
+from dissensus.evaluation import influences
+from dissensus.evaluation.influences import DataSet, SeenScores, case_of_each, data_set_metrics, places_of, whole_of
 from dissensus.evaluation.labels import Labels
 from dissensus.evaluation.questions import Questions, cases_of_rows
-from dissensus.metrics import AUROC, BrierScore, CohenKappa, FBeta, Matthews, Sensitivity, TopKAccuracy
+from dissensus.metrics import (
+    AUROC,
+    AveragePrecision,
+    BrierScore,
+    CohenKappa,
+    FBeta,
+    Matthews,
+    PartialAUROC,
+    Sensitivity,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+    TopKAccuracy,
+)
 from dissensus.metrics.data_set import Said
 from dissensus.plugins import Metric
 from dissensus.simulate.answers import SimulatedAnswers
@@ -53,8 +66,65 @@ def test_values_of_draws_are_the_metric_of_every_draw() -> None:
     found = data.valued([AUROC()])
     masses = data.labels["top"].block(range(64))
     naive = [AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
-    np.testing.assert_array_equal(found.values[0, 0], naive)
-    np.testing.assert_array_equal(data.valued([AUROC()], step=5).values[0, 0], naive[::5])
+    np.testing.assert_array_equal(found.whole.values[0, 0], naive)
+    np.testing.assert_array_equal(whole_of(lambda: [data], [AUROC()], most=13).values[0, 0], naive[::5])
+
+
+def pieces_of(data: DataSet, number: int) -> list[DataSet]:
+    """Cut cases into pieces, which know the scores of all cases that are told apart."""
+    seen, cases = SeenScores(), np.array_split(np.arange(data.said[0].n_cases), number)
+    for own in cases:
+        seen = seen.plus(data.said[0].scores[own, 1])
+    said = replace(data.said[0], marks=(seen.marks(),))
+    return [DataSet((said,), data.labels).take(own) for own in cases]
+
+
+ORDERED = [AUROC(), AveragePrecision(), PartialAUROC(0.2), SensitivityAtSpecificity(0.9), SpecificityAtSensitivity(0.9)]
+SUMMED = [*ORDERED, Sensitivity(), CohenKappa()]
+
+
+def test_pieces_say_what_all_cases_say_while_scores_are_told_apart() -> None:
+    data = data_set(700)
+    whole, parts = whole_of(lambda: [data], SUMMED), pieces_of(data, 4)
+    found = whole_of(lambda: parts, SUMMED, is_alone=False)
+    for one, other in ((whole.values, found.values), (whole.mass, found.mass), (whole.counted, found.counted)):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert not found.off.any()
+    expected, valued = data.valued(SUMMED), [part.valued(SUMMED, found) for part in parts]
+    pseudo = np.concatenate([one.pseudo_values() for one in valued], axis=-1)
+    np.testing.assert_allclose(pseudo, expected.pseudo_values(), rtol=1e-10, atol=1e-12)
+    gaps, masses = (np.asarray(sum(one)) for one in zip(*(one.squares() for one in valued), strict=True))
+    np.testing.assert_allclose(found.reaches(SUMMED, gaps, masses), whole.reaches(SUMMED, *expected.squares()), 1e-10)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_scores_in_bins_are_off_by_no_more_than_is_said(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where many cases have one and the same score."""
+    monkeypatch.setattr(influences, "MOST_MARKS", 100)
+    data, rng = data_set(3000), np.random.default_rng(2)
+    scores = data.said[0].scores.copy()
+    scores[rng.random(3000) < share] = 0.7, 0.3
+    data = DataSet((replace(data.said[0], scores=scores),), data.labels)
+    parts = pieces_of(data, 7)
+    assert len(parts[0].said[0].marks[0]) <= 110
+    whole, found = whole_of(lambda: [data], ORDERED), whole_of(lambda: parts, ORDERED, is_alone=False)
+    gaps = np.abs(found.values - whole.values).max(axis=-1)
+    assert (gaps[0, :4] > 1e-6).all()
+    assert (gaps <= found.off + 1e-12).all()
+    assert found.off[0, 0] < 0.01  # about 1 / (8 x prevalence x (1 - prevalence) x bins) in equal bins
+    assert (found.off < 0.1).all()
+
+
+def test_what_is_kept_between_pieces_does_not_grow_with_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(influences, "MOST_MARKS", 64)
+
+    def kept(n: int) -> int:
+        parts = pieces_of(data_set(n), n // 250)
+        found = whole_of(lambda: parts, SUMMED, is_alone=False)
+        sums = [one for of_metric in found.added.values() for one in of_metric]
+        return sum(one.nbytes for one in (*sums, found.values, found.counted, parts[0].said[0].marks[0]))
+
+    assert kept(8000) <= 1.05 * kept(1000)
 
 
 def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> None:
@@ -66,7 +136,8 @@ def test_an_added_case_weighs_as_much_as_a_positive_one_where_these_count() -> N
     calls[:20] = 1
     said = Said.of_scores(np.column_stack([1 - calls, calls]), is_binary=True)
     one = Labels("masses", 1, labels[:, None], labels, np.empty((n, 0, 2), dtype=np.float32))
-    reach = DataSet((said,), {"top": one}).valued([Sensitivity()]).reaches[0, 0]
+    found = DataSet((said,), {"top": one}).valued([Sensitivity()])
+    reach = found.whole.reaches([Sensitivity()], *found.squares())[0, 0]
     assert abs(reach / (n / n_positive) - 1) < 0.03
 
 
@@ -81,10 +152,7 @@ def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
 
 
 def test_findings_and_cases_of_rows_are_numbered() -> None:
-    findings, items = findings_of(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"])
-    assert items is not None
-    assert findings.tolist() == [0, 0, 1]
-    assert items.tolist() == [0, 1, 0]
+    assert case_of_each(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"]).tolist() == [0, 1, 0]
     assert cases_of_rows(["x / AF", "y / AF", "x / ST"], ["AF", "ST"]) == ("x", "y")
     assert cases_of_rows(["x", "y"], []) == ("x", "y")
     assert places_of([TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]).tolist() == [1, 3]

@@ -175,18 +175,19 @@ def test_every_metric_of_a_whole_data_set_is_judged_on_some_study() -> None:
 
 @pytest.mark.parametrize("name", MADE)
 def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, order = once(name), np.random.default_rng(0).permutation(N_CASES).tolist()  # before anything is changed
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 150)
-    order = np.random.default_rng(0).permutation(N_CASES).tolist()
-    assert not list(differences(once(name), example(name).evaluated(order, threads=3)))
+    assert not list(differences(whole, example(name).evaluated(order, threads=3)))
 
 
 @SPLIT
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = once(name)  # in pieces of the usual size: what is kept for other tests must not depend on this one
     for module in (plan, tally):
         monkeypatch.setattr(module, "PIECE", 12)
     with ThreadPoolExecutor(2) as executor:
-        assert not list(differences(once(name), example(name).evaluated(executor=executor)))
+        assert not list(differences(whole, example(name).evaluated(executor=executor)))
 
 
 @EVERY

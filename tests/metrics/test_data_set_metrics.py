@@ -15,10 +15,10 @@ import dissensus as ds
 from dissensus import metrics as m
 from dissensus.aggregations import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.label_sums import binned_sums
+from dissensus.kernels.label_sums import binned_sums, confusions
 from dissensus.metrics.base import Average
-from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said
-from dissensus.metrics.decisions import confusion_of, probabilities_of
+from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said, SummedMetric
+from dissensus.metrics.decisions import probabilities_of
 from dissensus.metrics.probabilities import BinSums, bin_of
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
@@ -308,7 +308,7 @@ def test_soft_confusion_is_the_expected_one(seed: int) -> None:
     expected = np.zeros((3, 3))
     for chance, masses in labelings(said, labels[0]):
         expected += chance * (masses * said.weights) @ said.picks
-    np.testing.assert_allclose(confusion_of(m.CohenKappa().parts(said, labels)[0])[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(confusions(labels, said.weights, said.picks)[0], expected, rtol=1e-12)
     hits = np.diagonal(expected) / expected.sum(axis=1)
     np.testing.assert_allclose(m.Sensitivity(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
     np.testing.assert_allclose(m.BalancedAccuracy(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
@@ -356,6 +356,7 @@ def test_a_metric_obeys_the_laws(metric: DataSetMetric) -> None:
         assert_order_and_size_do_not_matter(metric, said, soft, (values[True], slopes))
         assert_a_case_may_be_split_in_two(metric, said, {True: soft, False: hard}, values)
         assert_a_weight_of_zero_is_absence(metric, said, soft)
+        assert_pieces_add_up(metric, said, soft, (values[True], slopes))
         assert 0 < metric.counted(said, soft[0]) <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
     assert_nothing_is_undefined(metric)
 
@@ -427,6 +428,32 @@ def assert_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said, labels
     np.testing.assert_allclose(metric.of_draws(without, labels), metric.of_draws(left, some), rtol=1e-12)
     found, expected = metric.slopes(without, labels[0])[:, kept], metric.slopes(left, np.ascontiguousarray(some[0]))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def assert_pieces_add_up(
+    metric: DataSetMetric, said: Said, labels: FloatArray, whole: tuple[FloatArray, FloatArray]
+) -> None:
+    """Pieces know how many findings there are, and all scores; one finding is in the first piece only."""
+    if not isinstance(metric, SummedMetric):
+        return
+    marks = tuple(np.unique(said.scores[one.rows, one.condition]) for one in said.questions)
+    number = said.items % 3 if isinstance(metric, m.SubsetAccuracy) else np.where(said.findings == 1, 0, said.items % 3)
+    rows = [np.flatnonzero(number == one) for one in np.unique(number)]
+    pieces = [
+        (replace(said.select(own), n_findings=len(marks), marks=marks), np.ascontiguousarray(labels[:, :, own]))
+        for own in rows
+    ]
+
+    def added(draws: slice) -> list[FloatArray]:
+        every = [metric.added(part, own[draws]) for part, own in pieces]
+        return [np.asarray(sum(one)) for one in zip(*every, strict=True)]
+
+    np.testing.assert_allclose(metric.of_added(added(slice(None))), whole[0], rtol=1e-12, atol=1e-14)
+    first = added(slice(1))
+    for (part, own), place in zip(pieces, rows, strict=True):
+        np.testing.assert_allclose(metric.slopes_at(part, own[0], first), whole[1][:, place], rtol=1e-9, atol=1e-13)
+    assert metric.rests_upon(first) == pytest.approx(metric.counted(said, labels[0]), rel=1e-12)
+    assert metric.told(first) == metric.remarks(said, labels[0])
 
 
 def assert_nothing_is_undefined(metric: DataSetMetric) -> None:

@@ -301,3 +301,8 @@ def risks_of(conditions: tuple[str, ...]) -> ds.Categories:
     return ds.Categories.from_mapping(
         {name: levels[place % len(levels)] for place, name in enumerate(conditions)}, conditions
     )
+
+
+def share_of_hits(scores: Any, labels: Any, weights: Any) -> Any:
+    """Be a metric of a user: how often the label has the highest score."""
+    return np.average(labels == scores.argmax(axis=1), axis=1, weights=weights)

@@ -15,10 +15,20 @@ import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.aggregations.base import Aggregation
-from dissensus.metrics import UserMetric
-from dissensus.pieces import evaluation
+from dissensus.evaluation import influences, labels
+from dissensus.metrics import UserDataSetMetric, UserMetric
+from dissensus.pieces import evaluation, passes
 from dissensus.report.page import report_html
-from pieces.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows
+from pieces.random_files import (
+    Files,
+    by_case,
+    differences,
+    notes_of,
+    random_files,
+    risks_of,
+    share_of_hits,
+    sorted_rows,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -129,7 +139,9 @@ def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(
     assert not in_tables(first, again)
 
 
-def test_curves_are_the_same_in_pieces(mixed: Files, tmp_path: Path) -> None:
+def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = {**PLAIN, "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"]}
     once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_pieces(tmp_path, shard_size=40, **asked)
     assert {one.kind for one in once.lines} >= {"roc", "reliability", "decision", "confusion"}
@@ -137,6 +149,26 @@ def test_curves_are_the_same_in_pieces(mixed: Files, tmp_path: Path) -> None:
         assert (one.kind, one.model) == (other.kind, other.model)
         np.testing.assert_allclose(one.y, other.y, rtol=1e-9)
     assert not list(differences(once, apart))
+    assert apart.remarks == once.remarks
+    monkeypatch.setattr(influences, "MOST_MARKS", 16)
+    monkeypatch.setattr(passes, "LITTLE", 0)  # as if there were many cases: read a piece at a time
+    binned = mixed.in_pieces(tmp_path / "binned", shard_size=40, **{**asked, "metrics": ["auroc"]})
+    assert any("scores are in bins, which moves values by at most" in one for one in binned.remarks)
+    found, exact = (one.to_frame().filter(metric="AUROC")["mean"].to_numpy() for one in (binned, once))
+    assert 1e-6 < np.abs(found - exact).max() < 0.02
+
+
+def test_functions_of_all_cases_see_all_of_them_up_to_a_limit(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = UserDataSetMetric("own", share_of_hits)
+    asked = {**PLAIN, "aggregations": ["dirichlet:1"], "metrics": [own, "auroc"]}
+    once = mixed.at_once(tmp_path / "once", **asked)
+    assert not list(differences(once, mixed.in_pieces(tmp_path, shard_size=40, **asked)))
+    monkeypatch.setattr(labels, "MOST_JOINED", 2000)
+    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
+        mixed.in_pieces(tmp_path / "limited", **asked)
+    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
 
 
 def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: Path) -> None:

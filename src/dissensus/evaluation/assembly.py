@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.questions import IMAGES, joined_predictions
 from dissensus.evaluation.results import Evaluation, PriorRecord
-from dissensus.evaluation.sums import DATA_SET, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.sums import DATA_SET, GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.evaluation.tally import is_of_places, profile_entries, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -44,6 +43,7 @@ def assembled(
     models: Mapping[str, Predictions],
     labels: Mapping[str, Mapping[str, str]],
     held: Sums | None = None,
+    pieces: Sequence[Sums] = (),
     threads: int | None = None,
     **known: Any,
 ) -> Evaluation:
@@ -59,6 +59,8 @@ def assembled(
         Opinions, predictions, and labels of cases by column, pictures among them: of the cases that are held.
     held
         Where not all cases are held, the sums of those that are.
+    pieces
+        Where not all cases are held, what metrics of a whole data set see of the cases of every piece.
     known
         Other fields of the evaluation.
     """
@@ -67,12 +69,15 @@ def assembled(
         names = sums["rows", "names"].tolist()
         own_labels = {column: [of[name] for name in names] for column, of in strata.items()}
         sums = places_again(sums, study.select(names), own_labels, plan.seed)
-    cases, everything = None, sums
+    cases, own = None, sums
+    if held is not None:  # the sums over all cases, and what is known of those that are held
+        of_cases = held.only(lambda name: name[0] in JOINED and name[:2] not in GROUPS and name[1] != "labels")
+        own = Sums({**sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays, **of_cases.arrays})
     if data_set_metrics(plan.metrics) and models:
-        cases = AllCases(plan, sums, len(models), study.question == "binary", threads or available_threads())
-        # those of all pieces are read when they are asked for
-        everything = Sums(ChainMap(cases.entries(), cast("Any", sums.arrays)))
-    own = everything if held is None else _held(everything, held)
+        known_names = own["rows", "names"].tolist()
+        how = (len(models), study.question == "binary", known_names, threads or available_threads())
+        cases = AllCases(plan, sums, pieces or [sums], *how)
+        own = Sums({**own.arrays, **cases.entries()})
     kept = set(own["rows", "names"].tolist())
     names = [name for name in study.case_names if name in kept]
     images = labels.get(IMAGES, {})
@@ -131,17 +136,6 @@ def _kept(sums: Sums, names: Sequence[str]) -> Sums:
 def _positions(sums: Sums, names: Sequence[str]) -> IntArray:
     place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
     return np.array([place[name] for name in names], dtype=np.int64)
-
-
-def _held(everything: Sums, held: Sums) -> Sums:
-    """Keep the sums over all cases, and what is known of those that are held."""
-    of_all = everything.only(lambda name: name[0] not in JOINED or name[1] in ("group keys", "group sums"))
-    of_cases = held.only(lambda name: name[0] in JOINED and name[1] not in ("group keys", "group sums", "labels"))
-    seen = {name: everything[name] for name in everything.names("cases") if name[-1] == DATA_SET}
-    if seen:
-        cases = _positions(everything, held["rows", "names"].tolist())
-        seen = {name: array[..., cases] for name, array in seen.items()}
-    return Sums({**of_all.arrays, **of_cases.arrays, **seen})
 
 
 def _runs(specs: Sequence[Aggregation], sums: Sums) -> tuple[Run, ...]:

@@ -7,9 +7,10 @@ either end of the range, as for intervals of metrics. Cases are summed in the or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from functools import cached_property
+from typing import NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -89,17 +90,16 @@ class Curve(Value):
 # Places and heights ----------------------------------------------------------------------------------------
 
 
-def rank_steps(scores: FloatArray) -> IntArray:
-    """Put scores into steps, the highest first; equal ones share a step, and there are not too many.
+def rank_steps(counts: IntArray) -> IntArray:
+    """Put different scores, each of so many cases, into steps of about as many cases: not too many.
 
-    >>> rank_steps(np.array([0.2, 0.9, 0.2]))
-    array([1, 0, 1])
+    >>> rank_steps(np.array([1, 2]))
+    array([0, 1])
     """
-    distinct, places, counts = np.unique(-scores, return_inverse=True, return_counts=True)
-    if len(distinct) <= MOST_STEPS:
-        return np.asarray(places, dtype=np.int64)
+    if len(counts) <= MOST_STEPS:
+        return np.arange(len(counts))
     before = np.cumsum(counts) - counts
-    return np.asarray(np.unique(before * MOST_STEPS // len(scores), return_inverse=True)[1][places], dtype=np.int64)
+    return np.unique(before * MOST_STEPS // counts.sum(), return_inverse=True)[1].astype(np.int64)
 
 
 def reached(probabilities: FloatArray) -> IntArray:
@@ -124,11 +124,10 @@ def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray
     >>> roc_heights(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))[0][0, [0, 99, 100]]
     array([0.5, 0.5, 1. ])
     """
-    from dissensus.kernels.label_sums import heights_and_areas, ranked
+    from dissensus.kernels.label_sums import heights_and_areas
 
-    cases = ranked(-np.arange(yes.shape[1], dtype=np.float64))
     rates = np.minimum(RATES + NEAR, 1.0)  # a rate that is met but for rounding is met
-    found = np.stack([heights_and_areas(cases, yes, no, float(rate))[0] for rate in rates], axis=1)
+    found = np.stack([heights_and_areas(yes, no, float(rate))[0] for rate in rates], axis=1)
     return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
 
 
@@ -170,7 +169,8 @@ class Sort(NamedTuple):
     Attributes
     ----------
     stated, codes, number
-        What a model says about the cases of a question, the steps that they fall into by it, and how many there are.
+        What a model says about the cases of a question, the steps that they fall into by it, and how many there are;
+        missing where steps are those of scores by rank.
     heights
         What becomes of positive and negative masses (n, n_steps): values, and the mass that they are shares of, if any.
     grid
@@ -178,15 +178,10 @@ class Sort(NamedTuple):
     """
 
     stated: Callable[[Said, Question], FloatArray]
-    codes: Callable[[FloatArray], IntArray]
-    number: int | None
+    codes: Callable[[FloatArray], IntArray] | None
+    number: int
     heights: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray | None]]
     grid: FloatArray | None
-
-    def steps(self, said: Said, question: Question) -> tuple[IntArray, int]:
-        """Return the step of each case, and how many steps there are."""
-        codes = self.codes(self.stated(said, question))
-        return codes, int(codes.max(initial=0)) + 1 if self.number is None else self.number
 
 
 def scores_of(said: Said, question: Question) -> FloatArray:
@@ -200,8 +195,8 @@ def tenths(stated: FloatArray) -> IntArray:
 
 
 SORTS: Mapping[str, Sort] = {
-    "roc": Sort(scores_of, rank_steps, None, roc_heights, RATES),
-    "precision-recall": Sort(scores_of, rank_steps, None, precision_heights, RECALLS),
+    "roc": Sort(scores_of, None, 0, roc_heights, RATES),
+    "precision-recall": Sort(scores_of, None, 0, precision_heights, RECALLS),
     "reliability": Sort(probabilities_of, tenths, N_BINS, lambda yes, no: (ratio(yes, yes + no), yes + no), None),
     "decision": Sort(probabilities_of, reached, len(THRESHOLDS) + 1, net_benefits, THRESHOLDS),
 }
@@ -234,32 +229,35 @@ def wishes(metrics: Sequence[Metric], truths: Sequence[Truth], n_conditions: int
     return tuple(found[kind] for kind in KINDS if kind in found)
 
 
+# What every model said, labels of draws by truth, and what is resampled together, all in the order of keys.
+Cases: TypeAlias = tuple[tuple[Said, ...], LabelsByTruth, CaseWeights]
+
+
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """Draw the curves of one run.
 
     Attributes
     ----------
-    said, models
-        What every model said, and their names; cases are in the order of their keys.
-    labels
-        Labels of draws by truth, in the same order.
-    weights
-        What is resampled together, in the same order.
+    pieces
+        Gives the cases, some at a time.
+    models
+        Names of the models.
     names
         Of the questions: findings or conditions.
     conditions
         Names of the conditions.
+    is_binary
+        Whether the last of two conditions is the positive one.
     run, level
         Label of the run, and the probability that bands hold at each place.
     """
 
-    said: tuple[Said, ...]
+    pieces: Callable[[], Iterable[Cases]]
     models: tuple[str, ...]
-    labels: LabelsByTruth
-    weights: CaseWeights
     names: tuple[str, ...]
     conditions: tuple[str, ...]
+    is_binary: bool
     run: str
     level: float
 
@@ -268,29 +266,34 @@ class Sheet:
         if not wanted:
             return ()
         # all questions, or those with the most positive cases
-        asked, means, weights = self.said[0].questions, self.labels[wanted[0].truth].means, self.said[0].weights
-        sums = [float((means[one.rows, one.condition] * weights[one.rows]).sum()) for one in asked]
-        most = sorted(np.argsort(-np.array(sums), kind="stable")[:MOST_QUESTIONS].tolist())
+        sums = np.zeros(len(self.names))
+        for said, labels, _ in self.pieces():
+            masses = labels[wanted[0].truth].means * said[0].weights[:, None]
+            sums += [float(masses[one.rows, one.condition].sum()) for one in said[0].questions]
+        most = sorted(np.argsort(-sums, kind="stable")[:MOST_QUESTIONS].tolist())
         drawn = [one for place in most for one in self._of_question(place, wanted)]
         return tuple(sorted(drawn, key=lambda one: [*map(str, KINDS)].index(one.kind)))
 
     def _of_question(self, place: int, wanted: Sequence[Wish]) -> Iterator[Curve]:
-        question = self.said[0].questions[place]
         for truth in dict.fromkeys(wish.truth for wish in wanted):
             own = [wish for wish in wanted if wish.truth == truth]
-            steps = list(dict.fromkeys(SORTS[wish.kind].codes for wish in own if wish.kind in SORTS))
-            kinds = [next(one for one in SORTS.values() if one.codes is codes) for codes in steps]
-            sums = self._sums(question, truth, [[one.steps(said, question) for one in kinds] for said in self.said])
+            sorts = {SORTS[wish.kind].codes: SORTS[wish.kind] for wish in own if wish.kind in SORTS}
+            sums = self._sums(place, truth, list(sorts.values())) if sorts else []
             for wish in own:
                 if wish.kind in SORTS:
-                    which = steps.index(SORTS[wish.kind].codes)
+                    which = list(sorts).index(SORTS[wish.kind].codes)
                     yield from self._drawn(wish, place, [of_model[which] for of_model in sums])
-                elif self.said[0].is_binary or question.condition == 0:  # several conditions share one matrix
+                elif self.is_binary or place == 0:  # several conditions share one matrix
                     yield from self._matrices(wish, place)
+
+    @cached_property
+    def _n_draws(self) -> dict[Truth, int]:
+        """How many draws are looked at, by truth."""
+        return {truth: len(_chosen(labels)) for truth, labels in next(iter(self.pieces()))[1].items()}
 
     def _drawn(self, wish: Wish, place: int, sums: Sequence[FloatArray]) -> Iterator[Curve]:
         """Turn the sums (2, 2, n, n_steps) of every model into curves and their bands."""
-        sort, n_draws, by_model = SORTS[wish.kind], len(_chosen(self.labels[wish.truth])), dict(enumerate(sums))
+        sort, n_draws, by_model = SORTS[wish.kind], self._n_draws[wish.truth], dict(enumerate(sums))
         if wish.kind == "decision":
             all_positive = np.zeros_like(sums[0])
             all_positive[..., -1] = sums[0].sum(axis=-1)
@@ -303,9 +306,12 @@ class Sheet:
 
     def _bins(self, m: int, place: int) -> tuple[FloatArray, FloatArray]:
         """Return the mean probability of every bin, and the number of its cases."""
-        question = self.said[m].questions[place]
-        stated, weights = probabilities_of(self.said[m], question), self.said[m].weights[question.rows]
-        sizes, sums = (weighted_counts(tenths(stated), one, N_BINS) for one in (weights, weights * stated))
+        found = np.zeros((2, N_BINS))
+        for said, _, _ in self.pieces():
+            question = said[m].questions[place]
+            stated, weights = probabilities_of(said[m], question), said[m].weights[question.rows]
+            found += [weighted_counts(tenths(stated), one, N_BINS) for one in (weights, weights * stated)]
+        sizes, sums = found
         return np.divide(sums, sizes, out=np.zeros(N_BINS), where=sizes > 0), sizes
 
     def _curve(
@@ -327,67 +333,98 @@ class Sheet:
 
     def _ended(self, values: FloatArray, masses: FloatArray) -> FloatArray:
         """Add a case at either end of the range, as intervals of metrics do."""
-        ends, weights = end_weights(self.weights.seed, RESAMPLES), self.said[0].weights
-        low, high = ends[:, :, None] * float(np.square(weights).sum() / weights.sum())
+        seed, total, squares = self._weights
+        low, high = end_weights(seed, RESAMPLES)[:, :, None] * (squares / total)
         return np.asarray((values * masses + high) / (masses + low + high))
+
+    @cached_property
+    def _weights(self) -> tuple[int, float, float]:
+        """Seed of the resampling, and sums over cases of their weights and the squares of them."""
+        sums = [(own.seed, own.weights.sum(), np.square(own.weights).sum()) for _, _, own in self.pieces()]
+        return sums[0][0], float(sum(one[1] for one in sums)), float(sum(one[2] for one in sums))
 
     def _matrices(self, wish: Wish, place: int) -> Iterator[Curve]:
         """Count how much of which label (K) was called what (K), with intervals, by model and by label."""
         from dissensus.kernels.label_sums import confusions
 
-        question, codes = self.said[0].questions[place], np.arange(len(self.conditions), dtype=np.float64)
-        calls = [decisions(said, wish.threshold)[question.rows] for said in self.said]
-        sums = np.zeros((len(calls), 2, RESAMPLES, len(codes), len(codes)))  # of cases as they are, and resampled
-        for part, masses, resampled in self._blocks(question.rows, wish.truth):
-            for kind, own in enumerate((masses, masses * resampled[:, None])):
-                for m, of_model in enumerate(calls):
-                    sums[m, kind] += confusions(own, np.ones(masses.shape[2]), of_model[part])
-        whole, n_draws = float(self.said[0].weights[question.rows].sum()), len(_chosen(self.labels[wish.truth]))
-        name = self.names[place] if self.said[0].is_binary else ""
+        codes, whole = np.arange(len(self.conditions), dtype=np.float64), 0.0
+        sums = np.zeros((len(self.models), 2, RESAMPLES, len(codes), len(codes)))  # of cases as they are, and resampled
+        for piece in self.pieces():
+            rows = piece[0][0].questions[place].rows
+            whole += float(piece[0][0].weights[rows].sum())
+            calls = [decisions(said, wish.threshold)[rows] for said in piece[0]]
+            for part, masses, resampled in _blocks(piece, rows, wish.truth):
+                for kind, own in enumerate((masses, masses * resampled[:, None])):
+                    for m, of_model in enumerate(calls):
+                        sums[m, kind] += confusions(own, np.ones(masses.shape[2]), of_model[part])
+        name = self.names[place] if self.is_binary else ""
         for model, (plain, again) in zip(self.models, sums, strict=True):
             totals = again.sum(axis=(1, 2))[:, None]
             values = whole * self._ended(again.reshape(RESAMPLES, -1) / totals, totals).reshape(again.shape)
             for code, given in enumerate(self.conditions):
-                centres = plain[:n_draws, code]
+                centres = plain[: self._n_draws[wish.truth], code]
                 yield self._curve((wish, model, name), codes, centres, values[:, code], given=given)
 
     # Sums --------------------------------------------------------------------------------------------------
 
-    def _blocks(self, rows: IntArray, truth: Truth) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Give runs of rows, the masses of their labels (n, K, m) by resample, and their weights in resamples (n, m).
+    def _ranks(self, place: int) -> list[tuple[FloatArray, IntArray]]:
+        """Return of every model the scores that are told apart, ascending, and the steps of them, descending."""
+        marks, counts = list[FloatArray](), list[IntArray]()
+        for said, _, _ in self.pieces():
+            stated = [scores_of(one, one.questions[place]) for one in said]
+            known = [one.marks[place] if one.marks else np.unique(own) for one, own in zip(said, stated, strict=True)]
+            places = (_places(own, scores) for own, scores in zip(known, stated, strict=True))
+            found = [np.bincount(at, minlength=len(own)) for at, own in zip(places, known, strict=True)]
+            marks, counts = known, [a + b for a, b in zip(counts, found, strict=True)] if counts else found
+        return [(own, rank_steps(number)) for own, number in zip(marks, counts, strict=True)]
 
-        Resamples take the draws in turn.
-        """
-        labels = self.labels[truth]
-        size = max(1, AT_ONCE // (RESAMPLES * labels.means.shape[1]))
-        draws = _chosen(labels)
-        again = np.arange(RESAMPLES) % len(draws)
-        for first in range(0, len(rows), size):
-            cases = rows[first : first + size]
-            masses = labels.take(cases).block(draws)
-            masses *= self.said[0].weights[cases]
-            resampled = np.ascontiguousarray(self.weights.bootstrap(cases, RESAMPLES).T)
-            yield slice(first, first + len(cases)), masses if len(draws) == RESAMPLES else masses[again], resampled
-
-    def _sums(
-        self, question: Question, truth: Truth, codes: Sequence[Sequence[tuple[IntArray, int]]]
-    ) -> list[list[FloatArray]]:
+    def _sums(self, place: int, truth: Truth, sorts: Sequence[Sort]) -> list[list[FloatArray]]:
         """Sum positive and negative mass by step, for all models and all sorts of steps.
 
         Each array has the shape (2, 2, n, n_steps): cases as they are and resampled, positive and negative.
         """
-        found = [[np.zeros((2, 2, RESAMPLES, number)) for _, number in of_model] for of_model in codes]
-        for part, masses, resampled in self._blocks(question.rows, truth) if codes[0] else ():
-            positive = np.ascontiguousarray(masses[:, question.condition])
-            both = positive, masses.sum(axis=1) - positive
-            every = both, tuple(one * resampled for one in both)
-            for m, of_model in enumerate(codes):
-                for which, (steps, number) in enumerate(of_model):
-                    places = (np.arange(RESAMPLES)[:, None] * number + steps[part]).ravel()
+        ranks = self._ranks(place)
+        numbers = [[one.number or int(steps.max(initial=0)) + 1 for one in sorts] for _, steps in ranks]
+        found = [[np.zeros((2, 2, RESAMPLES, number)) for number in of_model] for of_model in numbers]
+        for piece in self.pieces():
+            question, codes = piece[0][0].questions[place], list[list[IntArray]]()
+            for said, (marks, steps) in zip(piece[0], ranks, strict=True):
+                stated = [(one.codes, one.stated(said, question)) for one in sorts]
+                codes.append([code(own) if code else steps[_places(marks, own)] for code, own in stated])
+            for part, masses, resampled in _blocks(piece, question.rows, truth):
+                positive = np.ascontiguousarray(masses[:, question.condition])
+                both = positive, masses.sum(axis=1) - positive
+                every = both, tuple(one * resampled for one in both)
+                for m, which in np.ndindex(len(codes), len(sorts)):
+                    number = numbers[m][which]
+                    places = (np.arange(RESAMPLES)[:, None] * number + codes[m][which][part]).ravel()
                     for kind, sign in np.ndindex(2, 2):
                         sums = weighted_counts(places, every[kind][sign].ravel(), RESAMPLES * number)
                         found[m][which][kind, sign] += sums.reshape(RESAMPLES, number)
         return found
+
+
+def _places(marks: FloatArray, scores: FloatArray) -> IntArray:
+    """Return where scores stand among those that are told apart, the highest first."""
+    return np.asarray(len(marks) - np.searchsorted(marks, scores, side="right"), dtype=np.int64)
+
+
+def _blocks(cases: Cases, rows: IntArray, truth: Truth) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Give runs of rows, the masses of their labels (n, K, m) by resample, and their weights in resamples (n, m).
+
+    Resamples take the draws in turn.
+    """
+    said, by_truth, weights = cases
+    labels = by_truth[truth]
+    size = max(1, AT_ONCE // (RESAMPLES * labels.means.shape[1]))
+    draws = _chosen(labels)
+    again = np.arange(RESAMPLES) % len(draws)
+    for first in range(0, len(rows), size):
+        own = rows[first : first + size]
+        masses = labels.take(own).block(draws)
+        masses *= said[0].weights[own]
+        resampled = np.ascontiguousarray(weights.bootstrap(own, RESAMPLES).T)
+        yield slice(first, first + len(own)), masses if len(draws) == RESAMPLES else masses[again], resampled
 
 
 def _chosen(labels: Labels) -> range:

@@ -1,43 +1,53 @@
-"""Metrics of a whole data set, once the labels of all draws are known: values by draw, and what every case adds.
+"""Metrics of a whole data set, from the labels of all draws: values by draw, and what every case adds.
 
 With masses m of labels and slopes D, a metric with value t adds up over cases: the pseudo-value of a case is t plus the
 mass of all cases times the sum of m D over its labels, per unit of its own mass. The mean of the pseudo-values is t,
 and what resampled cases, groups of them, other annotators and other priors do to the metric follows from them to first
 order. Cases are summed in the order of their keys, so that their order and the parts they come in do not matter.
+
+A study in pieces is gone through twice: what metrics are formulas of is added up over its pieces, and then every piece
+says what its cases add. One piece is in memory at a time, and sums of fixed size beside it. Metrics of the order of
+scores need masses by score: up to ``MOST_MARKS`` different scores of a model and a question are told apart, as all are
+in memory; more are put into that many bins, and how far a value may be off is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
+from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
-from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
+from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.refits import with_all
 from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums
-from dissensus.evaluation.tally import Influences, cases_of_places, interval_sums, step_of
+from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Metric, Truth
-from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
+from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
+from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan, Reference
+    from dissensus.evaluation.plan import Plan
 
 # Name of the column that says which finding a row is about, where every finding of a case is a row.
 FINDING = "finding"
 
-# How many masses of labels are looked at at a time: 32 MB.
-AT_ONCE = 4_000_000
+# How many masses of labels are looked at at a time, and how many sums over all pieces: 32 and 256 MB.
+AT_ONCE, SUMS_AT_ONCE = 4_000_000, 32_000_000
+
+# In pieces, so many different scores of a model are told apart; more are put into about so many bins.
+MOST_MARKS = 4096
 
 
 def places_of(metrics: Sequence[Metric]) -> IntArray:
@@ -48,6 +58,105 @@ def places_of(metrics: Sequence[Metric]) -> IntArray:
 def data_set_metrics(metrics: Sequence[Metric]) -> tuple[DataSetMetric, ...]:
     """Return the metrics of a whole data set."""
     return tuple(metric for metric in metrics if isinstance(metric, DataSetMetric))
+
+
+# Scores of all pieces ---------------------------------------------------------------------------------------
+
+
+class SeenScores(NamedTuple):
+    """Different scores of some cases, ascending, and of how many cases; of very many scores, some.
+
+    Examples
+    --------
+    >>> SeenScores().plus(np.array([0.5, 0.2, 0.5])).marks()
+    array([0.2, 0.5])
+    """
+
+    values: FloatArray = np.empty(0)
+    counts: FloatArray = np.empty(0)
+    has_all: bool = True
+
+    def plus(self, scores: FloatArray) -> SeenScores:
+        """Add the scores of other cases; of too many, every second one is forgotten unless many cases have it."""
+        both = np.concatenate([self.values, scores])
+        values, place = np.unique(both, return_inverse=True)
+        counts = weighted_counts(place, np.concatenate([self.counts, np.ones(len(scores))]), len(values))
+        kept = np.ones(len(values), dtype=bool)
+        while kept.sum() > 4 * MOST_MARKS:
+            light = np.flatnonzero(kept & (counts * MOST_MARKS < 2 * counts.sum()))
+            kept[light[1::2]] = False
+        return SeenScores(values[kept], counts[kept], self.has_all and bool(kept.all()))
+
+    def marks(self) -> FloatArray:
+        """Return all scores, or where bins of about as many cases begin; a score of many cases is a bin of its own."""
+        if self.has_all and len(self.values) <= MOST_MARKS:
+            return self.values
+        total, before = self.counts.sum(), np.cumsum(self.counts) - self.counts
+        begins = np.flatnonzero(np.diff(before * MOST_MARKS // total, prepend=-1.0))
+        heavy = self.values[self.counts * MOST_MARKS >= 2 * total]
+        return np.unique(np.concatenate([[-np.inf], self.values[begins], heavy, np.nextafter(heavy, np.inf)]))
+
+
+# Some cases --------------------------------------------------------------------------------------------------
+
+
+class Whole(NamedTuple):
+    """What metrics are of all cases together.
+
+    Attributes
+    ----------
+    values : (models, metrics, n_draws)
+        Of every draw; nan where it is undefined.
+    added
+        By model and metric, the sums over all cases at the mean masses of labels.
+    mass : (metrics,)
+        Of all cases.
+    counted : (models, metrics)
+        Mass of the cases that a metric rests on.
+    off : (models, metrics)
+        How far values may be off because scores are in bins.
+    """
+
+    values: FloatArray
+    added: Mapping[tuple[int, int], Added]
+    mass: FloatArray
+    counted: FloatArray
+    off: FloatArray
+
+    @property
+    def centres(self) -> FloatArray:
+        """Mean over the draws that have a value, shape (models, metrics); nan where none has."""
+        known = ~np.isnan(self.values)
+        sums, counts = np.where(known, self.values, 0.0).sum(axis=-1), known.sum(axis=-1)
+        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+
+    def reaches(self, metrics: Sequence[DataSetMetric], gaps: FloatArray, masses: FloatArray) -> FloatArray:
+        """Return of how many cases one is that the metric rests on, shape (models, metrics).
+
+        An interval allows for a case at either end of the range, which weighs as much as one of the cases that count.
+        Where values of cases vary less than those that are 0 or 1 with the same mean, there are as many more of these
+        as their variance is smaller: the effective sample size of Korn and Graubard (1998), drawn to the plain count
+        by one case. A range without end has no such cases: none is added.
+
+        Parameters
+        ----------
+        gaps, masses : (models, metrics) and (metrics,)
+            Sums of squares over all cases: see :meth:`Valued.squares`.
+        """
+        low, high = np.array([metric.range for metric in metrics], dtype=np.float64).T
+        is_closed = np.isfinite(high - low)
+        span = np.where(is_closed, high - low, 1.0)
+        place = np.where(is_closed, (self.centres - np.where(np.isfinite(low), low, 0.0)) / span, np.nan)
+        variance = gaps / (span * self.mass) ** 2
+        most = self.mass**2 / np.maximum(masses, 1e-300)
+        # masses grow with the weights of all cases, the number of cases does not
+        alone = np.nan_to_num(self.counted) * np.divide(most, self.mass, out=np.ones_like(most), where=self.mass > 0)
+        counted = np.clip(alone, 1.0, np.maximum(most, 1.0))
+        full = place * (1 - place)
+        is_known = (variance > 0) & (full > 0)
+        ratio = np.divide(variance * counted, full, out=np.ones_like(counted), where=is_known)
+        effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
+        return np.where(is_closed, np.maximum(most / effective, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,120 +187,125 @@ class DataSet:
         """Return the mean masses of labels that a metric sees, shape (K, n_cases)."""
         return np.ascontiguousarray(self.labels[metric.truth].means.T)
 
-    def valued(self, metrics: Sequence[DataSetMetric], *, step: int = 1, threads: int = 1) -> Valued:
-        """Compute metrics of all models on every ``step``-th draw."""
-        return Valued(
-            self._values(metrics, step, threads),
-            [[metric.slopes(said, self.means(metric)) for metric in metrics] for said in self.said],
-            np.stack([self.labels[metric.truth].means for metric in metrics]),
-            self.said[0].weights,
-            np.array([[metric.counted(said, self.means(metric)) for metric in metrics] for said in self.said]),
-            np.array([metric.range for metric in metrics], dtype=np.float64),
-            any(labels.form == "numbers" for labels in self.labels.values()),
-        )
+    def valued(self, metrics: Sequence[DataSetMetric], whole: Whole | None = None) -> Valued:
+        """Say what every case adds to metrics, given what they are of all cases; by default these are all."""
+        known = whole_of(lambda: [self], metrics) if whole is None else whole
+        slopes = [
+            [metric.slopes_at(said, self.means(metric), known.added[m, k]) for k, metric in enumerate(metrics)]
+            for m, said in enumerate(self.said)
+        ]
+        means = np.stack([self.labels[metric.truth].means for metric in metrics])
+        return Valued(known, slopes, means, self.said[0].weights, self.are_numbers)
 
-    def _values(self, metrics: Sequence[DataSetMetric], step: int, threads: int) -> FloatArray:
-        """Return the values of all models and metrics on every draw, shape (models, metrics, n_draws)."""
-        n_draws = max(labels.n_draws for labels in self.labels.values())
-        found = np.full((len(self.said), len(metrics), -(-n_draws // step)), np.nan)
+    @property
+    def are_numbers(self) -> bool:
+        """Whether labels are 1, a number and its square, not masses of conditions."""
+        return any(labels.form == "numbers" for labels in self.labels.values())
 
-        def fill(truth: Truth, draws: range) -> None:
-            masses, own = self.labels[truth].block(draws), slice(draws.start // step, -(-draws.stop // step))
+
+def whole_of(
+    pieces: Callable[[], Iterable[DataSet]],
+    metrics: Sequence[DataSetMetric],
+    *,
+    most: int | None = None,
+    threads: int = 1,
+    is_alone: bool = True,
+) -> Whole:
+    """Compute metrics of all models on all cases.
+
+    Parameters
+    ----------
+    pieces
+        Gives the cases, some at a time.
+    most
+        How many draws are looked at, evenly spaced; by default all.
+    is_alone
+        Whether there is one piece, so that nothing has to be added up draw by draw.
+    """
+    added, mass, size = dict[tuple[int, int], Added](), np.zeros(len(metrics)), 1
+    for data in pieces():
+        for k, metric in enumerate(metrics):
+            means = data.means(metric)
+            mass[k] += float((data.said[0].weights * _shares(means.T, data.are_numbers)).sum())
+            for m, said in enumerate(data.said):
+                _add(added, (m, k), metric.added(said, means[None]))
+        size = max(size, *(labels.means.size for labels in data.labels.values()))
+    n_draws, marks = {truth: one.n_draws for truth, one in data.labels.items()}, [said.marks for said in data.said]
+    step = 1 if most is None else step_of(max(n_draws.values()), most)
+    values = np.full((len(marks), len(metrics), -(-max(n_draws.values()) // step)), np.nan)
+    off = np.zeros(values.shape[:2])
+
+    def fill(truth: Truth, draws: range) -> None:
+        own, sums = slice(draws.start // step, -(-draws.stop // step)), dict[tuple[int, int], Added]()
+        for data in pieces():
+            masses = data.labels[truth].block(draws)
             for k, metric in enumerate(metrics):
-                for m, said in enumerate(self.said if metric.truth == truth else ()):
-                    found[m, k, own] = metric.of_draws(said, masses)
+                for m, said in enumerate(data.said if metric.truth == truth else ()):
+                    if is_alone:
+                        values[m, k, own] = metric.of_draws(said, masses)
+                    else:
+                        _add(sums, (m, k), metric.added(said, masses))
+        for (m, k), total in sums.items():
+            metric = cast("SummedMetric", metrics[k])
+            values[m, k, own] = metric.of_added(total)
+            if isinstance(metric, RankingMetric) and any(one[0] == -np.inf for one in marks[m]):
+                off[m, k] = max(off[m, k], metric.off_by(total, marks[m]))
 
-        with ThreadPoolExecutor(max(1, threads)) as pool:
-            tasks = [(truth, draws) for truth, labels in self.labels.items() for draws in _blocks(labels, step)]
-            for done in [pool.submit(fill, *task) for task in tasks]:
-                done.result()
-        return found
+    n_sums = 1 if is_alone else sum(one.shape[1] for sums in added.values() for one in sums)
+    room = max(1, min(AT_ONCE // size, SUMS_AT_ONCE // n_sums))
+    length = step * (8 * (room // 8) if room >= 8 else room)  # bits of eight draws are a byte
+    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+        runs = ((truth, first) for truth, number in n_draws.items() for first in range(0, number, length))
+        tasks = [(truth, range(first, min(first + length, n_draws[truth]), step)) for truth, first in runs]
+        for done in [pool.submit(fill, *task) for task in tasks]:
+            done.result()
+    rests = [[metric.rests_upon(added[m, k]) for k, metric in enumerate(metrics)] for m in range(len(marks))]
+    return Whole(values, added, mass, np.array(rests), off)
 
 
-def _blocks(labels: Labels, step: int) -> Iterator[range]:
-    """Cut draws into runs, each so short that its masses fit into memory."""
-    most = max(1, AT_ONCE // max(labels.means.size, 1))
-    size = 8 * step * max(1, most // 8) if most >= 8 else step * most
-    for first in range(0, labels.n_draws, size):
-        yield range(first, min(first + size, labels.n_draws), step)
+def _add(sums: dict[tuple[int, int], Added], name: tuple[int, int], more: Added) -> None:
+    sums[name] = [one + other for one, other in zip(sums[name], more, strict=True)] if name in sums else more
+
+
+def _shares(masses: FloatArray, are_numbers: bool) -> FloatArray:
+    """Return how much of each case counts, by its masses (..., K)."""
+    sums = masses[..., 0] if are_numbers else masses.sum(axis=-1)
+    return np.where(np.abs(sums - 1.0) < NEAR, 1.0, sums)
 
 
 @dataclass(frozen=True, eq=False)
 class Valued:
-    """Values of metrics, and what every case adds to them.
+    """What every one of some cases adds to metrics.
 
     Attributes
     ----------
-    values : (models, metrics, n_draws)
-        Of every draw; nan where it is undefined.
+    whole
+        What metrics are of all cases.
     slopes : (models, metrics) lists of (K, n_cases)
         Derivatives by the masses of labels.
     labels : (metrics, n_cases, K)
         Mean masses of labels.
     weights : (n_cases,)
         Of cases.
-    counted : (models, metrics)
-        Mass of the cases that a metric rests on.
-    ranges : (metrics, 2)
-        The least and the greatest value of every metric.
     are_numbers
         Whether labels are 1, a number and its square, not masses of conditions.
     """
 
-    values: FloatArray
+    whole: Whole
     slopes: list[list[FloatArray]]
     labels: FloatArray
     weights: FloatArray
-    counted: FloatArray
-    ranges: FloatArray
     are_numbers: bool
-
-    @cached_property
-    def reaches(self) -> FloatArray:
-        """Of how many cases one is that the metric rests on, shape (models, metrics).
-
-        An interval allows for a case at either end of the range, which weighs as much as one of the cases that count.
-        Where values of cases vary less than those that are 0 or 1 with the same mean, there are as many more of these
-        as their variance is smaller: the effective sample size of Korn and Graubard (1998), drawn to the plain count
-        by one case. A range without end has no such cases: none is added.
-        """
-        low, high = self.ranges.T
-        span = np.where(np.isfinite(high - low), high - low, 1.0)
-        place = np.where(np.isfinite(high - low), (self.centres - np.where(np.isfinite(low), low, 0.0)) / span, np.nan)
-        gaps = (self.pseudo_values() - self.centres[..., None]) * self.shares() * self.weights / span[:, None]
-        variance = np.square(gaps / self._mass[:, None]).sum(axis=-1)
-        most = self._mass**2 / np.maximum(np.square(self.weights * self.shares()).sum(axis=-1), 1e-300)
-        # masses grow with the weights of all cases, the number of cases does not
-        alone = np.nan_to_num(self.counted) * np.divide(most, self._mass, out=np.ones_like(most), where=self._mass > 0)
-        counted = np.clip(alone, 1.0, np.maximum(most, 1.0))
-        whole = place * (1 - place)
-        is_known = (variance > 0) & (whole > 0)
-        ratio = np.divide(variance * counted, whole, out=np.ones_like(counted), where=is_known)
-        effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
-        return np.where(np.isfinite(high - low), np.maximum(most / effective, 1.0), 0.0)
-
-    @cached_property
-    def _mass(self) -> FloatArray:
-        """Mass of all cases, shape (metrics,)."""
-        return np.asarray((self.weights * self.shares()).sum(axis=1))
 
     @cached_property
     def centres(self) -> FloatArray:
         """Mean over the draws that have a value, shape (models, metrics); nan where none has."""
-        known = ~np.isnan(self.values)
-        sums, counts = np.where(known, self.values, 0.0).sum(axis=-1), known.sum(axis=-1)
-        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
-
-    def shares(self, labels: FloatArray | None = None) -> FloatArray:
-        """Return how much of each case counts, shape (metrics, n_cases)."""
-        masses = self.labels if labels is None else labels
-        sums = masses[..., 0] if self.are_numbers else masses.sum(axis=-1)
-        return np.where(np.abs(sums - 1.0) < NEAR, 1.0, sums)
+        return self.whole.centres
 
     def _pseudo(self, m: int, k: int, masses: FloatArray, cases: IntArray | slice = slice(None)) -> FloatArray:
         """Return the pseudo-values of a model and a metric under masses of labels (n_cases, ..., K)."""
-        added = self._mass[k] * np.einsum("n...k,kn->n...", masses, self.slopes[m][k][:, cases])
-        shares = self.shares(masses)
+        added = self.whole.mass[k] * np.einsum("n...k,kn->n...", masses, self.slopes[m][k][:, cases])
+        shares = _shares(masses, self.are_numbers)
         return np.asarray(self.centres[m, k] + np.divide(added, shares, out=np.zeros_like(added), where=shares > 0))
 
     def pseudo_values(self, labels: FloatArray | None = None, cases: IntArray | slice = slice(None)) -> FloatArray:
@@ -209,10 +323,17 @@ class Valued:
             [[self._pseudo(m, k, own, cases) for k, own in enumerate(masses)] for m in range(len(self.slopes))]
         )
 
+    @cached_property
     def influences(self) -> tuple[FloatArray, FloatArray]:
-        """Return pseudo-values and shares (models, metrics, n_cases); what is undefined does not count."""
+        """Pseudo-values and shares (models, metrics, n_cases); what is undefined does not count."""
         means = self.pseudo_values()
-        return means, np.where(np.isnan(means), 0.0, np.broadcast_to(self.shares(), means.shape))
+        return means, np.where(np.isnan(means), 0.0, _shares(self.labels, self.are_numbers))
+
+    def squares(self) -> tuple[FloatArray, FloatArray]:
+        """Add up the squares of what cases add, by their masses, (models, metrics), and of the masses, (metrics,)."""
+        masses = _shares(self.labels, self.are_numbers) * self.weights
+        gaps = (self.influences[0] - self.centres[..., None]) * masses
+        return np.square(gaps).sum(axis=-1), np.square(masses).sum(axis=-1)
 
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
@@ -221,7 +342,7 @@ class Valued:
             for k, slopes in enumerate(of_model):
                 masses = self.labels[k].T
                 spread = (masses * slopes**2).sum(axis=0) - (masses * slopes).sum(axis=0) ** 2
-                found[m, k] = self._mass[k] * np.sqrt(np.maximum(spread, 0.0))
+                found[m, k] = self.whole.mass[k] * np.sqrt(np.maximum(spread, 0.0))
         return found
 
     def fit(self, moved: Sequence[FloatArray], bootstrap: FloatArray) -> FloatArray:
@@ -234,7 +355,7 @@ class Valued:
         bootstrap : (n_cases, n_refits)
             Weights of resampled cases.
         """
-        weights, still = bootstrap * self.weights[:, None], self.pseudo_values()
+        weights, still = bootstrap * self.weights[:, None], self.influences[0]
         sums = np.empty((3, bootstrap.shape[1], *still.shape[:2]))
         for m, k in np.ndindex(still.shape[:2]):
             sums[:, :, m, k] = (
@@ -249,27 +370,127 @@ class Valued:
 
 
 @dataclass(frozen=True, eq=False)
-class AllCases:
-    """Compute metrics of a whole data set from what all pieces of a study kept of their cases.
+class SomeCases:
+    """Cases of a piece of a study, as metrics of a whole data set see them: in the order of their keys.
 
     Attributes
     ----------
     plan
         What is computed.
     sums
-        The sums over all cases, with their labels and what models said about them.
+        What is kept of these cases: labels of draws and what models said about them.
     n_models
         How many models there are.
     is_binary
         Whether the last of two conditions is the positive one.
-    threads
-        How many threads compute.
+    findings
+        All findings, in alphabetical order; by default those of these cases.
+    marks
+        By model and question, the scores of all cases that are told apart.
     """
 
     plan: Plan
     sums: Sums
     n_models: int
     is_binary: bool
+    findings: tuple[str, ...] = ()
+    marks: tuple[tuple[FloatArray, ...], ...] = ()
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Positions of the cases in the order of their keys."""
+        return in_order_of_keys(self.sums["rows", "names"].tolist())
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the cases."""
+        return list(self.sums["rows", "names"][self.order].tolist())
+
+    @cached_property
+    def weights(self) -> CaseWeights:
+        """How much each case counts."""
+        groups = self.sums.arrays.get(("rows", "table", "groups"), np.empty(0))
+        cases = self.sums["rows", "table", "weights"], tuple(self.sums["rows", "names"].tolist())
+        return CaseWeights.named(self.plan.seed, *cases, tuple(groups.tolist())).take(self.order)
+
+    @cached_property
+    def strata(self) -> dict[str, npt.NDArray[Any]]:
+        """For every column, the label of each case."""
+        named = self.sums.names("rows", "table", "strata")
+        return {str(name[-1]): self.sums[name][self.order] for name in named}
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        """What every model said."""
+        rows = np.arange(len(self.order))
+        findings, items, number = np.zeros_like(rows), rows, 1
+        if self.is_binary and FINDING in self.strata:
+            own = self.strata[FINDING]
+            every = np.array(self.findings) if self.findings else np.unique(own)
+            findings, items, number = np.searchsorted(every, own), case_of_each(self.names, own.tolist()), len(every)
+        weights, marks = self.weights.weights, self.marks or ((),) * self.n_models
+        scores = [self.sums["rows", "table", "scores", model][self.order] for model in range(self.n_models)]
+        return tuple(
+            Said(one, first_shares(one), weights, self.is_binary, findings, items, number, known)
+            for one, known in zip(scores, marks, strict=True)
+        )
+
+    @cached_property
+    def _last(self) -> dict[str, DataSet]:
+        return {}
+
+    def data(self, key: str) -> DataSet:
+        """Return what the metrics see of a reference; that of the last one is kept."""
+        if key not in self._last:
+            self._last.clear()
+            truths = dict.fromkeys(metric.truth for metric in data_set_metrics(self.plan.metrics))
+            found = DataSet(self.said, kept_labels(self.sums, key, truths))
+            self._last[key] = found.take(self.order, only_labels=True)
+        return self._last[key]
+
+    def inside(self, key: str, place: Place) -> tuple[DataSet, IntArray]:
+        """Return what the metrics see of the cases of a place, or of a category, and the positions of these cases."""
+        data, everyone = self.data(key), np.arange(len(self.order))
+        if place == ALL:
+            return data, everyone
+        if place[0] == "category":
+            assert self.plan.categories is not None  # as it has a name
+            code = self.plan.category_names.index(str(place[1]))
+            return data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone
+        known = self.sums.arrays.get(("profile", key, "certainties"))
+        own = cases_of_places(self.strata, None if known is None else known[:, self.order])
+        rows = own.get(place, np.empty(0, dtype=np.int64))
+        return data.take(rows), rows
+
+
+@dataclass(frozen=True, eq=False)
+class AllCases:
+    """Compute metrics of a whole data set from what pieces of a study kept of their cases.
+
+    Attributes
+    ----------
+    plan
+        What is computed.
+    sums
+        The sums over all cases.
+    pieces
+        What is kept of the cases of every piece; it is gone through several times.
+    n_models
+        How many models there are.
+    is_binary
+        Whether the last of two conditions is the positive one.
+    names
+        The cases of which it is kept what they add.
+    threads
+        How many threads compute.
+    """
+
+    plan: Plan
+    sums: Sums
+    pieces: Sequence[Sums]
+    n_models: int
+    is_binary: bool
+    names: Sequence[str]
     threads: int = 1
 
     @cached_property
@@ -278,94 +499,127 @@ class AllCases:
         return data_set_metrics(self.plan.metrics)
 
     @cached_property
-    def order(self) -> IntArray:
-        """Positions of the cases in the order of their keys."""
-        return in_order_of_keys(self.sums["rows", "names"].tolist())
+    def is_alone(self) -> bool:
+        """Whether all cases are at hand at once: in memory, and where a metric needs the labels of all of them."""
+        return len(self.pieces) == 1 or not all(isinstance(metric, SummedMetric) for metric in self.metrics)
 
     @cached_property
-    def weights(self) -> CaseWeights:
-        """How much each case counts, in the order of keys."""
-        names, groups = self.sums["rows", "names"], self.sums.arrays.get(("rows", "table", "groups"), np.empty(0))
-        cases = self.sums["rows", "table", "weights"], tuple(names.tolist()), tuple(groups.tolist())
-        return CaseWeights.named(self.plan.seed, *cases).take(self.order)
+    def findings(self) -> tuple[str, ...]:
+        """All findings, in alphabetical order."""
+        return tuple(sorted({str(name[-1]) for name in self.sums.names("weight", "run 0", "stratum", FINDING)}))
+
+    def _some(self, sums: Sums, marks: tuple[tuple[FloatArray, ...], ...] = ()) -> SomeCases:
+        return SomeCases(self.plan, sums, self.n_models, self.is_binary, self.findings, marks)
 
     @cached_property
-    def strata(self) -> dict[str, npt.NDArray[Any]]:
-        """For every column, the label of each case, in the order of keys."""
-        named = self.sums.names("rows", "table", "strata")
-        return {str(name[-1]): self.sums[name][self.order] for name in named}
+    def _everyone(self) -> SomeCases:
+        return self._some(self.pieces[0] if len(self.pieces) == 1 else Sums.joined(self.pieces))
 
     @cached_property
-    def said(self) -> tuple[Said, ...]:
-        """What every model said, in the order of keys."""
-        rows = np.arange(len(self.order))
-        findings, items = np.zeros_like(rows), rows
-        if self.is_binary and FINDING in self.strata:
-            names = self.sums["rows", "names"][self.order].tolist()
-            findings, items = findings_of(names, self.strata[FINDING].tolist())
-        every = (self.sums["rows", "table", "scores", model][self.order] for model in range(self.n_models))
-        known = (self.weights.weights, self.is_binary, findings, items)
-        return tuple(Said(scores, first_shares(scores), *known) for scores in every)
+    def _marks(self) -> tuple[tuple[FloatArray, ...], ...]:
+        """By model and question, the scores of all cases that are told apart."""
+        seen: list[list[SeenScores]] = [[] for _ in range(self.n_models)]
+        for piece in map(self._some, self.pieces):
+            for of_model, said in zip(seen, piece.said, strict=True):
+                before = of_model or [SeenScores()] * len(said.questions)
+                stated = [said.scores[one.rows, one.condition] for one in said.questions]
+                of_model[:] = [one.plus(scores) for one, scores in zip(before, stated, strict=True)]
+        return tuple(tuple(one.marks() for one in of_model) for of_model in seen)
 
-    def data(self, key: str) -> DataSet:
-        """Return what the metrics see of a reference, in the order of keys."""
-        truths = dict.fromkeys(metric.truth for metric in self.metrics)
-        return DataSet(self.said, kept_labels(self.sums, key, truths)).take(self.order, only_labels=True)
+    def cases(self) -> Iterator[SomeCases]:
+        """Give the cases, a piece at a time."""
+        if self.is_alone:
+            yield self._everyone
+            return
+        yield from self._at_hand or (self._some(sums, self._marks) for sums in self.pieces)
+
+    @cached_property
+    def _at_hand(self) -> tuple[SomeCases, ...]:
+        """All pieces, if they are in memory."""
+        are_read = all(isinstance(sums.arrays, dict) for sums in self.pieces)
+        return tuple(self._some(sums, self._marks) for sums in self.pieces) if are_read else ()
+
+    @cached_property
+    def _wholes(self) -> dict[tuple[str, Place], Whole]:
+        return {}
+
+    def whole(self, key: str, place: Place = ALL) -> Whole:
+        """Compute the metrics of the cases of a place; of all cases, they are kept."""
+        if (key, place) in self._wholes:
+            return self._wholes[key, place]
+
+        def pieces() -> Iterator[DataSet]:
+            some = (piece.inside(key, place)[0] for piece in self.cases())
+            return (data for data in some if data.said[0].n_cases)
+
+        few = None if place == ALL else GROUP_DRAWS
+        threads = self.threads if self.is_alone else 1
+        found = whole_of(pieces, self.metrics, most=few, threads=threads, is_alone=self.is_alone)
+        if place == ALL:
+            self._wholes[key, place] = found
+        return found
 
     def entries(self) -> dict[Name, Array]:
         """Compute the metrics against all references, and sum over all cases what intervals are found from."""
         found: dict[Name, Array] = {}
         for reference in self.plan.references:
-            key, data = reference.key, self.data(reference.key)
-            few = step_of(max(one.n_draws for one in data.labels.values()))
-            wanted: dict[Name, Influences] = {}
-            for place, (inside, rows) in self._places(reference, data):
-                own = inside.valued(self.metrics, step=1 if place == ALL else few, threads=self.threads)
+            key, wholes = reference.key, dict[Place, Whole]()
+            places = sorted((name[2:] for name in self.sums.names("weight", key)), key=str)
+            for place in places if reference.detail == "run" else [ALL]:
+                wholes[place] = self.whole(key, place)
                 # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
-                total = self.sums["weight", key, *place]
-                values = np.broadcast_to(own.values, (*own.values.shape[:2], len(total)))
+                total, own = self.sums["weight", key, *place], wholes[place].values
+                values = np.broadcast_to(own, (*own.shape[:2], len(total)))
                 weights = np.where(np.isnan(values), 0.0, total)
                 sums = np.where(np.isnan(values), 0.0, values) * weights
                 found["draws", key, *place, DATA_SET] = np.stack([sums, weights])
-                if reference.detail != "point":
-                    found["reach", key, *place, DATA_SET] = own.reaches
-                    wanted[key, *place, DATA_SET] = (*own.influences(), rows, np.arange(len(rows)))
-                if reference.detail != "point" and place == ALL:
-                    found |= self._of_cases(key, data, own)
-            found |= interval_sums(self.weights, wanted)
+            if reference.detail != "point":
+                found |= self._influences(key, wholes)
         return found
 
-    def _places(self, reference: Reference, data: DataSet) -> Iterator[tuple[Place, tuple[DataSet, IntArray]]]:
-        """Give all cases and, of a run, groups of them and categories: what metrics see, and positions of cases."""
-        everyone = np.arange(len(self.order))
-        yield ALL, (data, everyone)
-        if reference.detail != "run":
-            return
-        known = self.sums.arrays.get(("profile", reference.key, "certainties"))
-        for place, rows in cases_of_places(self.strata, None if known is None else known[:, self.order]).items():
-            yield place, (data.take(rows), rows)
-        for code, name in enumerate(self.plan.category_names):
-            assert self.plan.categories is not None  # as they have names
-            yield ("category", name), (data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone)
-
-    def _of_cases(self, key: str, data: DataSet, own: Valued) -> dict[Name, Array]:
-        """Say what every case adds, in the order of the cases, and what refits of a prior do."""
-        back, (means, shares) = np.argsort(self.order, kind="stable"), own.influences()
-        parts = {"means": means, "deviations": own.deviations(), "shares": shares}
-        found: dict[Name, Array] = {("cases", what, key, DATA_SET): part[..., back] for what, part in parts.items()}
-        moved = [data.labels[metric.truth].moved for metric in self.metrics]
-        if moved[0].shape[1]:
-            bootstrap = with_all(self.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
-            found["fit", key, DATA_SET] = own.fit(moved, bootstrap)
-        return found
+    def _influences(self, key: str, wholes: Mapping[Place, Whole]) -> dict[Name, Array]:
+        """Say what cases add, a piece at a time: sums that intervals are found from, and of some cases each."""
+        kept, parts = {name: place for place, name in enumerate(self.names)}, list[Sums]()
+        shape = (self.n_models, len(self.metrics), len(kept))
+        of_cases: dict[Name, Array] = {
+            ("cases", what, key, DATA_SET): np.full(shape, np.nan) for what in ("means", "deviations", "shares")
+        }
+        for piece in self.cases():
+            wanted: dict[Name, Influences] = {}
+            sums: dict[Name, Array] = {}
+            for place, whole in wholes.items():
+                data, rows = piece.inside(key, place)
+                if not len(rows):
+                    continue
+                own = data.valued(self.metrics, whole)
+                wanted[key, *place, DATA_SET] = (*own.influences, rows, np.arange(len(rows)))
+                sums["gaps", *place], sums["masses", *place] = own.squares()
+                if place == ALL:
+                    at = np.array([kept.get(name, -1) for name in piece.names])
+                    seen, parts_of = np.flatnonzero(at >= 0), (own.influences[0], own.deviations(), own.influences[1])
+                    for array, part in zip(of_cases.values(), parts_of, strict=True):
+                        array[..., at[seen]] = part[..., seen]
+                    moved = [data.labels[metric.truth].moved for metric in self.metrics]
+                    if moved[0].shape[1]:
+                        bootstrap = with_all(piece.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
+                        sums["fit", key, DATA_SET] = own.fit(moved, bootstrap)
+            parts.append(Sums({**sums, **interval_sums(piece.weights, wanted)}))
+        found = dict(Sums.joined(parts).arrays)
+        for place, whole in wholes.items():
+            squares = (found.pop((what, *place)) for what in ("gaps", "masses"))
+            found["reach", key, *place, DATA_SET] = whole.reaches(self.metrics, *squares)
+        return {**found, **of_cases}
 
     def remarks(self, key: str, models: Sequence[str]) -> tuple[str, ...]:
-        """Say what makes a metric of a model meaningless; what is true of several is said once."""
-        data = self.data(key)
+        """Say what makes a metric of a model meaningless, or inexact; what is true of several is said once."""
         alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for metric in self.metrics:
-            pairs = zip(models, data.said, strict=True)
-            told = {name: metric.remarks(said, data.means(metric)) for name, said in pairs}
+        whole = self.whole(key)
+        for k, metric in enumerate(self.metrics):
+            told: dict[str, tuple[str, ...]] = {}
+            for m, name in enumerate(models):
+                off = whole.off[m, k]
+                binned = (f"scores are in bins, which moves values by at most {off:.1g}",) if off else ()
+                told[name] = binned + metric.told(whole.added[m, k])
             for remark in dict.fromkeys(chain.from_iterable(told.values())):
                 own = tuple(name for name, remarks in told.items() if remark in remarks)
                 alike.setdefault((remark, own), []).append(metric.name)
@@ -378,22 +632,23 @@ class AllCases:
         self, key: str, models: tuple[str, ...], conditions: tuple[str, ...], run: str, level: float
     ) -> tuple[Curve, ...]:
         """Draw the curves of the metrics that were asked for, under one run."""
-        data = self.data(key)
-        if any(one.form == "numbers" for one in data.labels.values()):
+
+        def pieces() -> Iterator[tuple[tuple[Said, ...], LabelsByTruth, CaseWeights]]:
+            return ((piece.said, piece.data(key).labels, piece.weights) for piece in self.cases())
+
+        _, labels, _ = next(pieces())
+        if any(one.form == "numbers" for one in labels.values()):
             return ()
-        names = conditions
-        if self.is_binary:
-            names = tuple(np.unique(self.strata[FINDING]).tolist()) if FINDING in self.strata else ("",)
-        sheet = Sheet(self.said, models, data.labels, self.weights, names, conditions, run, level)
-        return sheet.curves(wishes(self.plan.metrics, list(data.labels), len(conditions)))
+        names = (self.findings or ("",)) if self.is_binary else conditions
+        sheet = Sheet(pieces, models, names, conditions, self.is_binary, run, level)
+        return sheet.curves(wishes(self.plan.metrics, list(labels), len(conditions)))
 
 
-def findings_of(names: Sequence[str], findings: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """Give every row the number of its finding and that of its case.
+def case_of_each(names: Sequence[str], findings: Sequence[str]) -> IntArray:
+    """Give every row the number of its case.
 
-    >>> findings_of(["x / AF", "x / ST", "y / AF"], ["AF", "ST", "AF"])
-    (array([0, 1, 0]), array([0, 0, 1]))
+    >>> case_of_each(["x / AF", "x / ST", "y / AF"], ["AF", "ST", "AF"])
+    array([0, 0, 1])
     """
     cases = [name.removesuffix(f"{PAIR}{finding}") for name, finding in zip(names, findings, strict=True)]
-    codes = [np.unique(part, return_inverse=True)[1].astype(np.int64) for part in (list(findings), cases)]
-    return codes[0], codes[1]
+    return np.unique(cases, return_inverse=True)[1].astype(np.int64)

@@ -15,7 +15,8 @@ from dissensus.core.names import case_keys
 from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
-from dissensus.metrics.base import Drawn, Truth, expected_worth
+from dissensus.metrics.base import Drawn, Metric, Truth, expected_worth
+from dissensus.metrics.data_set import DataSetMetric, SummedMetric
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
 
 # How many conditions may share a label by their plausibilities: all of them are kept for every draw.
 MOST_SOFT = 64
+
+# In pieces, labels of so many bytes may be held at once for functions of all of them.
+MOST_JOINED = 2_000_000_000
 
 LabelsByTruth: TypeAlias = "Mapping[Truth, Labels]"
 
@@ -110,6 +114,31 @@ def check_soft(n_conditions: int) -> None:
             got=str(n_conditions),
             advice="take the most plausible condition: truth='top'",
         )
+
+
+def check_joined(metrics: Sequence[Metric], n_cases: int, n_draws: int, n_conditions: int) -> None:
+    """Refuse, in pieces, metrics that need the labels of all cases at once where these are too many.
+
+    Parameters
+    ----------
+    n_conditions
+        How many there are; none where labels are numbers.
+
+    Examples
+    --------
+    >>> check_joined([], 10**9, 1000, 2)
+    """
+    of_top = 1 / 8 if n_conditions == 2 else 1 if n_conditions <= 256 else 2
+    for metric in metrics:
+        if isinstance(metric, DataSetMetric) and not isinstance(metric, SummedMetric):
+            size = 16 if not n_conditions else of_top if metric.truth == "top" else 4 * n_conditions
+            if n_cases * n_draws * size > MOST_JOINED:
+                raise DissensusError(
+                    f"{metric.name} is a function of the labels of all cases, which are too many to be held at once",
+                    expected=f"at most {MOST_JOINED / 1e9:g} GB of labels",
+                    got=f"{n_cases * n_draws * size / 1e9:.1f} GB: {n_cases:,} cases with {n_draws:,} draws",
+                    advice="leave it out, ask for fewer draws (--draws), or evaluate it on a sample of the cases",
+                )
 
 
 def labels_of(

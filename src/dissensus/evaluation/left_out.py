@@ -13,7 +13,7 @@ from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
 from dissensus.evaluation.folds import Fold
-from dissensus.evaluation.influences import FINDING, AllCases, DataSet, Valued, data_set_metrics, places_of
+from dissensus.evaluation.influences import FINDING, DataSet, SomeCases, Valued, data_set_metrics, places_of
 from dissensus.evaluation.labels import Labels, LabelsByTruth, vote_labels
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior, known_prior
@@ -151,7 +151,7 @@ class LeftOut:
         study = self.design.study.select(self._names)
         strata = {FINDING: dict(self.findings)} if self.findings else {}
         table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
-        cases = AllCases(self.plan, Sums(table), len(self.models), study.question == "binary")
+        cases = SomeCases(self.plan, Sums(table), len(self.models), study.question == "binary")
         back = np.argsort(cases.order, kind="stable")
         return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)
 

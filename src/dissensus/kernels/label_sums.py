@@ -1,13 +1,11 @@
 """Sums of masses of labels over cases, and areas under curves, draw by draw: the same bits in any company.
 
-For areas, and points of curves, cases are sorted by their scores once; then every draw is one pass over them. The curve
-is that of the receiver: positive mass above a threshold over negative mass above it, both as they are, and a straight
-line through cases with the same score.
+For areas, and points of curves, masses are added up by score; then every draw is one pass over the different scores.
+The curve is that of the receiver: positive mass above a threshold over negative mass above it, both as they are, and a
+straight line through cases with the same score.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -119,140 +117,134 @@ def fill_binned_sums(
             sums[5, draw, here] += mass * mass
 
 
-class Ranked(NamedTuple):
-    """Hold cases by descending score.
+def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    """Add up positive and negative mass by step, then their products and squares, shape (n_draws, 2 * steps + 3).
 
-    Attributes
+    Parameters
     ----------
-    order : (m,)
-        Positions of the cases.
-    offsets : (n_ties + 1,)
-        Where in that order the cases of each different score begin.
+    places, steps
+        The step of each case (m,), and how many there are.
+    positive, negative : (n_draws, m)
+        Masses of each case.
+
+    Examples
+    --------
+    >>> step_sums(np.array([1, 0, 1]), 2, np.array([[1.0, 0.0, 0.5]]), np.array([[0.0, 1.0, 0.5]]))
+    array([[0.  , 1.5 , 1.  , 0.5 , 0.25, 1.25, 1.25]])
     """
-
-    order: IntArray
-    offsets: IntArray
+    return filled(np.zeros((len(positive), 2 * steps + 3)), fill_step_sums, places, positive, negative)
 
 
-def ranked(scores: FloatArray) -> Ranked:
-    """Sort cases by their scores (m,), the highest first; equal ones stay in their order.
+@compiled
+def fill_step_sums(places: IntArray, positive: FloatArray, negative: FloatArray, sums: FloatArray) -> None:
+    """Do what :func:`step_sums` says, for plain arrays."""
+    steps = (sums.shape[1] - 3) // 2
+    for draw in range(len(positive)):
+        own, yes_squares, no_squares = 0.0, 0.0, 0.0
+        for case in range(len(places)):
+            yes, no = positive[draw, case], negative[draw, case]
+            sums[draw, places[case]] += yes
+            sums[draw, steps + places[case]] += no
+            own += yes * no
+            yes_squares += yes * yes
+            no_squares += no * no
+        sums[draw, 2 * steps] = own
+        sums[draw, 2 * steps + 1] = yes_squares
+        sums[draw, 2 * steps + 2] = no_squares
 
-    >>> ranked(np.array([0.2, 0.9, 0.2]))
-    Ranked(order=array([1, 0, 2]), offsets=array([0, 1, 3]))
-    """
-    order = np.argsort(-scores, kind="stable")
-    begins = np.flatnonzero(np.diff(scores[order], prepend=np.nan))
-    return Ranked(order, np.append(begins, len(order)))
 
-
-def pair_shares(cases: Ranked, positive: FloatArray, negative: FloatArray) -> FloatArray:
+def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> FloatArray:
     """Return how often a positive case has a higher score than a negative one, shape (n_draws,).
 
     Equal scores count half, and no case is compared with itself. Where there is no pair, nan.
 
     Parameters
     ----------
-    cases
-        The cases by score.
-    positive, negative : (n_draws, m)
-        Masses of each case.
+    positive, negative : (n_draws, n_steps)
+        Masses by score, the highest first.
+    own : (n_draws,)
+        Sum over cases of positive times negative mass.
 
     Examples
     --------
-    >>> cases = ranked(np.array([0.9, 0.5, 0.5]))
-    >>> pair_shares(cases, np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]]))
+    >>> pair_shares(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0]]), np.zeros(1))
     array([0.75])
     """
-    return filled(np.empty(len(positive)), fill_pair_shares, cases, positive, negative)
+    return filled(np.empty(len(positive)), fill_pair_shares, positive, negative, own)
 
 
 @compiled
-def fill_pair_shares(cases: Ranked, positive: FloatArray, negative: FloatArray, shares: FloatArray) -> None:
+def fill_pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray, shares: FloatArray) -> None:
     """Do what :func:`pair_shares` says, for plain arrays."""
     for draw in range(len(shares)):
-        above, below, won, lost, own = 0.0, 0.0, 0.0, 0.0, 0.0
-        for tie in range(len(cases.offsets) - 1):
-            yes, no, same = 0.0, 0.0, 0.0
-            for place in range(cases.offsets[tie], cases.offsets[tie + 1]):
-                case = cases.order[place]
-                yes += positive[draw, case]
-                no += negative[draw, case]
-                same += positive[draw, case] * negative[draw, case]
+        above, below, won, lost = 0.0, 0.0, 0.0, 0.0
+        for step in range(positive.shape[1]):
+            yes, no = positive[draw, step], negative[draw, step]
             won += no * (above + 0.5 * yes)
             lost += yes * (below + 0.5 * no)
             above += yes
             below += no
-            own += same
         pairs = won + lost
-        shares[draw] = (won - 0.5 * own) / (pairs - own) if pairs - own > 1e-14 * pairs else np.nan
+        is_known = pairs - own[draw] > 1e-14 * pairs
+        shares[draw] = (won - 0.5 * own[draw]) / (pairs - own[draw]) if is_known else np.nan
 
 
-def average_precisions(cases: Ranked, positive: FloatArray, negative: FloatArray) -> FloatArray:
+def average_precisions(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Return the average of the precision over positive mass, shape (n_draws,); nan where there is none.
 
-    The precision of a case is that of a threshold at its score.
+    The precision of a case is that of a threshold at its score; masses (n_draws, n_steps) are by score, highest first.
 
     Examples
     --------
-    >>> cases = ranked(np.array([0.9, 0.5, 0.1]))
-    >>> average_precisions(cases, np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]])).round(3)
+    >>> average_precisions(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]])).round(3)
     array([0.833])
     """
-    return filled(np.empty(len(positive)), fill_average_precisions, cases, positive, negative)
+    return filled(np.empty(len(positive)), fill_average_precisions, positive, negative)
 
 
 @compiled
-def fill_average_precisions(cases: Ranked, positive: FloatArray, negative: FloatArray, averages: FloatArray) -> None:
+def fill_average_precisions(positive: FloatArray, negative: FloatArray, averages: FloatArray) -> None:
     """Do what :func:`average_precisions` says, for plain arrays."""
     for draw in range(len(averages)):
         above, everyone, total = 0.0, 0.0, 0.0
-        for tie in range(len(cases.offsets) - 1):
-            yes, no = 0.0, 0.0
-            for place in range(cases.offsets[tie], cases.offsets[tie + 1]):
-                yes += positive[draw, cases.order[place]]
-                no += negative[draw, cases.order[place]]
+        for step in range(positive.shape[1]):
+            yes = positive[draw, step]
             above += yes
-            everyone += yes + no
+            everyone += yes + negative[draw, step]
             if yes > 0.0:
                 total += yes * above / everyone
         averages[draw] = total / above if above > 0.0 else np.nan
 
 
-def heights_and_areas(
-    cases: Ranked, positive: FloatArray, negative: FloatArray, limit: float
-) -> tuple[FloatArray, FloatArray]:
+def heights_and_areas(positive: FloatArray, negative: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
     """Return the height of the curve at a share of the negative mass, and the area up to there, each (n_draws,).
 
-    Both are shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan.
+    Both are shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan. Masses
+    (n_draws, n_steps) are by score, the highest first.
 
     Examples
     --------
-    >>> cases = ranked(np.array([0.9, 0.5, 0.1, 0.05]))
     >>> yes = np.array([[1.0, 0.0, 1.0, 0.0]])
-    >>> heights_and_areas(cases, yes, 1 - yes, 0.75)
+    >>> heights_and_areas(yes, 1 - yes, 0.75)
     (array([1.]), array([0.5]))
     """
-    heights, areas = filled(np.empty((2, len(positive))), fill_heights_and_areas, cases, positive, negative, limit)
+    heights, areas = filled(np.empty((2, len(positive))), fill_heights_and_areas, positive, negative, limit)
     return heights, areas
 
 
 @compiled
-def fill_heights_and_areas(
-    cases: Ranked, positive: FloatArray, negative: FloatArray, limit: float, found: FloatArray
-) -> None:
+def fill_heights_and_areas(positive: FloatArray, negative: FloatArray, limit: float, found: FloatArray) -> None:
     """Do what :func:`heights_and_areas` says, for plain arrays; heights stand above areas (2, n_draws)."""
-    for draw in range(len(positive)):
+    n_draws, n_steps = positive.shape
+    for draw in range(n_draws):
         whole_yes, whole_no = 0.0, 0.0
-        for case in range(len(cases.order)):
-            whole_yes += positive[draw, case]
-            whole_no += negative[draw, case]
+        for step in range(n_steps):
+            whole_yes += positive[draw, step]
+            whole_no += negative[draw, step]
         end = limit * whole_no
         height, width, area = 0.0, 0.0, 0.0
-        for tie in range(len(cases.offsets) - 1):
-            yes, no = 0.0, 0.0
-            for place in range(cases.offsets[tie], cases.offsets[tie + 1]):
-                yes += positive[draw, cases.order[place]]
-                no += negative[draw, cases.order[place]]
+        for step in range(n_steps):
+            yes, no = positive[draw, step], negative[draw, step]
             left = end - width
             if no > left + 1e-12 * whole_no:  # the curve reaches the limit within these cases
                 area += left * (height + 0.5 * yes * left / no)

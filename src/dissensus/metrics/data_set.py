@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import KINDS, Average, Drawn, Metric, Predicted, Truth
 from dissensus.predictions.lists import Predictions
+
+# Sums over cases in every draw (n_draws, n_sums), of one question after the other.
+Added: TypeAlias = Sequence[FloatArray]
+
+# Where scores do not matter.
+NO_MARKS = np.empty(0)
 
 # So far into the imaginary numbers a formula is followed to find its derivative, which is exact.
 STEP = 1e-30
@@ -45,6 +51,10 @@ class Said:
         Which finding each row is about, from 0; all zero where there is one question only.
     items : (n_cases,)
         Which case each row belongs to: the findings of a case share it.
+    n_findings
+        How many findings all cases have, where some of them may be missing here.
+    marks : (n_marks,) of each question
+        Where these are some of the cases: the different scores of all, or where bins of scores begin, ascending.
     """
 
     scores: FloatArray
@@ -53,6 +63,8 @@ class Said:
     is_binary: bool
     findings: IntArray
     items: IntArray
+    n_findings: int = 1
+    marks: tuple[FloatArray, ...] = ()
 
     @property
     def n_cases(self) -> int:
@@ -109,7 +121,13 @@ class Said:
             everyone = np.arange(self.n_cases, dtype=np.int64)
             return tuple(Question(everyone, k) for k in range(self.n_conditions))
         last = self.n_conditions - 1
-        return tuple(Question(np.flatnonzero(self.findings == one), last) for one in np.unique(self.findings))
+        return tuple(Question(rows, last) for rows in self.rows_of_findings)
+
+    @cached_property
+    def rows_of_findings(self) -> tuple[IntArray, ...]:
+        """Positions of the rows about each finding; none where a finding is missing here."""
+        number = max(self.n_findings, int(self.findings.max(initial=0)) + 1)
+        return tuple(np.flatnonzero(self.findings == one) for one in range(number))
 
 
 class Question(NamedTuple):
@@ -180,9 +198,25 @@ class DataSetMetric(Metric):
         fewer. An interval is never narrower than so few cases allow. Cases count by their weights: it is a mass.
         """
 
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:  # noqa: ARG002 - most have nothing to say
-        """Say in short sentences what makes the metric meaningless on these cases, if anything does."""
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Return what is known of the cases in every draw: if nothing adds up, on how many the metric rests."""
+        return [np.array([[self.counted(said, one)] for one in labels])]
+
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:  # noqa: ARG002
+        """Return the derivatives by the masses of some cases (K, n_cases), given what is known of all of them."""
+        return self.slopes(said, labels)
+
+    def rests_upon(self, added: Added) -> float:
+        """Return on how many cases the metric rests in the only draw."""
+        return float(added[0][0, 0])
+
+    def told(self, added: Added) -> tuple[str, ...]:  # noqa: ARG002 - most have nothing to say
+        """Say in short sentences what makes the metric meaningless on the cases of the only draw, if anything does."""
         return ()
+
+    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+        """Say in short sentences what makes the metric meaningless on these cases, if anything does."""
+        return self.told(self.added(said, labels[None]))
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
         """Refuse: there is no value of one case."""
@@ -191,6 +225,38 @@ class DataSetMetric(Metric):
             got="some cases at a time",
             advice="evaluate it with dissensus.evaluate",
         )
+
+
+class SummedMetric(DataSetMetric):
+    """Judge by sums over cases, such as masses by score or counts of decisions: pieces of a study add theirs up."""
+
+    @abstractmethod
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Add up the cases (n_draws, K, n_cases) in every draw: arrays of shape (n_draws, n_sums)."""
+
+    @abstractmethod
+    def of_added(self, added: Added) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,)."""
+
+    @abstractmethod
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
+        """Return the derivatives by the masses of some cases (K, n_cases), given the sums over all of them."""
+
+    @abstractmethod
+    def rests_upon(self, added: Added) -> float:
+        """Return on how many cases the metric rests in the only draw."""
+
+    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,)."""
+        return self.of_added(self.added(said, labels))
+
+    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
+        return self.slopes_at(said, labels, self.added(said, labels[None]))
+
+    def counted(self, said: Said, labels: FloatArray) -> float:
+        """Return on how many cases the metric rests."""
+        return self.rests_upon(self.added(said, labels[None]))
 
 
 # Questions -------------------------------------------------------------------------------------------------
@@ -207,11 +273,14 @@ class Part(NamedTuple):
         Mass of each case that is negative and that is positive, or by label; weights are in them.
     questions
         Where the cases come from.
+    marks : (n_marks,)
+        The different scores of all cases, or where bins of them begin, ascending.
     """
 
     stated: FloatArray
     masses: FloatArray
     questions: tuple[Question, ...]
+    marks: FloatArray
 
     def spread(self, slopes: FloatArray, found: FloatArray) -> None:
         """Add slopes by these masses to those of all labels and cases (K, n_cases)."""
@@ -222,7 +291,7 @@ class Part(NamedTuple):
                 found[k, rows] += own[k if condition < 0 else int(k == condition)]
 
 
-class QuestionMetric(DataSetMetric):
+class QuestionMetric(SummedMetric):
     """Compare all cases of a draw at once, as the mean over questions such as one of every finding."""
 
     @abstractmethod
@@ -230,51 +299,54 @@ class QuestionMetric(DataSetMetric):
         """Ask all questions of masses (n_draws, K, n_cases)."""
 
     @abstractmethod
-    def of_part(self, part: Part) -> FloatArray:
+    def sums(self, part: Part) -> FloatArray:
+        """Add up the cases of a question in every draw, shape (n_draws, n_sums)."""
+
+    @abstractmethod
+    def of_part(self, sums: FloatArray) -> FloatArray:
         """Return the metric of one question in every draw, shape (n_draws,)."""
 
     @abstractmethod
-    def part_slopes(self, part: Part) -> FloatArray:
-        """Return the derivatives by the masses of the only draw, shape (2, m) or (K, m)."""
+    def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
+        """Return derivatives by the masses of a part, (2, m) or (K, m), given the sums (1, n_sums) over all cases."""
 
-    def size(self, part: Part) -> float:
-        """Return on how many cases of the only draw the metric of one question rests: on all of them."""
-        return float(part.masses.sum())
+    @abstractmethod
+    def size(self, sums: FloatArray) -> float:
+        """Return on how many cases of the only draw the metric of one question rests."""
 
-    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Add up the cases of every question."""
+        return [self.sums(one) for one in self.parts(said, labels)]
+
+    def of_added(self, added: Added) -> FloatArray:
         """Return the metric of every draw, shape (n_draws,)."""
-        parts = self.parts(said, labels)
-        return averaged(np.stack([self.of_part(one) for one in parts]), self._shares(parts))
+        return averaged(np.stack([self.of_part(one) for one in added]), self._shares(added))
 
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
-        parts, found = self.parts(said, labels[None]), np.zeros(labels.shape)
-        values = np.stack([self.of_part(one) for one in parts])[:, 0]
-        shares = np.where(np.isnan(values), 0.0, self._shares(parts)[:, 0])
-        total = shares.sum()
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
+        """Return the derivatives by the masses of some cases, shape (K, n_cases)."""
+        values = np.stack([self.of_part(one) for one in added])[:, 0]
+        shares = np.where(np.isnan(values), 0.0, self._shares(added)[:, 0])
+        total, found = shares.sum(), np.zeros(labels.shape)
         if not total:
             return np.full(labels.shape, np.nan)
         mean = float(np.nansum(shares * values) / total)
-        for one, value, share in zip(parts, values, shares, strict=True):
+        for one, sums, value, share in zip(self.parts(said, labels[None]), added, values, shares, strict=True):
             if share:
-                slopes = self.part_slopes(one) * (share / total)
+                slopes = self.part_slopes(one, sums) * (share / total)
                 if getattr(self, "average", "") == "weighted":  # a positive case also makes its question count more
                     slopes[1] += (value - mean) / total
                 one.spread(slopes, found)
         return found
 
-    def counted(self, said: Said, labels: FloatArray) -> float:
+    def rests_upon(self, added: Added) -> float:
         """Return on how many cases the metric rests: of a mean over questions, on more than each of them."""
-        parts = self.parts(said, labels[None])
-        sizes, shares = np.array([self.size(one) for one in parts]), self._shares(parts)[:, 0]
+        sizes, shares = np.array([self.size(one) for one in added]), self._shares(added)[:, 0]
         known = (sizes > 0) & (shares > 0)
         return float(shares[known].sum() ** 2 / (shares[known] ** 2 / sizes[known]).sum()) if known.any() else 0.0
 
-    def _shares(self, parts: Sequence[Part]) -> FloatArray:
+    def _shares(self, added: Added) -> FloatArray:
         """Return how much each question counts in every draw, shape (questions, n_draws)."""
-        if getattr(self, "average", "") == "weighted":
-            return np.stack([one.masses[:, 1].sum(axis=1) for one in parts])
-        return np.ones((len(parts), len(parts[0].masses)))
+        return np.ones((len(added), len(added[0])))
 
 
 class BinaryMetric(QuestionMetric):
@@ -296,22 +368,33 @@ class BinaryMetric(QuestionMetric):
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Ask all questions of masses (n_draws, K, n_cases), each on its own or all as one."""
         parts, totals = [], None if labels.shape[1] == 2 else labels.sum(axis=1)
-        for question in said.questions:
+        for number, question in enumerate(said.questions):
             rows, k = question
             if totals is None:
                 masses = said.weighted(labels if k else labels[:, ::-1], rows)
             else:
                 positive = said.weighted(labels[:, k], rows)
                 masses = np.stack([said.weighted(totals, rows) - positive, positive], axis=1)
-            parts.append(Part(self.stated(said, question), masses, (question,)))
+            stated = self.stated(said, question)
+            parts.append(Part(stated, masses, (question,), said.marks[number] if said.marks else stated))
         if self.average != "micro" or len(parts) == 1:
             return parts
-        stated, masses = (np.concatenate([one[i] for one in parts], axis=-1) for i in (0, 1))
-        return [Part(stated, masses, said.questions)]
+        stated, masses, marks = (np.concatenate([one[i] for one in parts], axis=-1) for i in (0, 1, 3))
+        return [Part(stated, masses, said.questions, marks)]
 
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+    @abstractmethod
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the positive mass of a question in every draw, and all of it, each (n_draws,)."""
+
+    def _shares(self, added: Added) -> FloatArray:
+        """Return how much each question counts: by its positive mass if this is asked for."""
+        return (
+            np.stack([self.amounts(one)[0] for one in added]) if self.average == "weighted" else super()._shares(added)
+        )
+
+    def told(self, added: Added) -> tuple[str, ...]:
         """Say that there are next to no cases of those that it is about."""
-        positive, totals = question_masses(said, labels)
+        positive, totals = np.array([self.amounts(one) for one in added])[..., 0].T
         masses = {"positive": positive, "negative": totals - positive}
         return few({word: masses[word] for word in self.about}, totals)
 
@@ -320,26 +403,21 @@ class FormulaMetric(QuestionMetric):
     """Judge by a formula of sums over cases, which is followed into the imaginary numbers to find its derivatives."""
 
     @abstractmethod
-    def sums(self, part: Part) -> FloatArray:
-        """Add up the cases of a question in every draw, shape (n_draws, n_sums)."""
-
-    @abstractmethod
     def of_sums(self, sums: Any) -> Any:
         """Return the metric (n,) of sums (n, n_sums); plain arithmetic, since they may be complex."""
 
     @abstractmethod
     def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Turn derivatives by the sums (n_sums,) of the only draw into those by masses."""
+        """Turn derivatives by the sums (n_sums,) into those by the masses of a part."""
 
-    def of_part(self, part: Part) -> FloatArray:
+    def of_part(self, sums: FloatArray) -> FloatArray:
         """Apply the formula; what rounding and corrections of bias overdo is brought back into the range."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.asarray(self.of_sums(self.sums(part)))
+            values = np.asarray(self.of_sums(sums))
         return np.where(np.isfinite(values), np.clip(values, *self.range), np.nan)
 
-    def part_slopes(self, part: Part) -> FloatArray:
+    def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
         """Take a step in every sum."""
-        sums = self.sums(part)
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.chained(part, np.imag(self.of_sums(sums + 1j * STEP * np.eye(sums.shape[1]))) / STEP)
 
@@ -385,17 +463,3 @@ def few(amounts: Mapping[str, FloatArray], totals: FloatArray) -> tuple[str, ...
             amount, total = (f"{number:.1f}".removesuffix(".0") for number in (found[0], totals[0]))
             words.append(f"only {amount} of {total} cases {'is' if found[0] == 1 else 'are'} {what}")
     return tuple(words)
-
-
-def question_masses(said: Said, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the positive mass of each question, and all of it, at the masses ``labels`` (K, n_cases).
-
-    >>> said = Said.of_scores(np.array([[0.2, 0.8], [0.6, 0.4]]), is_binary=True)
-    >>> question_masses(said, np.array([[0.0, 0.5], [1.0, 0.5]]))
-    (array([1.5]), array([2.]))
-    """
-    weighted = labels * said.weights
-    totals = weighted.sum(axis=0)
-    asked = said.questions
-    positive = np.array([weighted[one.condition, one.rows].sum() for one in asked])
-    return positive, np.array([totals[one.rows].sum() for one in asked])

@@ -17,14 +17,15 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.metrics.base import Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
 from dissensus.metrics.data_set import (
+    NO_MARKS,
+    Added,
     BinaryMetric,
-    DataSetMetric,
     FormulaMetric,
     Part,
     Question,
     Said,
+    SummedMetric,
     few,
-    question_masses,
 )
 from dissensus.predictions.lists import PredictionKind, Predictions
 
@@ -72,18 +73,21 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         called, other = part.stated, 1 - part.stated
         return np.stack([called * by_fp + other * by_tn, called * by_tp + other * by_fn])
 
-    def size(self, part: Part) -> float:
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up counts."""
+        return sums[:, 0] + sums[:, 2], sums.sum(axis=1)
+
+    def size(self, sums: FloatArray) -> float:
         """Count the cases that the formula looks at."""
-        counts = dict(zip(("tp", "fp", "fn", "tn"), self.sums(part)[0], strict=True))
+        counts = dict(zip(("tp", "fp", "fn", "tn"), sums[0], strict=True))
         return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on))
 
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+    def told(self, added: Added) -> tuple[str, ...]:
         """Say that nearly all cases are called the same, or are the same."""
-        totals, weighted = question_masses(said, labels)[1], labels.sum(axis=0) * said.weights
-        called = np.array([float(self.stated(said, one) @ weighted[one.rows]) for one in said.questions])
+        called, totals = np.array([(one[0, :2].sum(), one[0].sum()) for one in added]).T  # tp and fp
         calls = {"called positive": called, "called negative": totals - called}
         words = few({at_threshold(word, self.threshold): amounts for word, amounts in calls.items()}, totals)
-        return words + super().remarks(said, labels)
+        return words + super().told(added)
 
 
 @dataclass(frozen=True)
@@ -412,13 +416,17 @@ class ConfusionMetric(FormulaMetric):
 
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Take the cases of every finding."""
-        calls, found = decisions(said, self.threshold), [said.findings == one for one in np.unique(said.findings)]
-        asked = [Question(np.flatnonzero(is_own), -1) for is_own in found]
-        return [Part(calls[one.rows], said.weighted(labels, one.rows), (one,)) for one in asked]
+        calls = decisions(said, self.threshold)
+        return [
+            Part(calls[rows], said.weighted(labels, rows), (Question(rows, -1),), NO_MARKS)
+            for rows in said.rows_of_findings
+        ]
 
     def sums(self, part: Part) -> FloatArray:
         """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""
-        matrix = confusion_of(part)
+        from dissensus.kernels.label_sums import confusions
+
+        matrix = confusions(part.masses, np.ones(len(part.stated)), part.stated)  # labels in rows, calls in columns
         distance = (matrix * self.costs(matrix.shape[-1])).sum(axis=(1, 2))[:, None]
         return np.hstack([np.diagonal(matrix, axis1=1, axis2=2), matrix.sum(axis=2), matrix.sum(axis=1), distance])
 
@@ -432,27 +440,20 @@ class ConfusionMetric(FormulaMetric):
         gradient = np.diag(by_hits) + by_labels[:, None] + by_calls + by_distance * self.costs(len(by_hits))
         return np.asarray(gradient @ part.stated.T)
 
-    def size(self, part: Part) -> float:
+    def size(self, sums: FloatArray) -> float:
         """Count all cases, unless the metric is undefined."""
-        return 0.0 if np.isnan(self.of_part(part)[0]) else super().size(part)
+        return 0.0 if np.isnan(self.of_part(sums)[0]) else float(_split(sums)[1].sum())
 
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
+    def told(self, added: Added) -> tuple[str, ...]:
         """Say that nearly all cases of two conditions are called the same, or are the same."""
-        if said.n_conditions != 2:
+        _, labels, calls, _ = _split(np.concatenate(added))
+        if labels.shape[1] != 2:
             return ()
-        matrices = np.concatenate([confusion_of(part) for part in self.parts(said, labels[None])])
         amounts = {}
         for code, word in ((1, "positive"), (0, "negative")):
-            amounts[at_threshold(f"called {word}", self.threshold)] = matrices[:, :, code].sum(axis=1)
-            amounts[word] = matrices[:, code].sum(axis=1)
-        return few(amounts, matrices.sum(axis=(1, 2)))
-
-
-def confusion_of(part: Part) -> FloatArray:
-    """Add up how much of which label was called what, shape (n_draws, K, K): labels in rows, calls in columns."""
-    from dissensus.kernels.label_sums import confusions
-
-    return confusions(part.masses, np.ones(len(part.stated)), part.stated)
+            amounts[at_threshold(f"called {word}", self.threshold)] = calls[:, code]
+            amounts[word] = labels[:, code]
+        return few(amounts, labels.sum(axis=1))
 
 
 def _split(sums: Any) -> tuple[Any, Any, Any, Any]:
@@ -544,9 +545,9 @@ class BalancedAccuracy(ConfusionMetric):
         shares, n_known = hits / np.where(is_known, labels, 1.0), is_known.sum(axis=-1)
         return np.where(n_known >= 2, (shares * is_known).sum(axis=-1) / n_known, np.nan)
 
-    def size(self, part: Part) -> float:
+    def size(self, sums: FloatArray) -> float:
         """Count as of a mean over conditions, each of which has cases of its own."""
-        totals = part.masses[0].sum(axis=1)
+        totals = _split(sums)[1][0]
         known = totals[totals > 0]
         return float(len(known) ** 2 / (1 / known).sum()) if len(known) >= 2 else 0.0
 
@@ -586,7 +587,7 @@ class Matthews(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class SubsetAccuracy(DataSetMetric):
+class SubsetAccuracy(SummedMetric):
     """Share of cases of which all findings are right; where there is one question, of cases that are called right.
 
     Findings that were not assessed do not count. With ``truth="soft"``, and where conditions are tied, it is the
@@ -614,20 +615,27 @@ class SubsetAccuracy(DataSetMetric):
     threshold: float | None = None
     truth: Truth = "top"
 
-    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the share of cases that are right, weighted."""
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Add up the weights of cases, of those that are right and of all."""
         *_, rights, weights = self._parts(said, labels)
-        total, right = weights.sum(axis=1), (weights * rights).sum(axis=1)
+        return [np.stack([(weights * rights).sum(axis=1), weights.sum(axis=1)], axis=1)]
+
+    def of_added(self, added: Added) -> FloatArray:
+        """Return the share of cases that are right, weighted."""
+        right, total = added[0].T
         return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
 
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+    def rests_upon(self, added: Added) -> float:
+        """Count all cases."""
+        return float(added[0][0, 1])
+
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
         """Differentiate the weight of each case and the share of each finding that is right."""
         item, *parts = self._parts(said, labels[None])
         masses, shares, right, weights = (part[0] for part in parts)
-        total = float(weights.sum())
+        total, value = float(added[0][0, 1]), float(self.of_added(added)[0])
         if not total:
             return np.full(labels.shape, np.nan)
-        value = float((weights * right).sum() / total)
         counts = np.maximum(np.bincount(item, masses > 0), 1)
         by_weight = ((right - value) / counts)[item]
         # the product of all other shares of a case; where one is zero, nothing can be divided by it
@@ -638,10 +646,6 @@ class SubsetAccuracy(DataSetMetric):
         calls = decisions(said, self.threshold).T
         by_share = (weights[item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
         return np.where(masses > 0, by_weight + by_share, 0.0) / total
-
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Count all cases."""
-        return float(self._parts(said, labels[None])[-1].sum())
 
     def _parts(self, said: Said, labels: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Find the case of each row, masses and right shares of rows (n_draws, n), then of cases (n_draws, n_items)."""

@@ -217,35 +217,34 @@ class MomentMetric(FormulaMetric):
 
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Take all cases; masses are 1, y and y squared."""
-        asked = Question(np.arange(said.n_cases), -1)
-        return [Part(said.scores[:, 0], said.weighted(labels, asked.rows), (asked,))]
+        asked, x = Question(np.arange(said.n_cases), -1), said.scores[:, 0]
+        return [Part(x, said.weighted(labels, asked.rows), (asked,), said.marks[0] if said.marks else x)]
 
     def sums(self, part: Part) -> FloatArray:
-        """Find the moments of all cases, shape (n_draws, 5)."""
-        (ones, y, squares), x = np.moveaxis(part.masses, 1, 0), part.stated
-        total = ones.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean_x, mean_y = ones @ x / total, y.sum(axis=1) / total
-            gaps = x - mean_x[:, None]
-            var_x, cov = (ones * gaps**2).sum(axis=1) / total, (y * gaps).sum(axis=1) / total
-            var_y = np.maximum(squares.sum(axis=1) / total - mean_y**2, 0.0)
-        return np.stack([mean_x, mean_y, var_x, var_y, cov], axis=1)
+        """Add up masses, x, the gap of x from a number amid all of them and its square, y, y times gap, y squared."""
+        from dissensus.kernels.label_sums import weighted_sums
+
+        of_x, of_y = _powers(part)
+        ones, y, squares = np.moveaxis(part.masses, 1, 0)
+        parts = (weighted_sums(of_x, ones), weighted_sums(of_y, y), weighted_sums(of_x[:1], squares))
+        return np.concatenate(parts).T
 
     def of_sums(self, sums: Any) -> Any:
-        """Apply the formula."""
-        return self.of_moments(JointMoments(*sums.T))
+        """Apply the formula to moments."""
+        total, x, gap, gap_square, y, y_gap, square = sums.T
+        mean_y, off = y / total, gap / total  # off: how far the mean of x is from the number amid
+        var_x, var_y = gap_square / total - off**2, square / total - mean_y**2
+        var_x, var_y = (np.where(np.real(one) > 0, one, 0.0) for one in (var_x, var_y))
+        return self.of_moments(JointMoments(x / total, mean_y, var_x, var_y, y_gap / total - mean_y * off))
 
     def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Tell what a case adds to all moments."""
-        mean_x, mean, var_x, var_y, cov = self.sums(part)[0]
-        gap, flat, none = part.stated - mean_x, np.ones_like(part.stated), np.zeros_like(part.stated)
-        by_one = np.stack([gap, -mean * flat, gap**2 - var_x, (mean**2 - var_y) * flat, -cov - mean * gap])
-        by_y = np.stack([none, flat, none, -2 * mean * flat, gap])
-        return np.stack([by_sums @ by_one, by_sums @ by_y, by_sums[3] * flat]) / self.size(part)
+        """Tell what a case adds to all sums."""
+        of_x, of_y = _powers(part)
+        return np.stack([by_sums[:4] @ of_x, by_sums[4:6] @ of_y, by_sums[6] * of_x[0]])
 
-    def size(self, part: Part) -> float:
+    def size(self, sums: FloatArray) -> float:
         """Count all cases, by their weights."""
-        return float(part.masses[0, 0].sum())
+        return float(sums[0, 0])
 
 
 @dataclass(frozen=True)
@@ -382,6 +381,16 @@ class BlandAltman(MomentMetric):
         """Return the mean difference, and so many standard deviations above or below it."""
         mean, variance = found.difference
         return np.asarray(mean + {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit] * _root(variance))
+
+
+def _powers(part: Part) -> tuple[FloatArray, FloatArray]:
+    """Return what is summed over cases by mass: 1, x, the gap of x and its square; and by y: 1 and the gap.
+
+    The gap is from a number amid those of all cases: sums of small numbers lose no digits.
+    """
+    marks = part.marks[np.isfinite(part.marks)]
+    gaps, flat = part.stated - (marks.mean() if len(marks) else 0.0), np.ones_like(part.stated)
+    return np.stack([flat, part.stated, gaps, gaps**2]), np.stack([flat, gaps])
 
 
 def _varies(variance: FloatArray, mean: FloatArray) -> Any:

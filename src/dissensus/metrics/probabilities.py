@@ -195,6 +195,15 @@ class BinnedMetric(FormulaMetric, BinaryMetric):
         found = binned_sums(place, self.bins, part.stated, masses[:, 1], masses[:, 0])
         return np.moveaxis(found, 0, 1).reshape(len(masses), -1)
 
+    def size(self, sums: FloatArray) -> float:
+        """Count all cases."""
+        return float(sums[0, : self.bins].sum())
+
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up bins."""
+        mass, _, positive, *_ = np.moveaxis(sums.reshape(len(sums), 6, -1), 1, 0)
+        return positive.sum(axis=1), mass.sum(axis=1)
+
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula."""
         return self.formula(BinSums(*np.moveaxis(sums.reshape(len(sums), 6, -1), 1, 0)))

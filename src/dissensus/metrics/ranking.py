@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -10,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.ragged import weighted_counts
 from dissensus.metrics.base import Average, Truth, check_share
-from dissensus.metrics.data_set import BinaryMetric, Part, Question, Said
+from dissensus.metrics.data_set import Added, BinaryMetric, Part, Question, Said
 
 
 class RankingMetric(BinaryMetric):
@@ -27,32 +27,98 @@ class RankingMetric(BinaryMetric):
         """Return the scores of the condition that is asked about."""
         return np.asarray(said.scores[question.rows, question.condition])
 
-    def size(self, part: Part) -> float:
+    @abstractmethod
+    def of_steps(self, found: Steps) -> FloatArray:
+        """Return the metric of masses by score in every draw, shape (n_draws,)."""
+
+    @abstractmethod
+    def by_steps(self, part: Part, found: Steps) -> FloatArray:
+        """Return the derivatives by the masses of a part (2, m), given masses by score of all cases."""
+
+    def sums(self, part: Part) -> FloatArray:
+        """Add up positive and negative mass by score, the highest first, and products of both, in every draw."""
+        from dissensus.kernels.label_sums import step_sums
+
+        places, number = step_of(part)
+        return step_sums(places, number, part.masses[:, 1], part.masses[:, 0])
+
+    def of_part(self, sums: FloatArray) -> FloatArray:
+        """Return the metric of every draw."""
+        return self.of_steps(Steps.of(sums))
+
+    def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
+        """Return the derivatives by the masses of a part."""
+        return self.by_steps(part, Steps.of(sums))
+
+    def size(self, sums: FloatArray) -> float:
         """Count positive or negative cases, whichever are fewer."""
-        return float(part.masses[0].sum(axis=1).min())
+        found = Steps.of(sums)
+        return float(min(found.yes.sum(), found.no.sum()))
+
+    def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Add up masses by score."""
+        yes, no = (one.sum(axis=1) for one in Steps.of(sums)[:2])
+        return yes, yes + no
+
+    def off_by(self, added: Added, marks: Sequence[FloatArray]) -> float:
+        """Return how far a value may be off in any draw where a bin of scores counts as one score.
+
+        All metrics grow as positive cases go above negative ones, so values lie between those of the two extreme orders
+        within bins. A bin that holds a single number, so that the next one begins right above it, has no order.
+
+        Parameters
+        ----------
+        added
+            Sums over all cases.
+        marks
+            Where bins begin, of each question; where all questions count as one, of all together.
+        """
+        found = [0.0]
+        for sums, begins in zip(added, marks if len(added) > 1 else [np.concatenate(marks)], strict=True):
+            steps, begin = Steps.of(sums), np.unique(begins)[::-1]
+            is_open = np.append(True, begin[:-1] > np.nextafter(begin[1:], np.inf))
+            value = self.of_steps(steps)
+            for late, early in ((steps.no, steps.yes), (steps.yes, steps.no)):
+                after = np.stack([np.where(is_open, 0.0, late), np.where(is_open, late, 0.0)], axis=2)
+                first = np.stack([early, np.zeros_like(early)], axis=2)
+                both = [one.reshape(len(one), -1) for one in ((first, after) if late is steps.no else (after, first))]
+                found += (np.abs(self.of_steps(steps._replace(yes=both[0], no=both[1])) - value)).tolist()
+        return float(np.nanmax(found))
 
 
-class _Steps(NamedTuple):
-    """Masses of one draw by descending score: one step for all cases with the same score.
+class Steps(NamedTuple):
+    """Masses by descending score: one step for all cases with the same score, or in the same bin of scores.
 
     Attributes
     ----------
-    tie : (m,)
-        The step of each case.
-    yes, no : (n_ties,)
+    yes, no : (n_draws, n_steps)
         Positive and negative mass of each step.
+    own, yes_squares, no_squares : (n_draws,)
+        Sums over cases of positive times negative mass, and of their squares.
     """
 
-    tie: IntArray
     yes: FloatArray
     no: FloatArray
+    own: FloatArray
+    yes_squares: FloatArray
+    no_squares: FloatArray
 
     @staticmethod
-    def of(part: Part) -> _Steps:
-        """Sort the cases of the only draw."""
-        values, tie = np.unique(-part.stated, return_inverse=True)
-        no, yes = (weighted_counts(tie, masses, len(values)) for masses in part.masses[0])
-        return _Steps(tie, yes, no)
+    def of(sums: FloatArray) -> Steps:
+        """Tell sums apart."""
+        number = (sums.shape[1] - 3) // 2
+        return Steps(sums[:, :number], sums[:, number : 2 * number], *sums[:, 2 * number :].T)
+
+    @property
+    def first(self) -> tuple[FloatArray, FloatArray]:
+        """Positive and negative mass of each step in the first draw."""
+        return self.yes[0], self.no[0]
+
+
+def step_of(part: Part) -> tuple[IntArray, int]:
+    """Return the step of each case, the highest scores first, and how many steps there are."""
+    marks = np.unique(part.marks)
+    return len(marks) - np.searchsorted(marks, part.stated, side="right"), len(marks)
 
 
 @dataclass(frozen=True)
@@ -87,20 +153,21 @@ class AUROC(RankingMetric):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def of_part(self, part: Part) -> FloatArray:
+    def of_steps(self, found: Steps) -> FloatArray:
         """Return the share of pairs in the right order."""
-        from dissensus.kernels.label_sums import pair_shares, ranked
+        from dissensus.kernels.label_sums import pair_shares
 
-        return pair_shares(ranked(part.stated), part.masses[:, 1], part.masses[:, 0])
+        return pair_shares(found.yes, found.no, found.own)
 
-    def part_slopes(self, part: Part) -> FloatArray:
+    def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Compare what each case wins with what it would win on average."""
-        area, steps, (negative, positive) = self.of_part(part)[0], _Steps.of(part), part.masses[0]
-        above, below = np.cumsum(steps.yes) - 0.5 * steps.yes, np.cumsum(steps.no) - 0.5 * steps.no
-        won = steps.no.sum() - below[steps.tie] - 0.5 * negative  # by a positive case against all others
-        given = above[steps.tie] - 0.5 * positive  # by a negative case
-        against_no, against_yes = negative.sum() - negative, positive.sum() - positive
-        pairs = float((positive * against_no).sum())
+        area, (yes, no), (negative, positive) = self.of_steps(found)[0], found.first, part.masses[0]
+        tie = step_of(part)[0]
+        above, below = np.cumsum(yes) - 0.5 * yes, np.cumsum(no) - 0.5 * no
+        won = no.sum() - below[tie] - 0.5 * negative  # by a positive case against all others
+        given = above[tie] - 0.5 * positive  # by a negative case
+        against_no, against_yes = no.sum() - negative, yes.sum() - positive
+        pairs = float(yes.sum() * no.sum() - found.own[0])
         return np.stack([given - area * against_yes, won - area * against_no]) / pairs
 
 
@@ -131,22 +198,22 @@ class AveragePrecision(RankingMetric):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def of_part(self, part: Part) -> FloatArray:
+    def of_steps(self, found: Steps) -> FloatArray:
         """Return the mean precision."""
-        from dissensus.kernels.label_sums import average_precisions, ranked
+        from dissensus.kernels.label_sums import average_precisions
 
-        return average_precisions(ranked(part.stated), part.masses[:, 1], part.masses[:, 0])
+        return average_precisions(found.yes, found.no)
 
-    def part_slopes(self, part: Part) -> FloatArray:
+    def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Add to the precision of a positive case what a case does to the precision of all below it."""
-        steps = _Steps.of(part)
-        above, whole = np.cumsum(steps.yes), np.cumsum(steps.yes + steps.no)
+        yes, no = found.first
+        above, whole = np.cumsum(yes), np.cumsum(yes + no)
         precision = np.divide(above, whole, out=np.ones_like(whole), where=whole > 0)
-        weights = np.divide(steps.yes, whole, out=np.zeros_like(whole), where=whole > 0)
+        weights = np.divide(yes, whole, out=np.zeros_like(whole), where=whole > 0)
         gained = np.cumsum((weights * (1 - precision))[::-1])[::-1]
         lost = np.cumsum((weights * precision)[::-1])[::-1]
-        mean = float((steps.yes * precision).sum() / above[-1])
-        return np.stack([-lost, precision + gained - mean])[:, steps.tie] / float(above[-1])
+        mean = float((yes * precision).sum() / above[-1])
+        return np.stack([-lost, precision + gained - mean])[:, step_of(part)[0]] / float(above[-1])
 
 
 @dataclass(frozen=True)
@@ -182,29 +249,30 @@ class PartialAUROC(RankingMetric):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def of_part(self, part: Part) -> FloatArray:
+    def of_steps(self, found: Steps) -> FloatArray:
         """Return the standardised area."""
-        from dissensus.kernels.label_sums import heights_and_areas, ranked
+        from dissensus.kernels.label_sums import heights_and_areas
 
-        area = heights_and_areas(ranked(part.stated), part.masses[:, 1], part.masses[:, 0], self.up_to)[1]
+        area = heights_and_areas(found.yes, found.no, self.up_to)[1]
         least = 0.5 * self.up_to * self.up_to
         return np.asarray(0.5 * (1 + (area - least) / (self.up_to - least)))
 
-    def part_slopes(self, part: Part) -> FloatArray:
+    def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Tell what a case does to the area and to where it ends."""
-        steps, (negative, positive) = _Steps.of(part), part.masses[0].sum(axis=1)
+        yes, no = found.first
+        negative, positive = no.sum(), yes.sum()
         end = self.up_to * negative
-        after, wide = np.cumsum(steps.no), np.maximum(steps.no, 1e-300)
-        height = float(np.interp(end, np.append(0.0, after), np.append(0.0, np.cumsum(steps.yes))))
-        counts = np.clip(end - (after - steps.no), 0.0, steps.no)  # negative mass of each step that counts
-        above = np.cumsum(steps.yes) - steps.yes
+        after, wide = np.cumsum(no), np.maximum(no, 1e-300)
+        height = float(np.interp(end, np.append(0.0, after), np.append(0.0, np.cumsum(yes))))
+        counts = np.clip(end - (after - no), 0.0, no)  # negative mass of each step that counts
+        above = np.cumsum(yes) - yes
         is_whole = after <= end
-        mean = above + 0.5 * steps.yes
-        by_no = np.where(is_whole, mean - height, -0.5 * steps.yes * (counts / wide) ** 2) + self.up_to * height
-        by_yes = np.where(is_whole, end - after + 0.5 * steps.no, 0.5 * counts * counts / wide)
-        area = float((counts * (above + 0.5 * steps.yes * counts / wide)).sum())
+        mean = above + 0.5 * yes
+        by_no = np.where(is_whole, mean - height, -0.5 * yes * (counts / wide) ** 2) + self.up_to * height
+        by_yes = np.where(is_whole, end - after + 0.5 * no, 0.5 * counts * counts / wide)
+        area = float((counts * (above + 0.5 * yes * counts / wide)).sum())
         slopes = np.stack([by_no - area / negative, by_yes - area / positive]) / (positive * negative)
-        return np.asarray(slopes[:, steps.tie] * 0.5 / (self.up_to - 0.5 * self.up_to**2))
+        return np.asarray(slopes[:, step_of(part)[0]] * 0.5 / (self.up_to - 0.5 * self.up_to**2))
 
 
 class PointOfCurve(RankingMetric):
@@ -217,32 +285,33 @@ class PointOfCurve(RankingMetric):
     is_share = True
 
     @abstractmethod
-    def seen(self, part: Part) -> tuple[Part, float]:
-        """Return the cases as they are seen from the side on which a rate is given, and one minus this rate."""
+    def seen(self, found: Steps) -> tuple[Steps, float]:
+        """Return masses as they are seen from the side on which a rate is given, and one minus this rate."""
 
-    def of_part(self, part: Part) -> FloatArray:
+    def of_steps(self, found: Steps) -> FloatArray:
         """Return the height of the curve."""
-        from dissensus.kernels.label_sums import heights_and_areas, ranked
+        from dissensus.kernels.label_sums import heights_and_areas
 
-        own, limit = self.seen(part)
-        return heights_and_areas(ranked(own.stated), own.masses[:, 1], own.masses[:, 0], limit)[0]
+        own, limit = self.seen(found)
+        return heights_and_areas(own.yes, own.no, limit)[0]
 
-    def part_slopes(self, part: Part) -> FloatArray:
+    def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Return the slopes of a smooth curve."""
-        own, limit = self.seen(part)
-        steps, negative, whole = _Steps.of(own), own.masses[0, 0], float(own.masses[0, 1].sum())
-        end, after = limit * negative.sum(), np.cumsum(steps.no)
-        shares = np.clip((end - (after - steps.no)) / np.maximum(steps.no, 1e-300), 0.0, 1.0)
-        shares = np.where(steps.no > 0, shares, after <= end * (1 + 1e-12))  # of each step that is above the threshold
-        height = float((shares * steps.yes).sum())
+        own, limit = self.seen(found)
+        (yes, no), tie = own.first, step_of(part)[0]
+        negative, whole = no.sum(), float(yes.sum())
+        end, after = limit * negative, np.cumsum(no)
+        shares = np.clip((end - (after - no)) / np.maximum(no, 1e-300), 0.0, 1.0)
+        shares = np.where(no > 0, shares, after <= end * (1 + 1e-12))  # of each step that is above the threshold
+        height = float((shares * yes).sum())
         # window: as wide as is usual for densities at a quantile, a cube root of the effective number of cases
-        effective = negative.sum() ** 2 / (negative * negative).sum()
-        width = min(0.5 * negative.sum() * effective ** (-1 / 3), end, negative.sum() - end)
-        widths, heights = (np.append(0.0, np.cumsum(masses)) for masses in (steps.no, steps.yes))
+        effective = negative**2 / own.no_squares[0]
+        width = min(0.5 * negative * effective ** (-1 / 3), end, negative - end)
+        widths, heights = (np.append(0.0, np.cumsum(masses)) for masses in (no, yes))
         low, high = np.interp([end - width, end + width], widths, heights)
         steepness = float((high - low) / (2 * width))
-        slopes = np.stack([steepness * (limit - shares), shares - height / whole])[:, steps.tie] / whole
-        return slopes if own is part else slopes[::-1]
+        slopes = np.stack([steepness * (limit - shares), shares - height / whole])
+        return (slopes if own is found else slopes[::-1, ::-1])[:, tie] / whole
 
 
 @dataclass(frozen=True)
@@ -272,9 +341,9 @@ class SensitivityAtSpecificity(PointOfCurve):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def seen(self, part: Part) -> tuple[Part, float]:
+    def seen(self, found: Steps) -> tuple[Steps, float]:
         """Look at the curve as it is."""
-        return part, 1 - self.specificity
+        return found, 1 - self.specificity
 
 
 @dataclass(frozen=True)
@@ -304,6 +373,7 @@ class SpecificityAtSensitivity(PointOfCurve):
     average: Average = "macro"
     truth: Truth = "top"
 
-    def seen(self, part: Part) -> tuple[Part, float]:
+    def seen(self, found: Steps) -> tuple[Steps, float]:
         """Look at the curve from the other side."""
-        return part._replace(stated=-part.stated, masses=part.masses[:, ::-1]), 1 - self.sensitivity
+        yes, no, own, yes_squares, no_squares = found
+        return Steps(no[:, ::-1], yes[:, ::-1], own, no_squares, yes_squares), 1 - self.sensitivity

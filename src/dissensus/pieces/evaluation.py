@@ -38,6 +38,7 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
@@ -49,7 +50,7 @@ from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces import passes
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, Partition, files_of, is_address, partitioned
-from dissensus.pieces.passes import AllPieces, Learned, Settings, Survey, merged_receipts
+from dissensus.pieces.passes import Learned, Settings, Survey, merged_receipts
 from dissensus.pieces.piece import Piece, Reading, placed
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, run_in
 from dissensus.predictions.lists import Predictions
@@ -295,12 +296,13 @@ class FileEvaluation:
         rows, held = shown.questions, settings.tally(shown.questions, shown.truth)
         settings = replace(settings, reference=settings.of_cases.assembled(rows, held).reference)
         keys = self._evaluated(settings)
-        finished = [self.run.piece(key, "sums") for key in keys.values()]
-        sums = Sums(AllPieces(finished))
+        finished, cases = ([self.run.piece(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
+        sums = passes.added(finished)
         found = settings.assembled(
             rows,
             sums,
             held=held,
+            pieces=passes.cases_in(cases),
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
@@ -317,7 +319,7 @@ class FileEvaluation:
             self.watch.beside(found, place)
 
         tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
-        self.run.publish(write, [*tables, *finished, *self._looks.values(), self._lessons])
+        self.run.publish(write, [*tables, *finished, *cases, *self._looks.values(), self._lessons])
         return found
 
     # Pieces ----------------------------------------------------------------------------------------------
@@ -465,6 +467,8 @@ class FileEvaluation:
             truth=sample.truth,
         )
         request.check_request(plan.metrics, rows.models, asked["level"])
+        n_rows = survey.n_cases * max(1, len(survey.findings))
+        check_joined(plan.metrics, n_rows, asked["draws"], 0 if kind == "ratings" else len(conditions))
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
@@ -548,7 +552,7 @@ class FileEvaluation:
         }
         asked = digest(json.dumps(said, sort_keys=True, default=str), self._lessons.read_bytes())
         keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
-        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self.run.piece(key, "sums").exists()}
+        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self._is_finished(key)}
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
         for piece, result in self._worked(passes.evaluate_piece, pickled(settings), "evaluating", left, "cases"):
@@ -556,6 +560,9 @@ class FileEvaluation:
                 place = self.run.table(kind, piece) if kind in TABLES else self.run.piece(keys[piece], kind)
                 self.run.write(place, data)
         return keys
+
+    def _is_finished(self, key: str) -> bool:
+        return all(self.run.piece(key, kind).exists() for kind in ("sums", "cases"))
 
     def _left_out(self, settings: Settings) -> dict[str, AnnotatorSpread]:
         """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
@@ -578,7 +585,7 @@ class FileEvaluation:
         """Evaluate the cases with the least certainty once more, to be looked at."""
         if passes.DISPUTED[0] not in sums:
             return None
-        names = passes.least(*(sums[name] for name in passes.DISPUTED))[0].tolist()
+        names = sums[passes.DISPUTED[0]].tolist()
         piece = self._cases_of(cases_of_rows(names, self.survey.findings))
         asked = piece.questions.select(names) if self.survey.findings else piece.questions
         return settings.assembled(asked, settings.tally(asked, piece.truth))

@@ -1,7 +1,7 @@
 """What is done on a piece, wherever that is: it is looked at, summed over where a prior is fitted, and evaluated.
 
 The first look finds out what has to be known of all cases before any is evaluated. The sums of an evaluated piece are a
-file; those of all pieces together are a mapping whose labels are in memory only when they are asked for.
+file; what grows with the cases is read from it a piece at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.sums import JOINED, Array, CaseWeights, Name, Sums, side_by_side
+from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.inputs import parquet
 from dissensus.pieces.piece import Piece, Reading
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
@@ -53,6 +53,9 @@ MOST_DISPUTED = 500
 
 # How many cases without any opinion are kept by name.
 MOST_NAMED = 20
+
+# What pieces keep of their cases is read once where their files have fewer bytes, and again and again otherwise.
+LITTLE = 64_000_000
 
 EXCLUDED = ("rows", "excluded")
 DISPUTED = (("rows", "disputed names"), ("rows", "disputed certainties"))
@@ -384,7 +387,8 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     how = replace(how, plan=replace(how.plan, sketches=False))
     piece = Piece.read(payload, how.reading)
     if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
-        return bundled({"sums": written(excluded(() if piece is None else piece.questions.study.case_names))})
+        nobody = excluded(() if piece is None else piece.questions.study.case_names)
+        return bundled({"cases": written(Sums()), "sums": written(nobody)})
     asked, metrics = piece.questions, how.plan.metrics
     for metric in metrics:
         for model in asked.models.values():
@@ -394,19 +398,15 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     tables = {"certainty": parquet(result.certainties())}
     if result.metrics or not asked.models:
         tables["per_case"] = parquet(result.per_case())
-    has_labels = bool(data_set_metrics(metrics))
-
-    def is_kept(name: Name) -> bool:
-        if name[0] not in JOINED or name[1] in ("group keys", "group sums"):
-            return True
-        return has_labels and (name[0] == "rows" or (name[0] == "profile" and name[-1] == "certainties"))
-
     names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
     known = set(names.tolist())
-    kept = {**sums.only(is_kept).arrays, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
+    kept = sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays
+    kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
-    return bundled({**tables, "sums": written(Sums(kept))})
+    has_labels = bool(data_set_metrics(metrics))
+    seen = sums.only(lambda name: name[-1] == "certainties" or (name[0] == "rows" and name[:2] not in GROUPS))
+    return bundled({**tables, "cases": written(seen if has_labels else Sums()), "sums": written(Sums(kept))})
 
 
 def sum_piece(settings: bytes, payload: bytes) -> bytes:
@@ -457,43 +457,51 @@ def written(sums: Sums) -> bytes:
     return file.getvalue()
 
 
-class AllPieces(Mapping[Name, Array]):
-    """Sums of all pieces; labels of draws, which grow with the cases and the draws, are read when they are asked for.
+class PieceFile(Mapping[Name, Array]):
+    """Arrays of a finished piece, read from its file one by one when they are asked for."""
 
-    Attributes
-    ----------
-    labels
-        Where the files have them, in the order of pieces.
-    known
-        Everything else.
-    """
-
-    def __init__(self, places: Sequence[FilePath]) -> None:
-        self.labels: dict[Name, dict[FilePath, str]] = {}
-        self.known = Sums.joined(map(self._taken, places)).arrays
-
-    def _taken(self, place: FilePath) -> Sums:
-        """Return the sums of a piece, and note where its labels are."""
+    def __init__(self, place: FilePath) -> None:
+        self.place = place
         with _opened(place) as content:
-            names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
-            for name in [name for name in names if name[:2] == ("rows", "labels")]:
-                self.labels.setdefault(name, {})[place] = names.pop(name)
-            return Sums({name: content[where] for name, where in names.items()})
+            self.names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
 
     def __getitem__(self, name: Name) -> Array:
-        if name not in self.labels:
-            return self.known[name]
-        parts = []
-        for place, where in self.labels[name].items():
-            with _opened(place) as content:
-                parts.append(content[where])
-        return side_by_side(parts, JOINED[str(name[0])])
+        where = self.names[name]
+        with _opened(self.place) as content:
+            return content[where]
 
     def __iter__(self) -> Iterator[Name]:
-        return iter((*self.known, *self.labels))
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self.known) + len(self.labels)
+        return len(self.names)
+
+    def read(self) -> dict[Name, Array]:
+        """Read all of them."""
+        with _opened(self.place) as content:
+            return {name: content[where] for name, where in self.names.items()}
+
+
+def added(places: Sequence[FilePath]) -> Sums:
+    """Add up finished pieces; what comes out does not grow with the cases, but for sums over groups of them."""
+    disputed: list[Sequence[Array]] = []
+
+    def of_all(place: FilePath) -> Sums:
+        arrays = PieceFile(place).read()
+        if DISPUTED[0] in arrays:
+            both = zip(*disputed, [arrays.pop(name) for name in DISPUTED], strict=True)
+            disputed[:] = [least(*map(np.concatenate, both))]
+        return Sums(arrays)
+
+    found = Sums.joined(map(of_all, places))
+    return Sums({**found.arrays, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
+
+
+def cases_in(places: Sequence[FilePath]) -> list[Sums]:
+    """Return what metrics of a whole data set see of the cases of every piece: in memory if that is little."""
+    files = [file for file in map(PieceFile, places) if file]  # a piece without an opinion has none
+    is_little = sum(file.place.stat().st_size for file in files) < LITTLE
+    return [Sums(file.read() if is_little else file) for file in files]
 
 
 @contextmanager

@@ -11,16 +11,20 @@ and ``tied``, those as good, itself included. With ties broken at random it is a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, filled, inner
+from dissensus.kernels.jit import compiled, filled, inner, plain
 from dissensus.kernels.orders import Orders
 
 # Standings -----------------------------------------------------------------------------------------------
+
+
+# Offsets from cases to entries of a model, and the code and the value of each.
+Listed: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
 
 class Standings(NamedTuple):
@@ -31,21 +35,15 @@ class Standings(NamedTuple):
 
 
 def predicted_standings(
-    offsets: IntArray,
-    codes: IntArray,
-    values: FloatArray,
-    rows: IntArray,
-    support_offsets: IntArray,
-    support: IntArray,
-    n: int,
+    listed: Listed, rows: IntArray, support_offsets: IntArray, support: IntArray, n: int
 ) -> tuple[Standings, FloatArray]:
     """Find the standing and the value of every mentioned condition in the predictions of a model.
 
     Parameters
     ----------
-    offsets, codes, values
-        The listed conditions of the cases of the model, best first; all others are tied below them with the value
-        zero. These arrays are read-only, as predictions are.
+    listed
+        Offsets, codes and values of the listed conditions of the cases of the model, best first; all others are tied
+        below them with the value zero. These arrays are read-only, as predictions are.
     rows : (n_cases,)
         Where each case stands among those of the model.
     support_offsets, support
@@ -57,17 +55,15 @@ def predicted_standings(
     -------
     Standings and values, each of shape (sum of U,).
     """
-    standings = Standings(np.empty(len(support), dtype=np.int64), np.empty(len(support), dtype=np.int64))
-    found, member_of = np.zeros(len(support)), np.full(n, -1, dtype=np.int64)
-    look_up(offsets, codes, values, rows, support_offsets, support, member_of, standings, found)
+    standings, member_of = Standings(*np.empty((2, len(support)), dtype=np.int64)), np.full(n, -1, dtype=np.int64)
+    found = np.zeros(len(support))
+    look_up(listed, rows, plain(support_offsets), plain(support), member_of, standings, found)
     return standings, found
 
 
 @compiled
 def look_up(
-    offsets: IntArray,
-    codes: IntArray,
-    values: FloatArray,
+    listed: Listed,
     rows: IntArray,
     support_offsets: IntArray,
     support: IntArray,
@@ -76,8 +72,7 @@ def look_up(
     found: FloatArray,
 ) -> None:
     """Do what :func:`predicted_standings` says; ``member_of`` (K,) is -1 before and after, ``found`` zero before."""
-    above, tied = standings
-    n = len(member_of)
+    (offsets, codes, values), (above, tied), n = listed, standings, len(member_of)
     for case in range(len(support_offsets) - 1):
         start, stop = offsets[rows[case]], offsets[rows[case] + 1]
         first, last = support_offsets[case], support_offsets[case + 1]

@@ -25,11 +25,13 @@ import llvmlite
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.extending import register_jitable
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 Item = TypeVar("Item", bound=np.generic)
+Parts = TypeVar("Parts", bound=tuple[Any, ...])
 
 KERNELS = Path(__file__).parent
 
@@ -146,23 +148,23 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     gives the same bits wherever it is called from.
 
     A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
-    that it passes on, so inner loops pass on few.
+    that it passes on, so inner loops pass on few, or call what is :func:`copied`.
     """
     return function if settings.DISABLE_JIT else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that kernels call in several places: it becomes part of each, and is not kept by itself.
+    """Let kernels call a function: it becomes part of each, and is not kept by itself.
 
-    Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
-    in one place is written there, or :func:`copied`.
+    It stays a function of Python, so that nothing is compiled for calls from there, which would take longer than most
+    of what is compiled for kernels. What is called in one place is written there, or :func:`copied`.
     """
-    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
+    return cast(Callable[Parameters, Result], register_jitable(**RULES)(function))
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy its machine code into its callers, so that numbers stay in registers."""
-    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
+    return cast(Callable[Parameters, Result], register_jitable(forceinline=True, **RULES)(function))
 
 
 def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -183,6 +185,11 @@ def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
     A read-only array is copied, which costs little beside any kernel.
     """
     return np.require(array, requirements=["C", "W"])
+
+
+def plain_parts(arrays: Parts) -> Parts:
+    """Make all arrays of a named tuple :func:`plain`; what is no array stays as it is."""
+    return type(arrays)(*(plain(one) if isinstance(one, np.ndarray) else one for one in arrays))
 
 
 def filled(out: npt.NDArray[Item], kernel: Callable[..., None], *args: Any) -> npt.NDArray[Item]:

@@ -33,9 +33,9 @@ from scipy.sparse.csgraph import connected_components
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
-from dissensus.kernels.jit import compiled, copied, inner
+from dissensus.kernels.jit import compiled, copied, inner, plain_parts
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
-from dissensus.kernels.races import Races, Rankings, group_rankings, offsets_of, plain_rankings
+from dissensus.kernels.races import Races, Rankings, group_rankings, offsets_of
 
 
 class Estimate(NamedTuple):
@@ -436,7 +436,7 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     most
         EM steps after which a case is left as not converged.
     """
-    rankings = plain_rankings(rankings)
+    rankings = plain_parts(rankings)
     found = find_components(rankings, below)
     n_cases, case = len(rankings.n_unmentioned), row_of_each(rankings.support_offsets)
     n_levels = np.zeros(n_cases, dtype=np.int64)

@@ -517,7 +517,6 @@ def sweep_chain(
             place += max(n, 1)
         if number >= 0:
             keep(state, record, first + number)
-    streams[0].uniforms += np.uint64(0)  # a record must not outlive its array
 
 
 def new_state(given: Given, n_grades: int, reliability: float) -> State:

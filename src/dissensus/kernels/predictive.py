@@ -16,14 +16,12 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, plain
+from dissensus.kernels.jit import compiled, copied, plain, plain_parts
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
 from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
 
 # Number of the random stream of E*, beside those of the draws.
 SPLIT = np.uint64(0x5EED)
-
-NONE = np.uint64(0)
 
 # Stands in for the shapes of a rest that has none, and no mass.
 LEAST = 1e-300
@@ -80,9 +78,7 @@ def log_predictive(
     widest = int(np.diff(layout.support_offsets).max(initial=0))
     numbers = np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
     room = Room(new_streams(), *numbers, LATTICE_MOST)
-    blocks, mentions, places = (plain(part) for part in left_out[:3])
-    own = LeftOut(blocks, mentions, places, plain(left_out.shapes), plain(left_out.totals))
-    average_probabilities(layout, plain(values), own, int(below), room, rankings, firsts)
+    average_probabilities(layout, plain(values), plain_parts(left_out), int(below), room, rankings, firsts)
     return rankings, firsts
 
 
@@ -192,4 +188,3 @@ def average_probabilities(  # noqa: C901 - what is called once is written here, 
                 is_mentioned[places[i]] = 0
         rankings[case] = highest + math.log(total / layout.n_draws) if total > 0.0 else -np.inf
         firsts[case] = math.log(in_first / layout.n_draws) if in_first > 0.0 else -np.inf
-    room.streams[0].gammas += NONE  # keeps the array alive while its record is used

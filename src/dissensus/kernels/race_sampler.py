@@ -181,17 +181,9 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
     ties = slice(races.tie_offsets[first], races.tie_offsets[last] + 1)
     size = largest(np.diff(races.tie_code_offsets[ties]))
     subsets = 1 << min(size, posterior.lattice_most)
-    return ChainRoom(
-        theta=np.empty(columns),
-        previous=np.empty(columns),
-        exposure=np.empty(columns),
-        masses=np.empty(n_races + 1),
-        pending=np.empty(n_races + 1),
-        drawn=np.empty(1 + n_races + columns),
-        lam=np.empty(size),
-        dirichlet_room=np.empty((3, columns)),
-        tie_room=TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64)),
-    )
+    lengths = columns, columns, columns, n_races + 1, n_races + 1, 1 + n_races + columns, size
+    tie_room = TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64))
+    return ChainRoom(*map(np.empty, lengths), np.empty((3, columns)), tie_room)
 
 
 def largest(sizes: IntArray) -> int:
@@ -334,14 +326,6 @@ def add_masses(
         masses[race] = mass
 
 
-@inner
-def draw_theta(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: FloatArray) -> None:
-    """Draw theta_k proportional to Gamma(shape_k) / rate_k for shapes however small."""
-    draw_small_weights(stream, shapes, rates, theta)
-    for k in range(len(shapes)):
-        theta[k] = max(theta[k], TINY) if shapes[k] > 0.0 else 0.0
-
-
 @compiled
 def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     posterior: Posterior,
@@ -355,14 +339,8 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
     races, (warmup, draws), lattice_most = posterior.races, sweeps, posterior.lattice_most
     column_offsets, tie_codes, steps = races.column_offsets, races.tie_codes, races.steps
-    previous, exposure, masses, pending, drawn, lam = (
-        room.previous,
-        room.exposure,
-        room.masses,
-        room.pending,
-        room.drawn,
-        room.lam,
-    )
+    previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
+    drawn, lam = room.drawn, room.lam
     table, mass, tau = room.tie_room.table, room.tie_room.mass, room.tie_room.tau
     tie_code_offsets, tie_successors, repeats = races.tie_code_offsets, races.tie_successors, posterior.tie_repeats
     stream, row, tilt = streams[0], 0, 0.0
@@ -386,7 +364,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                 pending[race], masses[race] = 0.0, TINY
             for k in range(columns):
                 exposure[k] = 1.0
-            draw_theta(stream, shapes, exposure, theta)
+            draw_small_weights(stream, shapes, exposure, TINY, theta)
             add_masses(successors, step_offsets, steps, theta, masses)
             for k in range(columns):
                 exposure[k] = 0.0
@@ -422,7 +400,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                 if in_logs:
                     for k in range(columns):
                         exposure[k] += total
-                    draw_theta(stream, shapes, exposure, theta)
+                    draw_small_weights(stream, shapes, exposure, TINY, theta)
                     for k in range(columns):
                         exposure[k] = 0.0
                 else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, offsets_from_lengths, take_rows, weighted_counts
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, inner, plain_parts
 from dissensus.kernels.randomness import Keys, subkey
 
 
@@ -116,8 +116,7 @@ class Boundaries(NamedTuple):
 @inner
 def with_or_without(keys: tuple[np.uint64, np.uint64], code: int) -> tuple[np.uint64, np.uint64]:
     """Put a condition into a set, or take it out: its random-looking keys combine by exclusive or."""
-    first, second = keys
-    return first ^ subkey(np.uint64(0), np.uint64(code)), second ^ subkey(np.uint64(1), np.uint64(code))
+    return keys[0] ^ subkey(np.uint64(0), np.uint64(code)), keys[1] ^ subkey(np.uint64(1), np.uint64(code))
 
 
 @compiled
@@ -204,7 +203,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     probability one and is no stage. Sets are recognised by 128 bits, so two different ones are confused
     with a probability below 1e-25 even for a million of them.
     """
-    rankings = plain_rankings(rankings)
+    rankings = plain_parts(rankings)
     most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
     cases, of_ranking, blocks, sizes = np.empty((4, most), dtype=np.int64)
     is_stage, goes_on = np.empty((2, most), dtype=np.bool_)
@@ -242,11 +241,6 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
         wins=weighted_counts(winners, multiplicities[won], column_offsets[-1]),
         column_offsets=column_offsets,
     )
-
-
-def plain_rankings(rankings: Rankings) -> Rankings:
-    """Make all arrays plain, so that kernels are compiled once."""
-    return Rankings._make(plain(array) for array in rankings)
 
 
 def identify_races(rows: Boundaries) -> tuple[IntArray, IntArray]:

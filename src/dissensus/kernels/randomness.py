@@ -3,7 +3,7 @@
 A stream is a record of seven 64-bit words: four of state and three tallies, which count the gamma,
 exponential and uniform variates that were asked for, so that a benchmark can time the very same numbers
 alone. (A record rather than an array, because compiled code counts references to arrays at every call.)
-A function that takes a record out of an array must use the array afterwards, which keeps it alive.
+A kernel takes the record out of an array that it was given, which its caller keeps alive.
 
 References
 ----------

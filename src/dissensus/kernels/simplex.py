@@ -27,8 +27,8 @@ SMALL_SHAPE = 0.1
 
 
 @inner
-def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, theta: FloatArray) -> None:
-    """Draw theta_k proportional to Gamma(shape_k) / rate_k relative to the largest one, so never 0/0."""
+def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, least: float, theta: FloatArray) -> None:
+    """Draw theta_k proportional to Gamma(shape_k) / rate_k relative to the largest one, so never 0/0, or ``least``."""
     highest = -np.inf
     for k in range(len(shapes)):
         theta[k] = log_gamma(stream, shapes[k]) - math.log(rates[k]) if shapes[k] > 0.0 else -np.inf
@@ -38,7 +38,7 @@ def draw_small_weights(stream: Stream, shapes: FloatArray, rates: FloatArray, th
         theta[k] = math.exp(theta[k] - highest) if shapes[k] > 0.0 else 0.0
         total += theta[k]
     for k in range(len(shapes)):
-        theta[k] /= total
+        theta[k] = max(theta[k] / total, least) if shapes[k] > 0.0 else 0.0
 
 
 @inner
@@ -54,7 +54,7 @@ def fill_dirichlet(stream: Stream, shapes: FloatArray, out: FloatArray, room: Fl
         in_logs |= 0.0 < shapes[k] < SMALL_SHAPE
     for first in range(0, len(out), columns):
         if in_logs:
-            draw_small_weights(stream, shapes, rates, drawn)
+            draw_small_weights(stream, shapes, rates, 0.0, drawn)
         else:
             fill_gammas(stream, shapes, spreads, drawn)
         total = 0.0

@@ -14,13 +14,11 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout, Weights, next_condition
-from dissensus.kernels.jit import compiled, copied, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain, plain_parts
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
 
 # Number of the random stream of panels, beside those of the draws.
 JURY = np.uint64(0xA11)
-
-NONE = np.uint64(0)
 
 # Votes closer than this are as many.
 TIED = 1e-9
@@ -68,17 +66,9 @@ def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> Float
     named = np.add.reduceat(panels.sizes, panels.seat_offsets[:-1]) if len(panels.sizes) else np.zeros(1, np.int64)
     most = int(named.max(initial=0)) + 1
     weights = layout.rest_sums if len(layout.rest_sums) else np.arange(layout.n_conditions + 1, dtype=np.float64)
-    room = VoteRoom(
-        new_streams(),
-        np.empty(widest),
-        np.zeros(widest, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.empty(most),
-        np.empty(most, dtype=np.int64),
-    )
-    seats, sizes, offsets, targets = (plain(part) for part in panels[:4])
-    own = Panels(seats, sizes, offsets, targets, plain(panels.keys))
-    count_wins(layout, plain(values), plain(weights), own, room, chances)
+    is_named, (others, urn) = np.zeros(widest, dtype=np.int64), np.empty((2, most), dtype=np.int64)
+    room = VoteRoom(new_streams(), np.empty(widest), is_named, others, np.empty(most), urn)
+    count_wins(layout, plain(values), plain(weights), plain_parts(panels), room, chances)
     return chances / layout.n_draws
 
 
@@ -176,4 +166,3 @@ def count_wins(
                 if best > 0.0 and own > best - TIED:
                     chances[t] += 1.0 / n_best
             flat += size + 1
-    room.streams[0].uniforms += NONE  # keeps the array alive while its record is used

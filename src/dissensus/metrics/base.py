@@ -499,10 +499,10 @@ class Predicted:
     @cached_property
     def _looked_up(self) -> tuple[Standings, FloatArray]:
         from dissensus.kernels.gains import predicted_standings
-        from dissensus.kernels.jit import plain
 
-        said, support = self.predictions, (plain(self.batch.support_offsets), plain(self.batch.support))
-        return predicted_standings(said.offsets, said.codes, said.values, self.rows, *support, self.batch.n_conditions)
+        said, batch = self.predictions, self.batch
+        listed = said.offsets, said.codes, said.values
+        return predicted_standings(listed, self.rows, batch.support_offsets, batch.support, batch.n_conditions)
 
     @property
     def standings(self) -> Standings:

@@ -277,7 +277,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("trained mildly on these votes", trained_mildly),
     Attack("the same mildly, declared", trained_mildly, trained_on=("trained",)),
     Attack("order reversed in 80 of 400 cases", reversed_order, has_strata=True),
-    Attack("order reversed in 200 of 1000 cases", reversed_order, n_cases=1000, has_strata=True),
+    Attack("order reversed in 120 of 600 cases", reversed_order, n_cases=600, has_strata=True),
     Attack("one hospital a case, sd 1", soft_pair, hospital_sd=1.0, are_named=True),
     Attack("one hospital a case, sd 2", soft_pair, hospital_sd=2.0, are_named=True),
     Attack("the same, annotators without names", soft_pair, hospital_sd=2.0),

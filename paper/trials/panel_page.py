@@ -14,7 +14,7 @@ from dissensus.evaluation.estimates import PANEL
 from dissensus.evaluation.words import MINUS
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
-from paper.trials import plan, safety
+from paper.trials import attack_page, plan, safety
 from paper.trials.coverage import DIFFERENCE, MODEL, summary
 from paper.trials.family_page import section
 
@@ -112,7 +112,7 @@ def page_text(proof: Proof) -> str:
     sections = [_section(proof.rows, title) for title in TOLD]
     figure = f"![Mean of number minus truth]({FIGURE})\n\n*ChaosNLI, mean of number minus truth, in points.*\n"
     told = [OPENING, verdict(proof.rows), figure, *sections, SAFETY_WORDS, safety_table(proof.safety), _closing(proof)]
-    return "\n".join([*told, section(proof.families)])
+    return "\n".join([*told, attack_page.section(*proof.attacks), section(proof.families)])
 
 
 def guide_table(rows: pl.DataFrame) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from dissensus.core.errors import DissensusError
 from paper.trials import attack_page, family_page
 from paper.trials.family_page import write_section
-from paper.trials.panel_page import write_page
+from paper.trials.panel_page import GUIDE, write_page
 from paper.trials.plan import Effort, proof, tried_attacks, tried_families
 
 
@@ -30,8 +31,10 @@ def main(words: list[str] | None = None) -> int:
     effort = Effort(given.studies, given.draws, given.seed)
     try:
         if given.only == "attacks":
-            text = attack_page.section(*tried_attacks(given.data, effort, watch=_say))
-            written = [write_section(text, given.page, attack_page.PLACE)]
+            found = tried_attacks(given.data, effort, watch=_say)
+            texts = {Path(given.page): attack_page.section(*found)}
+            texts[Path(given.page).parent / GUIDE] = attack_page.guide_section(found[0])
+            written = [write_section(text, page, attack_page.PLACE) for page, text in texts.items() if page.is_file()]
         elif given.only:
             text = family_page.section(tried_families(given.data, effort, watch=_say))
             written = [write_section(text, given.page)]

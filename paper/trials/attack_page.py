@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from dissensus.evaluation.words import MINUS
 from paper.trials.attacks import CLEAR, N_HOSPITALS, NUMBERS
 from paper.trials.coverage import MODEL, summary
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BEGIN, END = "<!-- trials: attacks -->", "<!-- end of attacks -->"
 PLACE = re.compile(f"{BEGIN}\n.*?{END}\n", re.DOTALL)
@@ -71,6 +70,17 @@ def attack_table(rows: pl.DataFrame) -> str:
     return "\n".join([*lines, ""])
 
 
+def guide_section(rows: pl.DataFrame) -> str:
+    """Return a short table for the guide, between its markers: of every attack, the model that it hits hardest."""
+    lines = ["| attack | model | panel | with one annotator | withheld |", "|---|---|---:|---:|---|"]
+    bias = summary(rows.filter(number="panel"), ["experiment", "name"]).with_columns(hit=pl.col("bias").abs())
+    for (title,), part in bias.group_by("experiment", maintain_order=True):
+        name = part.sort("hit", descending=True)["name"][0]
+        own = rows.filter(experiment=title, name=name)
+        lines.append(f"| {title} | {name} | {' | '.join(cells(own, NUMBERS[:2]))} | {withheld_words(own)} |")
+    return "\n".join([BEGIN, *lines, END, ""])
+
+
 def published_table(rows: pl.DataFrame) -> str:
     """Return the same of published data, all models together."""
     lines = ["| data | panel | with one annotator | majority vote | adjusted |", "|---|---:|---:|---:|---:|"]
@@ -99,8 +109,6 @@ def _cell(row: Mapping[str, Any]) -> str:
 
 def withheld_words(rows: pl.DataFrame) -> str:
     """Say in which share of the studies panel is withheld, and why in most of them."""
-    import polars as pl
-
     reasons = rows.group_by("study").agg(pl.col("withheld").first())["withheld"]
     given = reasons.filter(reasons != "")
     if not len(given):

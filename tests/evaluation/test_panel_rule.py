@@ -113,7 +113,7 @@ def test_a_model_that_has_seen_the_answers_is_named(usual: Evaluation) -> None:
     assert usual.prior is not None
     rows = ({**usual.prior.models[0], "left_out": "it repeats an annotator"}, *usual.prior.models[1:])
     seen = replace(usual, prior=replace(usual.prior, models=rows))
-    assert why_panel_is_withheld(seen) == ("'A' has seen these annotations",)
+    assert why_panel_is_withheld(seen) == ("these annotations were seen by 'A'",)
 
 
 def hospitals(cases: Sequence[int], *, linking: int = 0) -> Evaluation:

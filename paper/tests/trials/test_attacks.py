@@ -8,6 +8,7 @@ and 3 of its standard errors, which an estimate that is off by 2 points exceeds 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,13 +16,14 @@ import pytest
 
 from dissensus import evaluate
 from paper.trials import attacks, plan
-from paper.trials.attack_page import PLACE, fate, published_table, section, verdict, withheld_words
+from paper.trials.attack_page import PLACE, fate, guide_section, published_table, section, verdict, withheld_words
 from paper.trials.attacks import ATTACKS, BAD, GOOD, REPORTED, Attack, attacked, in_stratum, softmax
 from paper.trials.coverage import summary
 from paper.trials.crowds import Trial, first_choices
 from shared_data import SHARED, needs_shared
 
 BY_TITLE = {attack.title: attack for attack in ATTACKS}
+ROOT = Path(__file__).parents[3]
 N_STUDIES = 40
 LEAST, POINTS, ERRORS = 0.71, 2.0, 3.0
 
@@ -143,6 +145,28 @@ def test_the_section_has_a_row_for_every_model_and_stands_between_its_markers() 
     assert published_table(rows(1.0, "")).splitlines()[-1] == "| X | +1.0; 100 % | - | - | - |"
 
 
+def test_the_guide_shows_the_model_that_an_attack_hits_hardest() -> None:
+    both = pl.concat([rows(1.0, ""), rows(-3.0, "", name="B")])
+    text = guide_section(both)
+    assert PLACE.fullmatch(text)
+    assert text.splitlines()[3:-1] == ["| X | B | \N{MINUS SIGN}3.0; 100 % | - | no |"]
+
+
+def test_page_and_guide_show_the_same_numbers_of_all_attacks() -> None:
+    texts = [(ROOT / path).read_text(encoding="utf-8") for path in ("paper/docs/panel.md", "docs/which-number.md")]
+    page, guide = (PLACE.search(text) for text in texts)
+    assert page is not None
+    assert guide is not None
+    assert all(
+        page[0].count(f"\n| {attack.title} |") >= guide[0].count(f"\n| {attack.title} |") == 1 for attack in ATTACKS
+    )
+    for line in guide[0].splitlines()[3:-1]:
+        title, name, panel, agreement, withheld = line.strip("| ").split(" | ")
+        assert f"| {title} | {name} | {panel} | {agreement} |" in page[0]
+        assert f"| {withheld} |" in page[0]
+    assert int(page[0].split(" studies of each attack")[0].split()[-1]) >= 200
+
+
 def test_in_a_stratum_the_rows_are_those_of_its_cases() -> None:
     attack = BY_TITLE["order reversed in 80 of 400 cases"]
     trial = attack.trial(1)
@@ -204,8 +228,8 @@ def test_the_panel_estimate_stands(title: str, name: str) -> None:
         ("labels without scores", "labels without scores"),
         ("labels without scores, good and bad", "labels without scores"),
         ("second choice where cases are hard", "labels without scores"),
-        ("the same, declared", "has seen these annotations"),
-        ("the same mildly, declared", "has seen these annotations"),
+        ("the same, declared", "seen by 'trained'"),
+        ("the same mildly, declared", "seen by 'trained'"),
         ("order reversed in 80 of 400 cases", "80 cases in the stratum"),
         ("one hospital a case, sd 1", "8 groups that share no case"),
         ("one hospital a case, sd 2", "8 groups that share no case"),

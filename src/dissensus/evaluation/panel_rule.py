@@ -47,14 +47,10 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
     seen = [str(row["model"]) for row in prior.models if row.get("left_out") is not None]
     declared = [*getattr(evaluation, "trained_on", ()), *seen]
     n_cases = evaluation.n_items if stratum is None else evaluation.estimates[evaluation.panel].at(place).n_cases
-    mean, gain, groups = (
-        evaluation.n_votes / evaluation.n_cases,
-        getattr(prior, "held_out_gain", 0.0),
-        n_groups(evaluation),
-    )
-    width = widest(evaluation, place)
+    gain = getattr(prior, "held_out_gain", None) or 0.0
+    mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, place), n_groups(evaluation)
     reasons = {
-        f"{listing(dict.fromkeys(declared))} has seen these annotations": bool(declared),
+        f"these annotations were seen by {listing(dict.fromkeys(declared))}": bool(declared),
         "all models give labels without scores": prior.are_labels,
         "held-out annotators are predicted better without the models": gain < 0,
         f"there are {n_cases} cases{'' if stratum is None else ' in the stratum'}": n_cases < LEAST_CASES,

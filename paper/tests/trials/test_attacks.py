@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,7 +31,7 @@ LEAST, POINTS, ERRORS = 0.71, 2.0, 3.0
 
 def by_votes(trial: Trial) -> pl.DataFrame:
     """Evaluate top-1 accuracy against the majority vote, and against single annotators."""
-    how = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
+    how: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
     return evaluate(trial.annotations, trial.predictions, **how).to_frame()
 
 
@@ -237,7 +238,7 @@ def test_the_panel_estimate_stands(title: str, name: str) -> None:
 )
 def test_the_panel_estimate_is_withheld(title: str, reason: str) -> None:
     said = tried(title)["withheld"]
-    assert said.str.contains(reason).mean() > 0.85
+    assert said.str.contains(reason).sum() > 0.85 * len(said)
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
-    from dissensus.evaluation.sums import Place
 
 # What is asked of a study: cases in all and in every stratum, fewer opinions per case, a narrower interval.
 LEAST_CASES, MOST_OPINIONS, MOST_WIDTH = 100, 10, 0.15
@@ -46,9 +46,9 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
         return ((prior and prior.reason) or "there is no panel estimate",)
     seen = [str(row["model"]) for row in prior.models if row.get("left_out") is not None]
     declared = [*getattr(evaluation, "trained_on", ()), *seen]
-    n_cases = evaluation.n_items if stratum is None else evaluation.estimates[evaluation.panel].at(place).n_cases
-    gain = getattr(prior, "held_out_gain", None) or 0.0
-    mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, place), n_groups(evaluation)
+    shown, gain = evaluation.estimates[evaluation.panel].at(place), getattr(prior, "held_out_gain", None) or 0.0
+    rows, n_cases = shown.rows(), evaluation.n_items if stratum is None else shown.n_cases
+    mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, rows), n_groups(evaluation)
     reasons = {
         f"these annotations were seen by {listing(dict.fromkeys(declared))}": bool(declared),
         "all models give labels without scores": prior.are_labels,
@@ -56,17 +56,17 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
         f"there are {n_cases} cases{'' if stratum is None else ' in the stratum'}": n_cases < LEAST_CASES,
         f"there are {mean:.0f} opinions per case, and the majority vote is simpler": mean >= MOST_OPINIONS,
         f"the interval is {100 * width:.0f} points wide": width >= MOST_WIDTH,
+        "the interval lacks the uncertainty of the fitted prior": any(np.isnan(row["fit_sd"]) for row in rows),
         f"the annotators form {groups} groups that share no case": groups > 1,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 
 
-def widest(evaluation: Evaluation, place: Place = ALL) -> float:
-    """Return the width of the widest panel interval of any model, by the first metric; 0 where it has no points."""
-    metric, panel = evaluation.metrics[0], evaluation.panel
-    if panel is None or not -1.0 <= metric.range[0] <= metric.range[1] <= 1.0:
+def widest(evaluation: Evaluation, rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the width of the widest interval of any model, by the first metric; 0 where it has no points."""
+    metric = evaluation.metrics[0]
+    if not -1.0 <= metric.range[0] <= metric.range[1] <= 1.0:
         return 0.0
-    rows = evaluation.estimates[panel].at(place).rows()
     return float(max(row["high"] - row["low"] for row in rows if row["metric"] == metric.name))
 
 

@@ -216,7 +216,6 @@ class Attack:
     def evaluated(self, trial: Trial, *, draws: int, seed: int) -> Iterator[dict[str, Any]]:
         """Evaluate one study; give every number of every model beside the truth, and why the panel is withheld."""
         strata = np.where(in_stratum(trial.annotations.n_cases), REPORTED, "usual").tolist()
-        declared: dict[str, Any] = {"trained_on": self.trained_on} if self.trained_on else {}
         result = evaluate(
             trial.annotations,
             trial.predictions,
@@ -229,7 +228,7 @@ class Attack:
             annotators="fixed",
             panel=True,
             strata={"order": strata} if self.has_strata else None,
-            **declared,
+            trained_on=self.trained_on,
         )
         where = ("order", REPORTED) if self.has_strata else None
         table = result.by_group("order").filter(stratum=REPORTED) if self.has_strata else result.to_frame()

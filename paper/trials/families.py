@@ -125,7 +125,7 @@ def fitted_family(
     family: Family, evidence: Evidence, weights: FloatArray
 ) -> tuple[FamilyLikelihood, FloatArray, Parts]:
     """Fit a family to weighted cases; return its likelihood, coefficients, and the concentrations of all cases."""
-    plain = FamilyLikelihood(evidence, np.empty((evidence.n_cases, 0)), family.firm)
+    plain = FamilyLikelihood(evidence, np.empty((evidence.n_cases, 0)), firm=family.firm)
     likelihood, found = plain, plain.fitted(weights)
     if family.depends != "nothing":
         every = covariates_of(plain, found)

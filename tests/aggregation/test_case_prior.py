@@ -9,6 +9,7 @@ from scipy.special import gammaln
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior, plackett_luce_log_likelihood
+from dissensus.aggregations.case_prior import large_strata, prior_of
 from dissensus.aggregations.point_estimates import votes
 from dissensus.aggregations.prior_fit import (
     Evidence,
@@ -17,11 +18,13 @@ from dissensus.aggregations.prior_fit import (
     covariates_of,
     fitted_likelihood,
     moved,
+    raw_covariates,
     score_shares,
 )
-from dissensus.aggregations.priors import FLOOR, ScoreRange
+from dissensus.aggregations.priors import FLOOR, ScoreRange, mention_counts
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError, DissensusWarning
+from dissensus.core.names import in_order_of_keys
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 
@@ -176,7 +179,8 @@ def test_refits_are_near_what_a_whole_fit_would_give() -> None:
     study, models = small_study(300)
     likelihood, found = fitted_likelihood(Evidence.of(study.opinions, models))
     weights = np.random.default_rng(0).exponential(size=(25, 300))
-    quick = moved(found, likelihood.curvature(found, np.ones(300)), likelihood.pushes(found, weights))
+    curvature, pushes = likelihood.curvature(found, np.ones(300)), likelihood.pushes(found, weights)
+    quick = moved(found[None], curvature[None], pushes[:, None], likelihood.ridge)
     whole = np.array([likelihood.fitted(own, found) for own in weights])
     apart = np.abs(quick - whole).mean(axis=0) / whole.std(axis=0)
     assert np.median(apart) < 0.3
@@ -220,7 +224,7 @@ def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
     priors = [informed_prior(said, models, folds=4) for said in (one, other)]
     whole = [informed_prior(said, models) for said in (one, other)]
     apart, together = (
-        np.abs(np.subtract(*(prior.coefficients[prior.fold[0]] for prior in pair))).max() for pair in (priors, whole)
+        np.abs(np.subtract(*(prior.coefficients[prior.row[0]] for prior in pair))).max() for pair in (priors, whole)
     )
     assert apart < 1e-3 * together
 
@@ -315,3 +319,188 @@ def test_the_shapes_of_a_case_add_up_to_its_concentration() -> None:
     assert shapes.rest.min() > 0
     assert prior.means().sum(axis=1) == pytest.approx(1.0)
     assert PlackettLuce(prior=prior).sample(study.annotations, draws=50).mean().sum(axis=1) == pytest.approx(1.0)
+
+
+# Nothing of a case's own votes --------------------------------------------------------------------------
+
+
+def naive_covariates(evidence: Evidence, coefficients: FloatArray) -> FloatArray:
+    """Write out the entropy of every case over all conditions, and the shares of free ones, with dense arrays."""
+    means = np.array([naive_mean(evidence, coefficients, case) for case in range(evidence.n_cases)])
+    return np.column_stack([-(means * np.log(means)).sum(axis=1), means[:, evidence.free]])
+
+
+@pytest.mark.parametrize("n_conditions", [6, 40])
+def test_covariates_are_those_of_all_conditions_written_out(n_conditions: int) -> None:
+    rng, n_cases = np.random.default_rng(2), 90
+    names = [f"c{k}" for k in range(n_conditions)]
+    theta = rng.dirichlet(np.full(n_conditions, 0.3), size=n_cases)
+    study = ds.Study.from_counts(np.array([rng.multinomial(3, row) for row in theta]), names)
+    listed = [[names[k] for k in np.argsort(-row)[:3]] for row in theta]
+    model = ds.Predictions.from_rankings(listed, names, case_names=study.case_names)
+    plain = PriorLikelihood(Evidence.of(study.opinions, {"A": model}), np.empty((n_cases, 0)))
+    coefficients = rng.normal(scale=0.3, size=len(plain.start)) + plain.start
+    found = raw_covariates(plain, coefficients)
+    assert found == pytest.approx(naive_covariates(plain.evidence, coefficients), abs=1e-12)
+
+
+@pytest.mark.parametrize("is_hard", [True, False])
+def test_the_votes_of_a_case_do_not_move_its_own_prior(is_hard: bool) -> None:
+    rng, n_cases = np.random.default_rng(4), 150
+    names = [f"c{k}" for k in range(25)]
+    theta = rng.dirichlet(np.full(25, 0.2), size=n_cases)
+    counts = np.array([rng.multinomial(3, row) for row in theta])
+    scores = np.eye(25)[theta.argmax(axis=1)] if is_hard else theta
+    models = {"A": ds.Predictions.from_scores(scores, names)}
+    study = ds.Study.from_counts(counts, names)
+    prior = informed_prior(study, models)
+    free = prior.likelihood.evidence.free
+    for case in (0, 7, 60):
+        changed = counts.copy()
+        changed[case] = np.append(rng.permutation(np.delete(counts[case], free)), counts[case][free])[
+            np.argsort(np.append(np.delete(np.arange(25), free), free))
+        ]  # those that have a coefficient of their own keep theirs, so that coefficients stay what they are
+        assert not np.array_equal(changed[case], counts[case])
+        other = ds.Study.from_counts(changed, names)
+        assert np.array_equal(Evidence.of(other.opinions, models).free, free)
+        # coefficients stay, and frequencies are those of the other cases, which are the same
+        moved_votes = prior_of(replace(prior.recipe, counts=mention_counts(other.opinions)), other.opinions, models)
+        assert moved_votes.means()[case] == pytest.approx(prior.means()[case], abs=1e-12)
+        assert moved_votes.concentrations[case] == pytest.approx(prior.concentrations[case], rel=1e-12)
+        # nor the shapes that are drawn with, also of a condition of little mass that an annotator mentions
+        wider, shapes = moved_votes.applied(other.opinions)
+        own = slice(wider.support_offsets[case], wider.support_offsets[case + 1])
+        expected = prior.concentrations[case] * prior.means()[case][wider.support[own]]
+        assert shapes.mentioned[own] == pytest.approx(expected, rel=1e-9)
+
+
+def test_concentrations_under_one_hard_model_say_nothing_about_votes() -> None:
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        theta = rng.dirichlet(np.full(8, 0.5), size=400)
+        counts = np.array([rng.multinomial(3, row) for row in theta])
+        study = ds.Study.from_counts(counts, [f"c{k}" for k in range(8)])
+        prior = informed_prior(study, {"A": np.eye(8)[theta.argmax(axis=1)]})
+        found.append(np.corrcoef(np.log(prior.concentrations), (counts > 0).sum(axis=1))[0, 1])
+    assert abs(np.mean(found)) < 0.1
+
+
+# Strata -------------------------------------------------------------------------------------------------
+
+
+def reversed_stratum(
+    n_cases: int = 400, seed: int = 0
+) -> tuple[ds.Study, dict[str, FloatArray], list[str], dict[str, FloatArray]]:
+    """Votes, two models of which the better is the worse in a fifth of the cases, its label, and hits of each."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.normal(size=(n_cases, 5))
+    theta = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    study = ds.Study.from_counts(np.array([rng.multinomial(3, row) for row in theta]), list("abcde"))
+    good, bad = (np.exp(logits + noise * rng.normal(size=logits.shape)) for noise in (0.5, 2.5))
+    is_other = np.arange(n_cases) % 5 == 0
+    models = {"A": np.where(is_other[:, None], bad, good), "B": np.where(is_other[:, None], good, bad)}
+    models = {name: one / one.sum(axis=1, keepdims=True) for name, one in models.items()}
+    hits = {name: one.argmax(axis=1) == theta.argmax(axis=1) for name, one in models.items()}
+    return study, models, ["other" if one else "usual" for one in is_other], hits
+
+
+def test_a_stratum_in_which_the_order_is_the_other_way_round_is_found() -> None:
+    apart: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(5):
+        study, models, labels, hits = reversed_stratum(seed=seed)
+        is_other = np.array(labels) == "other"
+        for by_stratum, gaps in apart.items():
+            prior = informed_prior(study, models, strata={"site": labels} if by_stratum else None)
+            shapes = prior.concentrations[:, None] * prior.means()
+            rng = np.random.default_rng(seed)
+            counts = np.zeros((400, 5))
+            counts[np.repeat(np.arange(400), study.opinions.support_sizes), study.opinions.support] = votes(
+                study.opinions
+            )
+            tops = np.array([rng.standard_gamma(shapes + counts).argmax(axis=1) for _ in range(200)])
+            means = {name: (tops == one.argmax(axis=1)).mean(axis=0) for name, one in models.items()}
+            gaps.append(float(np.mean((means["A"] - hits["A"] - means["B"] + hits["B"])[is_other])))
+    assert np.mean(apart[False]) > 0.25
+    assert abs(np.mean(apart[True])) < 0.08
+
+
+def test_strata_are_crossed_as_far_as_they_are_large() -> None:
+    study, models, labels, _ = reversed_stratum()
+    assert large_strata([(one,) for one in labels]) == ((), ("other",), ("usual",))
+    assert large_strata([("all", one) for one in labels]) == ((), ("all", "other"), ("all", "usual"))
+    assert large_strata([(str(i),) for i in range(400)]) == ((),)
+    sexes = ["m" if i % 2 else "f" for i in range(400)]
+    prior = informed_prior(study, models, strata={"site": labels, "sex": sexes})
+    assert prior.recipe.strata == ((), ("other",), ("usual",), ("usual", "f"), ("usual", "m"))
+    assert np.bincount(prior.row).tolist() == [0, 80, 0, 160, 160]
+    again = informed_prior(study, models, start=prior)  # cases stay in their strata
+    assert np.array_equal(again.row, prior.row)
+    assert again.coefficients == pytest.approx(prior.coefficients, abs=0.1)
+    with pytest.raises(DissensusError, match="folds or strata, not both"):
+        informed_prior(study, models, strata={"site": labels}, folds=2)
+    with pytest.raises(DissensusError, match="label"):
+        informed_prior(study, models, strata={"site": labels[:-1]})
+
+
+def test_coefficients_of_strata_are_the_best_near_the_pooled_ones_and_move_as_whole_refits_do() -> None:
+    study, models, labels, _ = reversed_stratum(300)
+    prior = informed_prior(study, models, strata={"site": labels})
+    recipe, everyone = prior.recipe, np.ones(300)
+    parts = recipe.by_stratum(prior.likelihood, prior.row, prior.coefficients[0])
+    assert [len(cases) for cases, _ in parts] == [300, 60, 240]
+    for row, (cases, part) in zip(prior.coefficients, parts, strict=True):
+        best, slope = part.badness(row, everyone[cases])
+        assert np.abs(slope).max() < 0.1
+        assert best <= part.badness(prior.coefficients[0], everyone[cases])[0]
+    weights = np.random.default_rng(0).exponential(size=(12, 300))
+    quick = prior.refitted(weights).reshape(12, 3, -1)
+    for number, own in enumerate(weights):
+        pooled = prior.likelihood.fitted(own, prior.coefficients[0])
+        for row, (cases, _) in enumerate(parts[1:], 1):
+            whole = prior.likelihood.take(cases, pooled).fitted(own[cases], prior.coefficients[row])
+            apart = np.abs(quick[number, row] - whole).mean() / np.abs(whole - prior.coefficients[row]).mean()
+            assert apart < 0.75
+    still = prior.refitted(everyone[None]).reshape(prior.coefficients.shape)
+    assert still == pytest.approx(prior.coefficients)
+
+
+# Declared, and held out ---------------------------------------------------------------------------------
+
+
+def test_a_model_that_is_declared_as_trained_on_the_answers_does_not_inform_the_prior() -> None:
+    study, models = small_study(80)
+    prior = informed_prior(study, models, trained_on=["A"])  # without a warning
+    alone = informed_prior(study, {"B": models["B"]})
+    assert prior.models == ("B",)
+    assert prior.coefficients == pytest.approx(alone.coefficients)
+    assert prior.table().filter(model="A")["left_out"].item() == "it was trained on these annotations"
+    with pytest.raises(DissensusError, match="is not among the models") as caught:
+        informed_prior(study, models, trained_on=["C"])
+    assert "'A', 'B'" in str(caught.value)
+
+
+def test_the_held_out_gain_is_that_of_whole_fits_to_other_cases() -> None:
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet([1.0, 0.7, 0.5, 0.3], size=150)
+    counts = np.array([rng.multinomial(3, row) for row in theta])
+    study = ds.Study.from_counts(counts, ["a", "b", "c", "d"])
+    noisy = {"knowing": theta, "shuffled": theta[rng.permutation(150)]}
+    found = {name: informed_prior(study, {name: one}).held_out_gain or 0.0 for name, one in noisy.items()}
+    assert found["knowing"] > 0.1
+    assert -0.02 < found["shuffled"] < 0.01
+    models = {"knowing": ds.Predictions.from_scores(theta, ["a", "b", "c", "d"])}
+    place, scores = np.argsort(in_order_of_keys(study.case_names)), []
+    for own in (models, {}):
+        evidence, total = Evidence.of(study.opinions, own), 0.0
+        whole = fitted_likelihood(evidence)[0] if own else PriorLikelihood(evidence, np.empty((150, 0)))
+        for number in range(5):
+            left = place % 5 != number
+            coefficients = whole.fitted(left.astype(float))
+            for case in np.flatnonzero(~left).tolist():
+                shapes = whole.concentrations(coefficients)[case] * naive_mean(evidence, coefficients, case)
+                for code in np.repeat(np.arange(4), counts[case]):
+                    others = counts[case] - np.eye(4)[code]
+                    total += math.log((shapes[code] + others[code]) / (shapes.sum() + others.sum()))
+        scores.append(total / counts.sum())
+    assert found["knowing"] == pytest.approx(scores[0] - scores[1], abs=0.01)

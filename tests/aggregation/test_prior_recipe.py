@@ -10,6 +10,7 @@ import dissensus as ds
 from dissensus.aggregations import case_prior, informed_prior
 from dissensus.aggregations.case_prior import (
     REFITS,
+    Labels,
     PriorRecipe,
     Request,
     fitted_recipe,
@@ -36,21 +37,25 @@ def random_parts(seed: int, n_parts: int) -> list[ds.Study]:
     return [SAID.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
 
 
-def totals(parts: Sequence[ds.Study]) -> Callable[[Request], FloatArray]:
+LABELS = {name: ("N" if place % 3 else "S",) for place, name in enumerate(SAID.case_names)}
+
+
+def totals(parts: Sequence[ds.Study], labels: Labels | None = None) -> Callable[[Request], FloatArray]:
     """Sum over parts, each of which knows no other case; requests go there as bytes."""
 
     def total(request: Request) -> FloatArray:
         sent = bundled(request)
-        return np.asarray(sum(of_part(restored(sent, CLASSES), part) for part in parts))
+        return np.asarray(sum(of_part(restored(sent, CLASSES), part, labels) for part in parts))
 
     return total
 
 
-def of_part(request: Request, part: ds.Study) -> FloatArray:
+def of_part(request: Request, part: ds.Study, labels: Labels | None = None) -> FloatArray:
     opinions = kept_opinions(part.counted)
     models = {name: model.select(list(part.case_names)) for name, model in MODELS.items()}
     weights = CaseWeights.of(part.panel, 7).bootstrap(np.arange(part.n_cases), REFITS)
-    return request.of_part(opinions, models, weights if request.sought == "refits" else None)
+    own = None if labels is None else {name: labels[name] for name in part.case_names}
+    return request.of_part(opinions, models, weights if request.sought == "refits" else None, own)
 
 
 def recipe_of(seed: int, n_parts: int) -> PriorRecipe:
@@ -91,7 +96,7 @@ def test_the_recipe_is_the_same_whatever_the_parts(
 def test_the_recipe_is_the_fit_to_all_cases(recipe: PriorRecipe, full: tuple[PriorLikelihood, FloatArray]) -> None:
     likelihood, found = full
     errors = np.sqrt(np.diag(np.linalg.inv(likelihood.curvature(found, np.ones(N_CASES)))))
-    assert np.abs((recipe.coefficients - found) / errors).max() < 0.02
+    assert np.abs((recipe.coefficients[0] - found) / errors).max() < 0.02
     blank = replace(recipe, means=np.empty(0))
     raw = raw_covariates(blank.likelihood(SAID.opinions, MODELS), recipe.plain)
     assert recipe.means == pytest.approx(raw.mean(axis=0))
@@ -104,7 +109,8 @@ def test_the_recipe_is_the_fit_to_all_cases(recipe: PriorRecipe, full: tuple[Pri
     weights = CaseWeights.of(SAID.panel, 7).bootstrap(np.arange(N_CASES), REFITS).T
     again = prior.refitted(weights)
     assert again == pytest.approx(recipe.refits, abs=1e-9)
-    plain = moved(found, likelihood.curvature(found, np.ones(N_CASES)), likelihood.pushes(found, weights))
+    curvature, pushes = likelihood.curvature(found, np.ones(N_CASES)), likelihood.pushes(found, weights)
+    plain = moved(found[None], curvature[None], pushes[:, None], likelihood.ridge)
     # the curvature is that of two fifths of the cases
     assert np.median(np.abs(again - plain).mean(axis=0) / plain.std(axis=0)) < 0.3
 
@@ -120,8 +126,25 @@ def test_parts_have_the_prior_of_the_whole_bit_for_bit(recipe: PriorRecipe) -> N
             for name in ("support", "mentioned", "rest", "split", "sums"):
                 assert np.array_equal(getattr(found, name, 0), getattr(expected, name, 0))
         again = whole.repeated(opinions.case_names, opinions.case_names)
-        one, other = (prior.shifted(opinions, recipe.refits) for prior in (own, again))
+        one, other = (prior.shapes(opinions, recipe.refits)[0] for prior in (own, again))
         assert np.array_equal(one, other)
+
+
+def test_parts_have_the_strata_of_the_whole_bit_for_bit() -> None:
+    parts = random_parts(4, 40)
+    total = totals(parts, LABELS)
+    recipe = with_refits(fitted_recipe(SAID, MODELS, Lessons.of(SAID, MODELS), total=total, labels=LABELS), total)
+    assert recipe.strata == ((), ("N",), ("S",))
+    strata = {"site": [LABELS[name][0] for name in SAID.case_names]}
+    whole = informed_prior(SAID, MODELS, strata=strata)
+    assert whole.coefficients == pytest.approx(recipe.coefficients, abs=1e-12)
+    weights = CaseWeights.of(SAID.panel, 7).bootstrap(np.arange(N_CASES), REFITS).T
+    assert whole.refitted(weights) == pytest.approx(recipe.refits, abs=1e-9)
+    for part in parts[:5]:
+        own = prior_of(recipe, part.opinions, MODELS, LABELS)
+        places = [whole.place[name] for name in own.case_names]
+        assert np.array_equal(own.concentrations, whole.concentrations[places])
+        assert np.array_equal(own.means(), whole.means()[places])
 
 
 def test_many_cases_in_memory_have_the_prior_of_the_recipe(
@@ -129,7 +152,7 @@ def test_many_cases_in_memory_have_the_prior_of_the_recipe(
 ) -> None:
     monkeypatch.setattr(case_prior, "LEARNING_CASES", 120)
     prior = informed_prior(SAID, MODELS)
-    assert prior.coefficients[0] == pytest.approx(recipe.coefficients, abs=1e-7)
+    assert prior.coefficients == pytest.approx(recipe.coefficients, abs=1e-7)
     assert prior.table().columns == ["model", "log_score", "score", "first", "alone", "beyond", "left_out"]
     again = informed_prior(SAID.select(slice(None, None, -1)), MODELS, start=prior)
     assert np.array_equal(again.coefficients, prior.coefficients)

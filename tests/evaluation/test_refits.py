@@ -1,14 +1,17 @@
 """What the fit of an informed prior adds to intervals, against new draws and naive sums."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregations import PlackettLuce, informed_prior
-from dissensus.evaluation.refits import FitSpread, refit_weights, reweighted_means
+from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior
+from dissensus.aggregations.point_estimates import votes
+from dissensus.evaluation.refits import FamilySpread, FitSpread, refit_weights, reweighted_means, same_agreement
 from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
@@ -33,6 +36,13 @@ def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Study, dict[
     return study, models, theta
 
 
+def votes_of(study: ds.Study) -> np.ndarray:
+    """How many annotators chose each condition, shape (n_cases, K)."""
+    counts, opinions = np.zeros((study.n_cases, study.n_conditions)), study.opinions
+    counts[np.repeat(np.arange(study.n_cases), opinions.support_sizes), opinions.support] = votes(opinions)
+    return counts
+
+
 def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
     study, models, _ = labelled(110, 3)
     prior = informed_prior(study, models)
@@ -41,7 +51,7 @@ def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
     exact = PlackettLuce(prior=replace(prior, coefficients=other)).sample(study, draws=20_000, seed=9).mean()
     for batch in drawn.select(["3", "50", "99"]).map(lambda one: one, batch_cases=1):
         case = study.case_names.index(batch.case_names[0])
-        [[weights]] = refit_weights(prior, study.opinions, other, batch, 1)
+        [[weights, _]] = refit_weights(prior, study.select([batch.case_names[0]]).opinions, other, batch, 1)
         assert weights @ batch.dense()[0] == pytest.approx(exact[case], abs=0.02)
 
 
@@ -58,25 +68,30 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
     result = ds.evaluate(STUDY.annotations, STUDY.predictions, **how)
     prior = informed_prior(STUDY.annotations, STUDY.predictions)
     weights = CaseWeights.of(result.study.panel, 0).bootstrap(np.arange(120), 40)
-    fit = result.estimates[1].fit
+    fit, family = result.estimates[1].fit
     assert fit is not None
+    assert family is not None
     means = result.case_means[1][:, 0]
     assert fit.sums[2, :, 0, 0] == pytest.approx(weights.sum(axis=0))
     assert fit.sums[0, :, :, 0] == pytest.approx(weights.T @ means.T)
     refits = prior.refitted(weights.T)
-    moved = np.zeros((40, len(STUDY.predictions)))
+    moved, mixed = np.zeros((40, len(STUDY.predictions))), np.zeros(len(STUDY.predictions))
     for batch in PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
         place = STUDY.annotations.case_names.index(batch.case_names[0])
         leading = batch.dense()[0].argmax(axis=1)
-        [own] = refit_weights(prior, STUDY.annotations.opinions, refits, batch, 1)
+        [own] = refit_weights(prior, STUDY.annotations.select([batch.case_names[0]]).opinions, refits, batch, 1)
         for number, model in enumerate(STUDY.predictions.values()):
-            first = model.codes[model.offsets[place]]
-            moved[:, number] += weights[place] * (own @ (leading == first))
+            hits = own @ (leading == model.codes[model.offsets[place]])
+            moved[:, number] += weights[place] * hits[:-1]
+            mixed[number] += hits[-1]
     assert fit.sums[1][:, :, 0] == pytest.approx(moved, abs=1.0)  # rare ties of unmentioned conditions differ
-    assert result.estimates[0].fit is None
-    shown = {estimand: rows["fit_sd"].to_numpy().max() for (estimand,), rows in result.to_frame().group_by("estimand")}
-    assert shown["panel"] > 0
-    assert np.isnan([shown["adjusted"], shown["agreement"]]).all()
+    assert family.sums[1][0, :, 0] == pytest.approx(mixed, abs=1.0)
+    assert family.sums[0][0, :, 0] == pytest.approx(means.sum(axis=1))
+    assert result.estimates[0].fit == (None, None)
+    for part in ("fit_sd", "family_sd"):
+        shown = {estimand: rows[part].to_numpy().max() for (estimand,), rows in result.to_frame().group_by("estimand")}
+        assert shown["panel"] > 0
+        assert np.isnan([shown["adjusted"], shown["agreement"]]).all()
 
 
 def test_variance_of_the_fit_is_what_refits_add() -> None:
@@ -89,6 +104,71 @@ def test_variance_of_the_fit_is_what_refits_add() -> None:
     expected = np.var(gap[1], ddof=1) - np.var(gap[0], ddof=1)
     assert sums.of_difference(0, 1).variance[0] == pytest.approx(expected)
     assert FitSpread(np.stack([moved, still, np.ones_like(still)])).of_models().variance.max() == 0.0
+
+
+def test_half_the_distance_of_families_is_a_standard_deviation() -> None:
+    still, moved = np.array([[[0.6], [0.5]]]), np.array([[[0.7], [0.52]]])
+    family = FamilySpread(np.stack([still, moved, np.ones_like(still)]))
+    assert np.sqrt(family.of_models().variance)[:, 0] == pytest.approx([0.05, 0.01])
+    assert np.sqrt(family.of_difference(0, 1).variance) == pytest.approx([0.04])
+
+
+def test_the_other_family_is_the_mixture_of_two_concentrations_drawn_anew() -> None:
+    study, models, _ = labelled(300, 3)
+    prior = informed_prior(study, models)
+    shapes, counts = prior.concentrations[:, None] * prior.means(), votes_of(study)
+    factors = np.array([same_agreement(mass) for mass in prior.concentrations])
+    # two annotators agree as often, and the mean is the same
+    agreed = 1 / (prior.concentrations + 1)
+    assert (1 / (prior.concentrations[:, None] * factors + 1)).mean(axis=1) == pytest.approx(agreed)
+    # the posterior of a mixture is a mixture of posteriors, each as probable as it makes the votes
+    rng, evidences, tops = np.random.default_rng(3), [], []
+    for factor in factors.T:
+        own = shapes * factor[:, None]
+        total = own.sum(axis=1)
+        likely = (gammaln(own + counts) - gammaln(own)).sum(axis=1) + gammaln(total) - gammaln(total + 3)
+        evidences.append(likely)
+        tops.append(np.mean([np.eye(4)[rng.standard_gamma(own + counts).argmax(axis=1)] for _ in range(400)], axis=0))
+    weights = np.exp(np.array(evidences) - np.max(evidences, axis=0))
+    exact = (weights[:, :, None] * tops).sum(axis=0) / weights.sum(axis=0)[:, None]
+    found = np.zeros_like(exact)
+    for batch in Dirichlet(prior=prior).sample(study, draws=1000).map(lambda one: one, batch_cases=1):
+        name = batch.case_names[0]
+        opinions = study.select([name]).opinions
+        [weighed] = refit_weights(prior, opinions, prior.coefficients, batch, 1)
+        found[study.case_names.index(name)] = weighed[-1] @ np.eye(4)[batch.dense()[0].argmax(axis=1)]
+    assert np.abs(found - exact).mean() < 0.03
+    assert found.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.01)
+
+
+def test_models_that_were_trained_on_the_annotations_are_evaluated_but_inform_nothing(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], "metrics": TOP, "draws": 50, "annotators": "fixed"}
+    result = ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=["Birch"], **how)
+    result.save(tmp_path / "results")
+    assert result.prior is not None
+    assert (result.prior.held_out_gain or 0.0) > 0
+    for one in (result, ds.load(tmp_path / "results")):
+        assert one.trained_on == ("Birch",)
+        assert one.prior is not None
+        assert one.prior.held_out_gain == result.prior.held_out_gain
+        assert {row["model"] for row in one.prior.models if row["left_out"] is not None} == {"Birch"}
+        assert "Birch" in one.models
+    everyone = ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=list(STUDY.predictions), **how)
+    assert everyone.prior is not None
+    assert everyone.prior.reason == "all models were trained on these annotations"
+    with pytest.raises(ds.DissensusError, match="is not among the models") as caught:
+        ds.evaluate(STUDY.annotations, STUDY.predictions, trained_on=["Nobody"], **how)
+    assert "'Aster', 'Birch'" in str(caught.value)
+
+
+def test_a_prior_that_is_given_goes_by_names_whatever_the_order_of_cases() -> None:
+    prior = informed_prior(STUDY.annotations, STUDY.predictions)
+    how: dict[str, Any] = {"metrics": TOP, "draws": 50, "annotators": "fixed"}
+    given = ds.evaluate(STUDY.annotations, STUDY.predictions, aggregations=[PlackettLuce(prior=prior)], **how)
+    fitted = ds.evaluate(STUDY.annotations, STUDY.predictions, aggregations=[PlackettLuce(prior="informed")], **how)
+    for part in ("mean", "fit_sd", "family_sd"):
+        one, other = (result.to_frame()[part].to_numpy() for result in (given, fitted))
+        assert one == pytest.approx(other, abs=0.02, nan_ok=True)
 
 
 def test_reasons_for_no_panel() -> None:

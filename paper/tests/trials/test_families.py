@@ -78,7 +78,7 @@ def test_annotators_are_left_out_by_their_number_of_votes() -> None:
 
 def test_folds_are_those_of_the_informed_prior_and_none_is_empty(left: LeftOutFirsts, study: SimulatedStudy) -> None:
     prior = informed_prior(left.study, study.predictions, folds=FOLDS)
-    assert np.array_equal(left.fold, prior.fold)
+    assert np.array_equal(left.fold, prior.row)
     assert set(left.fold.tolist()) == set(range(FOLDS))
 
 
@@ -154,7 +154,7 @@ def test_the_family_that_is_used_is_the_fit_of_the_package(evidence: Evidence) -
 
 def test_a_ridge_is_one_of_the_coefficients_of_models_only(evidence: Evidence) -> None:
     usual = PriorLikelihood(evidence, np.empty((evidence.n_cases, 0))).ridge
-    firm = FamilyLikelihood(evidence, np.empty((evidence.n_cases, 0)), 4.0).ridge
+    firm = FamilyLikelihood(evidence, np.empty((evidence.n_cases, 0)), firm=4.0).ridge
     n_features = evidence.features.shape[1]
     assert firm[:n_features] == pytest.approx(4.0 * usual[:n_features])
     assert np.array_equal(usual[n_features:], firm[n_features:])

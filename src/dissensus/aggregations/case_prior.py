@@ -3,13 +3,15 @@
 It is fitted to sums over the parts of a study, and its recipe written down. The first fit is made on a sample of the
 cases. From there, sums over all cases of likelihood and slope lead to the fit of all cases in a few steps; the
 curvature is that of the sample. Whoever drives the fit evaluates requests on every part, wherever it is, and adds the
-results up in the order of parts. Models that have seen the answers do not inform it: those that repeat an annotator,
-and those that agree with the panel too well.
+results up in the order of parts. Strata of cases have coefficients of their own, held near those of all cases and
+fitted to the sample. Models that have seen the answers do not inform it: those that were declared as such, those that
+repeat an annotator, and those that agree with the panel too well.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +21,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, with_support
 from dissensus.aggregations.prior_fit import (
+    HELD,
     LEAST_SHAPE,
     N_BREAKS,
     SAYINGS,
@@ -32,17 +35,20 @@ from dissensus.aggregations.prior_fit import (
     standardised,
 )
 from dissensus.aggregations.priors import (
+    FOLDS,
     InformedPrior,
     LearnedPrior,
     Lessons,
     ScoreRange,
     Shapes,
+    check_trained_on,
+    declared,
     left_out_warnings,
     prior_shapes,
     rows_of_models,
 )
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, checked
+from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -122,8 +128,11 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
 # On how many cases the first fit is made, and leaks and the gains by models are judged.
 LEARNING_CASES = 20_000
 
-# On how many cases it is found what each model adds.
+# On how many cases it is found what each model adds, and all of them together.
 MOST_TOLD = 1000
+
+# How many cases a stratum has at the least, to have coefficients of its own.
+LEAST_STRATUM = 50
 
 # How often the sums over all cases are asked for, at most, in each of two fits.
 MOST_PASSES = 20
@@ -139,6 +148,25 @@ UNSETTLED = f"the fit of the prior did not settle within {MOST_PASSES} passes ov
 
 # Names of the coefficients of a model.
 COEFFICIENTS = tuple(saying.replace(" ", "_") for saying in SAYINGS)
+
+
+# Labels of cases in every column of strata, by name of the case.
+Labels: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def large_strata(labels: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Find the strata that have coefficients of their own; the first one, without a label, are all cases.
+
+    They are the labels of the first column, and their crossings with those of the columns after it, as far as at least
+    50 cases share them, and not all cases that share what comes before.
+
+    Examples
+    --------
+    >>> large_strata([("N", "m")] * 60 + [("N", "f")] * 10 + [("S", "m")] * 20)
+    ((), ('N',), ('N', 'm'))
+    """
+    counts = Counter(label[:depth] for label in labels for depth in range(len(label) + 1))
+    return tuple(sorted(key for key, count in counts.items() if not key or LEAST_STRATUM <= count < counts[key[:-1]]))
 
 
 # The recipe ---------------------------------------------------------------------------------------------
@@ -164,14 +192,21 @@ class PriorRecipe(Value):
         Coefficients of the fit with one concentration of all cases; empty as long as there are none.
     means, spread : (1 + n_free,), a number
         Of the covariates that this fit gives; empty as long as they are not known.
-    coefficients, curvature : (n_coefficients,), (n_coefficients, n_coefficients)
+    strata
+        Labels of the strata that have coefficients of their own, the first one of all cases; see :func:`large_strata`.
+    coefficients, curvature : (n_strata, n_coefficients), (n_strata, n_coefficients, n_coefficients)
         Those of the whole fit.
-    refits : (n_refits, n_coefficients)
+    held : (n_coefficients,)
+        How firmly the coefficients of strata are held near those of all cases.
+    refits : (n_refits, n_strata * n_coefficients)
         What resamples of the cases would have, if they were asked for; see :func:`with_refits`.
     concentrations
         How many votes the prior of a case is worth: least, quartiles, most.
     rows, warnings
         How much each model informs the prior, and what deserves a look.
+    held_out_gain
+        By how much models raise the mean log-probability of a first choice, given the others of its case, under
+        coefficients of all cases that owe nothing to it; missing if it was not asked for.
     """
 
     conditions: tuple[str, ...]
@@ -184,12 +219,15 @@ class PriorRecipe(Value):
     plain: FloatArray = field(default_factory=lambda: np.empty(0))
     means: FloatArray = field(default_factory=lambda: np.empty(0))
     spread: float = 0.0
-    coefficients: FloatArray = field(default_factory=lambda: np.empty(0))
-    curvature: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    strata: tuple[tuple[str, ...], ...] = ((),)
+    coefficients: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    curvature: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    held: FloatArray = field(default_factory=lambda: np.empty(0))
     refits: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     concentrations: tuple[float, ...] = ()
     rows: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
+    held_out_gain: float | None = None
 
     @property
     def are_labels(self) -> bool:
@@ -207,6 +245,36 @@ class PriorRecipe(Value):
         if not len(self.means):
             return plain
         return replace(plain, covariates=standardised(raw_covariates(plain, self.plain), self.means, self.spread))
+
+    def stratum(self, names: Sequence[str], labels: Labels) -> IntArray:
+        """Say whose coefficients each case has: those of the smallest stratum that it belongs to."""
+        place = {key: row for row, key in enumerate(self.strata)}
+        known = (labels.get(name, ()) for name in names)
+        rows = [max(place.get(label[:depth], 0) for depth in range(len(label) + 1)) for label in known]
+        return np.array(rows, dtype=np.int64)
+
+    def by_stratum(
+        self, likelihood: PriorLikelihood, stratum: IntArray, pooled: FloatArray
+    ) -> list[tuple[IntArray, PriorLikelihood]]:
+        """Split a likelihood into that of all cases and that of every other stratum; also say which cases it has."""
+        found = [(np.arange(len(stratum)), likelihood)]
+        for key in self.strata[1:]:
+            inside = np.array([other[: len(key)] == key for other in self.strata])
+            cases = np.flatnonzero(inside[stratum])
+            found.append((cases, likelihood.take(cases, pooled)))
+        return found
+
+    def curvatures(self, likelihood: PriorLikelihood, stratum: IntArray, weights: FloatArray) -> FloatArray:
+        """Return minus the second derivatives of weighted cases, (n_strata, n_coefficients, n_coefficients)."""
+        parts = self.by_stratum(likelihood, stratum, self.coefficients[0])
+        pairs = zip(self.coefficients, parts, strict=True)
+        return np.stack([part.curvature(row, weights[cases]) for row, (cases, part) in pairs])
+
+    def pushes(self, likelihood: PriorLikelihood, stratum: IntArray, weights: FloatArray) -> FloatArray:
+        """Sum what weights (n_refits, n_cases) add to slopes, shape (n_refits, n_strata, n_coefficients)."""
+        parts = self.by_stratum(likelihood, stratum, self.coefficients[0])
+        pairs = zip(self.coefficients, parts, strict=True)
+        return np.stack([part.pushes(row, weights[:, cases]) for row, (cases, part) in pairs], axis=1)
 
 
 # Sums over parts ----------------------------------------------------------------------------------------
@@ -234,7 +302,11 @@ class Request(Value):
     coefficients: FloatArray
 
     def of_part(
-        self, opinions: Opinions, models: Mapping[str, Predictions], weights: FloatArray | None = None
+        self,
+        opinions: Opinions,
+        models: Mapping[str, Predictions],
+        weights: FloatArray | None = None,
+        labels: Labels | None = None,
     ) -> FloatArray:
         """Sum over the cases of a part, in their order.
 
@@ -246,14 +318,18 @@ class Request(Value):
             Predictions of its cases, and of others, on the same conditions.
         weights : (n_cases, n_refits)
             Weights of the annotated cases in the first resamples; needed where refits are sought.
+        labels
+            Labels of its cases in the columns of strata; they matter where refits are sought.
         """
-        return self.of_cases(self.recipe.likelihood(opinions, models), weights)
+        likelihood = self.recipe.likelihood(opinions, models)
+        if self.sought != "refits":
+            return self.of_cases(likelihood)
+        assert weights is not None
+        stratum = self.recipe.stratum(opinions.case_names, labels or {})
+        return self.recipe.pushes(likelihood, stratum, weights.T)
 
-    def of_cases(self, likelihood: PriorLikelihood, weights: FloatArray | None = None) -> FloatArray:
-        """Sum over the cases of a likelihood."""
-        if self.sought == "refits":
-            assert weights is not None
-            return likelihood.pushes(self.coefficients, weights.T)
+    def of_cases(self, likelihood: PriorLikelihood) -> FloatArray:
+        """Sum slopes or covariates over the cases of a likelihood."""
         if self.sought == "slopes":
             state = likelihood.state(self.coefficients)
             return np.asarray(np.column_stack([likelihood.of_cases(state), likelihood.slopes(state)]).sum(axis=0))
@@ -304,7 +380,14 @@ def refined(
 
 
 def fitted_recipe(
-    study: Study, models: Mapping[str, Predictions], lessons: Lessons, *, total: Total, start: PriorRecipe | None = None
+    study: Study,
+    models: Mapping[str, Predictions],
+    lessons: Lessons,
+    *,
+    total: Total,
+    start: PriorRecipe | None = None,
+    labels: Labels | None = None,
+    trained_on: Sequence[str] = (),
 ) -> PriorRecipe:
     """Fit an informed prior to a study of which a sample is in memory, and everything else is asked for.
 
@@ -323,7 +406,11 @@ def fitted_recipe(
         Evaluates a request on every part of the study and adds the results up; asked if the sample is not all there is.
     start
         Of a similar study: its models that have seen the answers are taken for granted. The search starts there, if it
-        has the same models and the sample is all there is, and what is told about it stays untold.
+        has the same models and the sample is all there is, and what is told about it stays untold. Its strata are kept.
+    labels
+        Labels of cases in the columns of strata.
+    trained_on
+        Models that are declared as trained on these annotations.
 
     Examples
     --------
@@ -339,7 +426,7 @@ def fitted_recipe(
     own = aligned_models(
         {name: model.select(list(said.case_names)) for name, model in models.items()}, said.case_names, said.conditions
     )
-    leaks = dict(leaking_models(said, own) if start is None else start.left_out)
+    leaks = {**leaking_models(said, own), **declared(trained_on)} if start is None else dict(start.left_out)
     opinions, n_cases = said.opinions, lessons.n_cases
     is_whole, weights = opinions.n_cases == n_cases, np.full(opinions.n_cases, n_cases / opinions.n_cases)
     recipe = PriorRecipe(
@@ -352,10 +439,10 @@ def fitted_recipe(
         len(broken_votes(opinions)) if is_whole else N_BREAKS,
     )
     likelihood = recipe.likelihood(opinions, own)
-    known = start.coefficients if start is not None and is_whole and start.models == recipe.models else np.empty(0)
     n_plain, n_more = sum(likelihood.sizes), 1 + likelihood.sizes[2]
-    is_known = len(known) == n_plain + n_more
-    plain = of_sample = known[:n_plain] if is_known else likelihood.fitted(weights)
+    known = start.coefficients if start is not None else np.empty((0, 0))
+    is_known = start is not None and is_whole and start.models == recipe.models and known.shape[1] == n_plain + n_more
+    plain = of_sample = known[0, :n_plain] if is_known else likelihood.fitted(weights)
     is_settled = also = True
     if is_whole:
         sums = Request("covariates", recipe, plain).of_cases(likelihood)
@@ -366,27 +453,32 @@ def fitted_recipe(
     spread = float(np.sqrt(max(square - means[0] ** 2, 0.0)))
     recipe = replace(recipe, plain=plain, means=np.array(means), spread=spread)
     likelihood = recipe.extended(likelihood)
-    found = likelihood.fitted(weights, known if is_known else np.append(of_sample, np.zeros(n_more)))
+    found = likelihood.fitted(weights, known[0] if is_known else np.append(of_sample, np.zeros(n_more)))
     if not is_whole:  # all cases are expected as far from the sample as before
         shift = np.append(plain - of_sample, np.zeros(n_more))
         found, also = refined(recipe, likelihood, weights, found + shift, total)
     unsettled = () if is_settled and also else (UNSETTLED,)
+    given, names = labels or {}, opinions.case_names
+    strata = large_strata([given.get(name, ()) for name in names]) if start is None else start.strata
+    recipe = replace(recipe, strata=strata, warnings=(*told_problems(leaks, likelihood.evidence), *unsettled))
+    stratum, rows = recipe.stratum(names, given), [found]
+    for row, (cases, part) in enumerate(recipe.by_stratum(likelihood, stratum, found)[1:], 1):
+        rows.append(part.fitted(weights[cases], known[row] if is_known else found))
+    masses = np.array([likelihood.concentrations(row) for row in rows])[stratum, np.arange(len(names))]
     recipe = replace(
-        recipe,
-        coefficients=found,
-        concentrations=quartiles_of(likelihood.concentrations(found)),
-        warnings=(*told_problems(leaks, likelihood.evidence), *unsettled),
+        recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=quartiles_of(masses)
     )
     if start is not None and is_whole:
         return recipe
-    rows = tuple(informing(likelihood, found, leaks))
-    return replace(recipe, curvature=likelihood.curvature(found, weights), rows=rows)
+    curvature = recipe.curvatures(likelihood, stratum, weights)
+    gain = held_out_gain(likelihood, found, curvature[0])
+    return replace(recipe, curvature=curvature, rows=tuple(informing(likelihood, found, leaks)), held_out_gain=gain)
 
 
 def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:
     """Refit a prior to resampled cases; parts are asked with the weights of their cases in the resamples."""
-    pushes = total(Request("refits", recipe, recipe.coefficients))
-    return replace(recipe, refits=moved(recipe.coefficients, recipe.curvature, pushes))
+    pushes = total(Request("refits", recipe, recipe.coefficients[0]))
+    return replace(recipe, refits=moved(recipe.coefficients, recipe.curvature, pushes, recipe.held))
 
 
 def learning_sample(study: Study) -> Study:
@@ -417,22 +509,51 @@ def quartiles_of(concentrations: FloatArray) -> tuple[float, ...]:
     return tuple(np.quantile(concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
 
 
+def told_cases(likelihood: PriorLikelihood) -> IntArray:
+    """Choose the cases on which it is found what models add."""
+    n_cases = likelihood.evidence.n_cases
+    return np.unique(np.linspace(0, n_cases - 1, min(n_cases, MOST_TOLD)).astype(np.int64))
+
+
+def fitted_to(evidence: Evidence, models: Sequence[str]) -> tuple[PriorLikelihood, FloatArray]:
+    """Fit what some of the models say, with one concentration of all cases."""
+    own = evidence.of_models(models)
+    plain = PriorLikelihood(own, np.empty((own.n_cases, 0)))
+    return plain, plain.fitted(np.ones(own.n_cases))
+
+
 def informing(
     likelihood: PriorLikelihood, coefficients: FloatArray, left_out: Mapping[str, str]
 ) -> list[Mapping[str, Any]]:
     """Write down how much each model informs the prior, by fits with one concentration of all cases."""
-    n_cases, names = likelihood.evidence.n_cases, likelihood.evidence.models
-    chosen = np.unique(np.linspace(0, n_cases - 1, min(n_cases, MOST_TOLD)).astype(np.int64))
-    evidence = likelihood.evidence.take(chosen)
-
-    def score(some: Sequence[str]) -> float:
-        own = evidence.of_models(some)
-        plain = PriorLikelihood(own, np.empty((own.n_cases, 0)))
-        return log_score(plain, plain.fitted(np.ones(own.n_cases)))
-
+    names, evidence = likelihood.evidence.models, likelihood.evidence.take(told_cases(likelihood))
     told = coefficients[: len(SAYINGS) * len(names)].reshape(len(names), len(SAYINGS)).tolist()
     numbers = {name: dict(zip(COEFFICIENTS, row, strict=True)) for name, row in zip(names, told, strict=True)}
-    return rows_of_models(numbers, left_out, score)
+    return rows_of_models(numbers, left_out, lambda some: log_score(*fitted_to(evidence, some)))
+
+
+def held_out_gain(likelihood: PriorLikelihood, coefficients: FloatArray, curvature: FloatArray) -> float:
+    """Say by how much models raise the score of held-out first choices; see :func:`held_out_score`."""
+    informed = likelihood.take(told_cases(likelihood))
+    alone, found = fitted_to(informed.evidence, [])
+    score = held_out_score(alone, found, alone.curvature(found, np.ones(alone.evidence.n_cases)))
+    return held_out_score(informed, coefficients, curvature) - score
+
+
+def held_out_score(likelihood: PriorLikelihood, coefficients: FloatArray, curvature: FloatArray) -> float:
+    """Return the mean log-probability of a first choice, given the others of its case.
+
+    Coefficients owe nothing to the case: the cases of a fold are left out by one Newton step.
+    """
+    evidence, total = likelihood.evidence, 0.0
+    slopes, case = likelihood.slopes(likelihood.state(coefficients)), evidence.case[evidence.mentioned]
+    fold, before = np.arange(evidence.n_cases) % FOLDS, np.maximum(evidence.totals - 1.0, 0.0)
+    for number in range(FOLDS):
+        without = coefficients - np.linalg.solve(curvature, slopes[fold == number].sum(axis=0))
+        _, mass, shapes = likelihood.state(without)
+        logs = np.log((shapes + np.maximum(evidence.votes - 1.0, 0.0)) / (mass + before)[case])
+        total += float((evidence.votes * logs)[:, fold[case] == number].sum())
+    return total / float(evidence.votes.sum())
 
 
 def log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
@@ -458,9 +579,9 @@ class CasePrior(InformedPrior):
         What the prior is about: the annotated cases of the study.
     likelihoods
         Features of conditions, and how coefficients turn into shapes; one, or one for each fold of cases.
-    coefficients : (n_folds, n_coefficients)
-        What was fitted.
-    fold : (n_cases,)
+    coefficients : (n_rows, n_coefficients)
+        What was fitted, stratum by stratum or fold by fold.
+    row : (n_cases,)
         Which of these belongs to each case.
     recipe
         How it was made, perhaps from more cases than these; see :func:`prior_of`.
@@ -481,7 +602,7 @@ class CasePrior(InformedPrior):
     case_names: tuple[str, ...]
     likelihoods: tuple[PriorLikelihood, ...]
     coefficients: FloatArray
-    fold: IntArray
+    row: IntArray
     recipe: PriorRecipe
 
     maker = "informed_prior"
@@ -522,6 +643,11 @@ class CasePrior(InformedPrior):
         """How many votes the prior of a case is worth: least, quartiles, most."""
         return self.recipe.concentrations
 
+    @property
+    def held_out_gain(self) -> float | None:
+        """By how much models raise the mean log-probability of a held-out first choice; missing with folds."""
+        return self.recipe.held_out_gain
+
     def __repr__(self) -> str:
         informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
         return f"CasePrior: {self.n_cases} cases, {len(self.conditions)} conditions, {informed}"
@@ -533,15 +659,27 @@ class CasePrior(InformedPrior):
         """How many votes the prior of each case is worth, shape (n_cases,)."""
         return self._made(self.coefficients)[3]
 
-    def _made(self, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return what coefficients (n_folds, n_coefficients) make of every case by its fold.
+    @cached_property
+    def _parts(self) -> list[tuple[IntArray, IntArray, PriorLikelihood]]:
+        """Of every row of coefficients, its cases, their entries, and their likelihood."""
+        found = []
+        for number in range(len(self.coefficients)):
+            cases, likelihood = np.flatnonzero(self.row == number), self.likelihoods[number % len(self.likelihoods)]
+            entries = take_rows(likelihood.evidence.offsets, cases)[1]
+            found.append((cases, entries, likelihood if len(cases) == self.n_cases else likelihood.take(cases)))
+        return found
 
-        Shares of entries, scales of other shares (n_cases,), weights of conditions (n_folds, K), and concentrations.
+    def _made(self, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return what coefficients (n_rows, n_coefficients) make of every case.
+
+        Shares of entries, scales of other shares (n_cases,), weights of conditions (n_rows, K), and concentrations.
         """
-        case, every = self.likelihood.evidence.case, np.arange(self.n_cases)
-        made = [(*one.shares(row), one.concentrations(row)) for one, row in zip(self.likelihoods, rows, strict=True)]
-        entries, _, scale, weights, mass = (np.array(column) for column in zip(*made, strict=True))
-        return entries[self.fold[case], np.arange(len(case))], scale[self.fold, every], weights, mass[self.fold, every]
+        entries, (scale, mass) = np.empty(len(self.likelihood.evidence.codes)), np.empty((2, self.n_cases))
+        weights = np.empty((len(rows), len(self.conditions)))
+        for number, (cases, places, likelihood) in enumerate(self._parts):
+            entries[places], _, scale[cases], weights[number] = likelihood.shares(rows[number])
+            mass[cases] = likelihood.concentrations(rows[number])
+        return entries, scale, weights, mass
 
     def means(self) -> FloatArray:
         """Return the mean of the prior of every case, shape (n_cases, K); mind the memory.
@@ -554,7 +692,7 @@ class CasePrior(InformedPrior):
         np.float64(1.0)
         """
         evidence, (entries, scale, weights, _) = self.likelihood.evidence, self._made(self.coefficients)
-        full = scale[:, None] * weights[self.fold]
+        full = scale[:, None] * weights[self.row]
         full[evidence.case, evidence.codes] = entries
         return full
 
@@ -578,22 +716,23 @@ class CasePrior(InformedPrior):
         return self._applied(opinions, [self.coefficients])[0]
 
     def _applied(self, opinions: Opinions, fits: Sequence[FloatArray]) -> list[tuple[Opinions, Shapes]]:
-        """Apply several fits (n_folds, n_coefficients) in turn, with the support that the first one gives."""
+        """Apply several fits (n_rows, n_coefficients) in turn, with the support that the first one gives."""
         others = () if opinions.conditions == self.conditions else opinions.conditions
         cases, evidence = self.positions(opinions.case_names, other_conditions=others), self.likelihood.evidence
-        made = [self._made(rows) for rows in fits]
+        made, n_conditions = [self._made(rows) for rows in fits], len(self.conditions)
         offsets, entries = take_rows(evidence.offsets, cases)
-        kept = made[0][0][entries] >= NOTICEABLE
-        counts = np.append(0, np.cumsum(kept))[offsets]
-        wider, places = widened(opinions, counts, evidence.codes[entries[kept]], entries[kept])
-        case, has_rest, found = row_of_each(wider.support_offsets), wider.rest_sizes > 0, []
+        kept, case, codes = made[0][0][entries] >= NOTICEABLE, row_of_each(offsets), evidence.codes[entries]
+        wider = with_support(opinions, case[kept], codes[kept])
+        keys, case = case * n_conditions + codes, row_of_each(wider.support_offsets)
+        wanted, has_rest, found = case * n_conditions + wider.support, wider.rest_sizes > 0, []
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         # by these weights conditions that are no entries share the rest
-        weights = np.maximum(self.likelihood.shares(self.coefficients[0]).weights, LEAST_SHAPE)
+        weights = np.maximum(made[0][2][0], LEAST_SHAPE)
         weight = weights.sum() - weighted_counts(case, weights[wider.support], len(cases))
         weight = np.where(has_rest, np.maximum(weight, LEAST_SHAPE), 1.0)
         for own_entries, scale, own_weights, masses in made:
-            outside = scale[cases][case] * own_weights[self.fold[cases][case], wider.support]
-            own = np.where(places >= 0, own_entries[np.maximum(places, 0)], outside)
+            outside = scale[cases][case] * own_weights[self.row[cases][case], wider.support]
+            own = np.where(keys[place] == wanted, own_entries[entries[place]], outside)
             left = np.maximum(1.0 - weighted_counts(case, own, len(cases)), LEAST_SHAPE)
             mass = masses[cases]
             rest = np.where(has_rest, np.maximum(mass * left, LEAST_SHAPE), 0.0)
@@ -603,23 +742,27 @@ class CasePrior(InformedPrior):
 
     # Refits ------------------------------------------------------------------------------------------------
 
-    def shifted(self, opinions: Opinions, refits: FloatArray) -> FloatArray:
-        """Return how far refitted coefficients move the shapes of :meth:`applied`, shape (n_refits, sum of (U + 1)).
+    def shapes(self, opinions: Opinions, refits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the shapes of :meth:`applied` and of refitted coefficients, and the first choices of annotators.
+
+        The shapes are (1 + n_refits, sum of (U + 1)) and (sum of (U + 1),), the last of each case being the rest.
 
         Examples
         --------
         >>> import dissensus as ds
         >>> study = ds.simulate.study(n_cases=120)
         >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
-        >>> prior.shifted(study.annotations.opinions, prior.coefficients).any()
-        np.False_
+        >>> (here, there), votes = prior.shapes(study.annotations.opinions, prior.coefficients)
+        >>> (here - there).any(), len(votes) == len(here)
+        (np.False_, True)
         """
-        found = self._applied(opinions, [self.coefficients, *refits[:, None]])
-        here, *there = (np.insert(own.mentioned, said.support_offsets[1:], own.rest) for said, own in found)
-        return np.asarray(np.array(there) - here)
+        found = self._applied(opinions, [self.coefficients, *refits.reshape(-1, *self.coefficients.shape)])
+        wider, ends = found[0][0], found[0][0].support_offsets[1:]
+        shapes = np.array([np.insert(own.mentioned, ends, own.rest) for _, own in found])
+        return shapes, np.insert(broken_votes(wider, 1)[0], ends, 0.0)
 
     def refitted(self, weights: FloatArray) -> FloatArray:
-        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_coefficients).
+        """Return the coefficients of weighted cases (n_refits, n_cases), shape (n_refits, n_rows * n_coefficients).
 
         Examples
         --------
@@ -629,10 +772,11 @@ class CasePrior(InformedPrior):
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
         True
         """
-        here, curvature = self.coefficients[0], self.recipe.curvature
+        recipe, likelihood = self.recipe, self.likelihood
+        curvature = recipe.curvature
         if not len(curvature):
-            curvature = self.likelihood.curvature(here, np.ones(self.n_cases))
-        return moved(here, curvature, self.likelihood.pushes(here, weights))
+            curvature = recipe.curvatures(likelihood, self.row, np.ones(self.n_cases))
+        return moved(self.coefficients, curvature, recipe.pushes(likelihood, self.row, weights), recipe.held)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
         """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
@@ -646,8 +790,8 @@ class CasePrior(InformedPrior):
         ('one', 'another')
         """
         rows = np.array([self.place[name] for name in cases], dtype=np.int64)
-        likelihoods = tuple(PriorLikelihood(one.evidence.take(rows), one.covariates[rows]) for one in self.likelihoods)
-        return replace(self, case_names=tuple(names), likelihoods=likelihoods, fold=self.fold[rows])
+        likelihoods = tuple(one.take(rows) for one in self.likelihoods)
+        return replace(self, case_names=tuple(names), likelihoods=likelihoods, row=self.row[rows])
 
     # Words -------------------------------------------------------------------------------------------------
 
@@ -726,31 +870,15 @@ class ShapedAggregation(Aggregation):
         return *own.case_prior.applied(opinions), {}
 
 
-def widened(opinions: Opinions, offsets: IntArray, codes: IntArray, entries: IntArray) -> tuple[Opinions, IntArray]:
-    """Add conditions to the support of each case.
-
-    Parameters
-    ----------
-    offsets, codes, entries
-        The conditions that each case is to have, ascending, and a number of each.
-
-    Returns
-    -------
-    wider
-        The same opinions.
-    places : (sum of U,)
-        The number of each condition of the wider support, -1 of those that were there but are not to be added.
-    """
-    n_conditions, case = len(opinions.conditions), row_of_each(offsets)
-    wider, added = with_support(opinions, case, codes), case * n_conditions + codes
-    places = np.full(len(wider.support), -1, dtype=np.int64)
-    places[np.searchsorted(row_of_each(wider.support_offsets) * n_conditions + wider.support, added)] = entries
-    return wider, places
-
-
 @checked
 def informed_prior(
-    study: Study, predictions: Mapping[str, ArrayLike | Predictions], *, folds: int = 1, start: CasePrior | None = None
+    study: Study,
+    predictions: Mapping[str, ArrayLike | Predictions],
+    *,
+    folds: int = 1,
+    start: CasePrior | None = None,
+    strata: Mapping[str, Sequence[str]] | None = None,
+    trained_on: Sequence[str] = (),
 ) -> CasePrior:
     """Fit a prior of every case to what models say about it, so that first choices of annotators are most likely.
 
@@ -769,7 +897,13 @@ def informed_prior(
         With several, the prior of a case comes from a fit to the cases of the other folds, so that it owes nothing to
         the case's own annotators. Cases are put into folds by their names.
     start
-        A prior of a similar study with the same models, from which the search starts.
+        A prior of a similar study with the same models, from which the search starts; cases stay in its strata.
+    strata
+        Columns of cases: name to one label per case. A stratum of at least 50 cases has coefficients of its own, which
+        a ridge holds near those of all cases: every label of the first column and, as far as they are large enough, its
+        crossings with those of further columns. A case has those of the smallest stratum that it belongs to.
+    trained_on
+        Models that were trained on these annotations: they do not inform the prior.
 
     Returns
     -------
@@ -789,29 +923,56 @@ def informed_prior(
     if folds > MOST_FOLDS:
         raise DissensusError("there are too many folds", expected=f"at most {MOST_FOLDS}", got=str(folds))
     check_case_prior("start", start)
+    if folds > 1 and strata:
+        raise DissensusError("a prior has folds or strata, not both", expected="strata left out, or folds=1")
     models = aligned_models(predictions, said.case_names, said.conditions)
-    found = _folded(said, models, folds, start) if folds > 1 else _fitted(said, models, start)
+    check_trained_on(trained_on, models)
+    labels = case_labels(said.case_names, strata or {})
+    if folds > 1:
+        found = _folded(said, models, folds, start, trained_on)
+    else:
+        found = _fitted(said, models, start, labels, trained_on)
     for problem in found.warnings if start is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)
     return found
 
 
-def _fitted(said: Study, models: Mapping[str, Predictions], start: CasePrior | None) -> CasePrior:
+def case_labels(names: Sequence[str], strata: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Put the labels of every case together, column by column.
+
+    >>> case_labels(["x", "y"], {"site": ["N", "S"], "sex": ["m", "f"]})
+    {'x': ('N', 'm'), 'y': ('S', 'f')}
+    """
+    for column, of_cases in strata.items():
+        check_length(f"{column} label", len(of_cases), len(names))
+    return dict(zip(names, zip(*strata.values(), strict=True), strict=True)) if strata else {}
+
+
+def _fitted(
+    said: Study, models: Mapping[str, Predictions], start: CasePrior | None, labels: Labels, trained_on: Sequence[str]
+) -> CasePrior:
     """Fit to all cases at once, or, if they are many, to a sample first and to their sums then."""
     opinions, order = said.opinions, in_order_of_keys(said.opinions.case_names)
     parts = [order[first : first + LEARNING_CASES] for first in range(0, opinions.n_cases, LEARNING_CASES)]
+    known = None
+    if start is not None:
+        known = start.recipe
+        labels = {name: known.strata[row] for name, row in zip(start.case_names, start.row.tolist(), strict=True)}
 
     def total(request: Request) -> FloatArray:
         return np.asarray(sum(request.of_part(opinions.take(part), models) for part in parts))
 
-    known = None if start is None else start.recipe
-    recipe = fitted_recipe(learning_sample(said), models, Lessons.of(said, models), total=total, start=known)
-    return prior_of(recipe, opinions, models)
+    how: dict[str, Any] = {"total": total, "start": known, "labels": labels, "trained_on": trained_on}
+    recipe = fitted_recipe(learning_sample(said), models, Lessons.of(said, models), **how)
+    return prior_of(recipe, opinions, models, labels)
 
 
-def _folded(said: Study, models: Mapping[str, Predictions], folds: int, start: CasePrior | None) -> CasePrior:
+def _folded(
+    said: Study, models: Mapping[str, Predictions], folds: int, start: CasePrior | None, trained_on: Sequence[str]
+) -> CasePrior:
     """Fit to the cases of all folds but one, in turn."""
-    opinions, leaks = said.opinions, leaking_models(said, models) if start is None else start.left_out
+    opinions = said.opinions
+    leaks = {**leaking_models(said, models), **declared(trained_on)} if start is None else dict(start.left_out)
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
     n_folds = int(fold.max(initial=0)) + 1
@@ -832,7 +993,9 @@ def _folded(said: Study, models: Mapping[str, Predictions], folds: int, start: C
     return replace(found, recipe=replace(recipe, concentrations=quartiles_of(found.concentrations)))
 
 
-def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predictions]) -> CasePrior:
+def prior_of(
+    recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predictions], labels: Labels | None = None
+) -> CasePrior:
     """Make the prior of some cases, such as a part of a study: bit for bit the one that they have in the whole.
 
     Parameters
@@ -843,6 +1006,8 @@ def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predi
         Of these cases, with the conditions of the whole.
     models
         Predictions by name of the model, of these cases and perhaps of others, on the same conditions.
+    labels
+        Labels of cases in the columns of strata.
 
     Examples
     --------
@@ -858,7 +1023,7 @@ def prior_of(recipe: PriorRecipe, opinions: Opinions, models: Mapping[str, Predi
         opinions.conditions,
         opinions.case_names,
         (recipe.likelihood(opinions, models),),
-        recipe.coefficients[None],
-        np.zeros(opinions.n_cases, dtype=np.int64),
+        recipe.coefficients,
+        recipe.stratum(opinions.case_names, labels or {}),
         recipe,
     )

@@ -5,6 +5,7 @@ times a coefficient, of the logarithm of the condition's frequency times one, an
 frequent conditions; the logarithm of s_i is a number plus one times the entropy of mu_i and one for every frequent
 condition times its share. Coefficients maximise the Dirichlet-multinomial likelihood of the votes, with a ridge. The
 entropy and the shares are those of a first fit in which all cases have the same s, so that the likelihood stays simple.
+A stratum of cases may have coefficients of its own, which a ridge holds near those of all cases.
 """
 
 from __future__ import annotations
@@ -306,8 +307,8 @@ def _normalised(values: FloatArray, case: IntArray, n_cases: int) -> FloatArray:
 # The logarithm of a concentration stays between minus and plus this.
 MASS_LIMIT = 8.0
 
-# No prior shape is smaller.
-LEAST_SHAPE = 1e-9
+# No prior shape is smaller, and no weight of a condition.
+LEAST_SHAPE, LEAST = 1e-9, 1e-300
 
 # When the search ends: after so many steps, or when slopes are below this in units of standard errors.
 MOST_STEPS, PRECISION = 300, 1e-3
@@ -317,6 +318,9 @@ BROAD = 0.25
 
 # How far coefficients are moved to find the curvature.
 STEP = 1e-5
+
+# How many times as firmly the coefficients of a stratum are held near those of all cases as these are near the centre.
+HELD = 1.0
 
 
 class Shares(NamedTuple):
@@ -354,10 +358,17 @@ class PriorLikelihood:
         Features and votes.
     covariates : (n_cases, Q)
         What the logarithm of the concentration depends on, besides a constant.
+    pooled : (n_coefficients,), optional
+        Of a stratum: the coefficients of all cases, which its own are held near.
     """
 
     evidence: Evidence
     covariates: FloatArray
+    pooled: FloatArray | None = None
+
+    def take(self, cases: IntArray, pooled: FloatArray | None = None) -> PriorLikelihood:
+        """Select cases by position, which may repeat."""
+        return PriorLikelihood(self.evidence.take(cases), self.covariates[cases], pooled)
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
@@ -379,7 +390,9 @@ class PriorLikelihood:
 
     @property
     def centre(self) -> FloatArray:
-        """What coefficients are before any vote: nothing, but conditions as frequent as they are."""
+        """What coefficients are before any vote: none, but conditions as frequent as they are; or as pooled."""
+        if self.pooled is not None:
+            return self.pooled
         return np.concatenate([np.full(size, float(kind == 1)) for kind, size in enumerate(self.sizes)])
 
     @cached_property
@@ -387,7 +400,7 @@ class PriorLikelihood:
         """How firmly: precisions of the coefficients."""
         _, *others = self.sizes
         parts = [np.full(size, own) for own, size in zip((1.0, 1.0, BROAD, 1.0), others, strict=True)]
-        return np.concatenate([self.evidence.firmness, *parts])
+        return np.concatenate([self.evidence.firmness, *parts]) * (1.0 if self.pooled is None else HELD)
 
     def shares(self, coefficients: FloatArray) -> Shares:
         """Return mu."""
@@ -488,14 +501,26 @@ class PriorLikelihood:
         return np.asarray((weights - 1.0) @ self.slopes(self.state(coefficients)))
 
 
-def moved(coefficients: FloatArray, curvature: FloatArray, pushes: FloatArray) -> FloatArray:
-    """Move coefficients by one Newton step to where each push (n_refits, n_coefficients) is balanced by the curvature.
+def moved(coefficients: FloatArray, curvatures: FloatArray, pushes: FloatArray, ridge: FloatArray) -> FloatArray:
+    """Move coefficients by one Newton step to where each push is balanced by the curvature.
+
+    Parameters
+    ----------
+    coefficients, curvatures : (n_rows, n_coefficients), (n_rows, n_coefficients, n_coefficients)
+        Of all cases, and of strata, which are held near them.
+    pushes : (n_refits, n_rows, n_coefficients)
+        What every refit adds to the slopes.
+    ridge : (n_coefficients,)
+        How firmly strata are held.
 
     Returns
     -------
-    (n_refits, n_coefficients)
+    (n_refits, n_rows * n_coefficients)
     """
-    return np.asarray(coefficients + np.linalg.solve(curvature, pushes.T).T)
+    first = np.linalg.solve(curvatures[0], pushes[:, 0].T).T
+    pulled = pushes[:, 1:] + (ridge * first)[:, None]
+    others = [np.linalg.solve(own, pulled[:, row].T).T for row, own in enumerate(curvatures[1:])]
+    return np.asarray(coefficients + np.stack([first, *others], axis=1)).reshape(len(pushes), -1)
 
 
 def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -516,7 +541,9 @@ def mean_of_rows(rows: FloatArray) -> FloatArray:
 
 
 def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
-    """Return what concentrations may depend on: the entropy of mu, and the shares of the free conditions.
+    """Return what concentrations may depend on: the entropy of mu over all K, and the shares of the free conditions.
+
+    Which conditions are entries makes no difference: the votes of a case do not enter its own prior.
 
     Returns
     -------
@@ -524,8 +551,11 @@ def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> Flo
     """
     evidence, shares = likelihood.evidence, likelihood.shares(coefficients)
     parts = -shares.entries * np.log(np.maximum(shares.entries, LEAST_SHAPE))
-    rest = -shares.rest * np.log(np.maximum(shares.rest, LEAST_SHAPE))
-    entropy = weighted_counts(evidence.case, parts, evidence.n_cases) + rest
+    # of all conditions that are no entries: scale * weight has the logarithm log(scale) + log(weight)
+    logs = shares.weights * np.log(np.maximum(shares.weights, LEAST))
+    outside = logs.sum() - weighted_counts(evidence.case, logs[evidence.codes], evidence.n_cases)
+    rest = -shares.scale * outside - shares.rest * np.log(np.maximum(shares.scale, LEAST))
+    entropy = weighted_counts(evidence.case, parts, evidence.n_cases) + np.where(evidence.is_whole, 0.0, rest)
     return np.column_stack([entropy, evidence.by_free(shares.scale, shares.weights, shares.entries)])
 
 

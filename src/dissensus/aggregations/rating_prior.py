@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregations.priors import InformedPrior, left_out_warnings, rows_of_models
+from dissensus.aggregations.priors import (
+    FOLDS,
+    InformedPrior,
+    check_trained_on,
+    declared,
+    left_out_warnings,
+    rows_of_models,
+)
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
@@ -200,6 +207,9 @@ class RatingPrior(InformedPrior):
         Models that have seen the answers, and by what that is known: they do not inform the prior.
     centres : (n_models,)
         Means of the numbers of the models.
+    held_out_gain
+        By how much models raise the mean log-density of a rating, given the others of its case, under a line that owes
+        nothing to the case; missing if too few cases have several ratings.
 
     Examples
     --------
@@ -226,6 +236,7 @@ class RatingPrior(InformedPrior):
     shifts: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
     centres: FloatArray = field(default_factory=lambda: np.empty(0))
+    held_out_gain: float | None = None
 
     maker = "rating_prior"
     coefficient_names = ("coefficient",)
@@ -297,7 +308,7 @@ class RatingPrior(InformedPrior):
         return np.array([line.row for line in lines])
 
     def log_ratios(self, names: Sequence[str], numbers: FloatArray, refits: FloatArray) -> FloatArray:
-        """Return by how much refits change the log density of draws, shape (n_cases, n_refits, n_draws).
+        """Return the log-density of draws under refits over that of this prior, shape (n_cases, n_refits, n_draws).
 
         It is known up to a number for each case and refit.
 
@@ -319,7 +330,7 @@ class RatingPrior(InformedPrior):
         features, draws = self.features[self.positions(names)], numbers[:, None, :, 0]
         new = refits[:, -1, None] * (draws - along(features, refits[:, :-1])[:, :, None]) ** 2
         old = self.kappa * (draws - along(features, self.coefficients[None])[:, :, None]) ** 2
-        return np.asarray((old - new) / (2 * numbers[:, None, :, 1] ** 2))
+        return np.asarray((old - new) / (2 * numbers[:, None, :, 1] ** 2) + 0.5 * np.log(refits[:, -1:] / self.kappa))
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Write down how much each model informs the prior; see :meth:`table`."""
@@ -400,6 +411,29 @@ def fitted_line(
     return Line(coefficients, within, max(between, within / LARGEST_SHAPE))
 
 
+def held_out_gain(features: FloatArray, rated: Moments) -> float | None:
+    """Say by how much models raise the mean log-density of a rating, given the others of its case.
+
+    The line is fitted to the cases of other folds, with the numbers of the models and without.
+    """
+    if (rated.totals > 1).sum() < LEAST_READ:
+        return None
+    fold, case = np.arange(rated.n_cases) % FOLDS, rated.cases
+    others = rated.totals[case] - rated.weights
+    sums, scores = (rated.totals * rated.means)[case] - rated.weights * rated.scores, []
+    for own in (features, features[:, :1]):
+        logs = np.empty(len(case))
+        for number in range(FOLDS):
+            weights = (fold != number).astype(np.float64)
+            line = fitted_line(own, rated.totals, rated.means, rated.squares, weights)
+            worth = line.row[-1] + others
+            gaps = rated.scores - (line.row[-1] * (own @ line.coefficients)[case] + sums) / worth
+            spread = line.within * (1.0 + 1.0 / worth)
+            logs = np.where(fold[case] == number, -0.5 * (np.log(spread) + gaps**2 / spread), logs)
+        scores.append(float(np.average(logs, weights=rated.weights)))
+    return scores[0] - scores[1]
+
+
 def variances_of(rated: Moments) -> tuple[float, float]:
     """Return the mean variance within cases, and the shape of the inverse gamma distribution of variances."""
     several = rated.totals > 1
@@ -426,6 +460,7 @@ def rating_prior(
     *,
     shifts: bool = False,
     left_out: Mapping[str, str] | None = None,
+    trained_on: Sequence[str] = (),
 ) -> RatingPrior:
     """Fit a prior of every case to the numbers that models give it, so that the ratings are foretold best.
 
@@ -443,6 +478,8 @@ def rating_prior(
         Whether shifts of annotators are taken away from the ratings first (:func:`annotator_shifts`).
     left_out
         Models that are known to have seen the answers, and why; by default this is found out.
+    trained_on
+        Models that were trained on these annotations: they do not inform the prior.
 
     Returns
     -------
@@ -461,7 +498,8 @@ def rating_prior(
     models = aligned_models(predictions, study.case_names, study.conditions)
     numbers = {name: model.select(list(rated.case_names)).numbers for name, model in models.items()}
     own = without_shifts(rated, estimated_shifts(rated).values) if shifts else rated
-    leaks = leaking_numbers(rated, numbers) if left_out is None else left_out
+    check_trained_on(trained_on, models)
+    leaks = {**(leaking_numbers(rated, numbers) if left_out is None else left_out), **declared(trained_on)}
     within, a = variances_of(own)
     names = tuple(name for name in numbers if name not in leaks)
     said = np.array([numbers[name] for name in names]).reshape(len(names), rated.n_cases).T
@@ -484,6 +522,7 @@ def rating_prior(
         shifts=shifts,
         left_out=dict(leaks),
         centres=said.mean(axis=0),
+        held_out_gain=held_out_gain(features, own) if left_out is None else None,
     )
     for problem in found.warnings if left_out is None else ():
         warnings.warn(problem, DissensusWarning, stacklevel=3)

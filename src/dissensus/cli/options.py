@@ -171,6 +171,12 @@ ESTIMATES = bundle(
         "with 100 annotated cases and two opinions per case.",
         "--panel/--no-panel",
     ),
+    trained_on=(
+        list[str],
+        "A model that was trained on these annotations: it is evaluated, but does not inform the panel estimate. "
+        "Repeat as needed.",
+        "NAME",
+    ),
 )
 
 # How studies larger than memory are evaluated.

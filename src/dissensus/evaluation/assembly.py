@@ -213,6 +213,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         n_excluded=one.n_excluded + other.n_excluded,
         n_annotators=len(study.panel.annotator_names),
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
+        trained_on=tuple(dict.fromkeys((*one.trained_on, *other.trained_on))),
         **{name: getattr(one, name) for name in ("calibration", "level", "versions")},
     )
 

@@ -16,7 +16,7 @@ from dissensus.core.spec import SWEPT
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
-from dissensus.evaluation.refits import FitSpread
+from dissensus.evaluation.refits import FamilySpread, FitSpread
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, design_effects, resampled_means
 from dissensus.metrics.base import Metric
 
@@ -169,12 +169,13 @@ class Estimate:
         return self.evaluation.moved.get(self.key) if self.place == ALL else None
 
     @property
-    def fit(self) -> FitSpread | None:
-        """How far means move when the prior is fitted to resampled cases; missing where none was fitted."""
+    def fit(self) -> tuple[FitSpread, FamilySpread] | tuple[None, None]:
+        """How far means move when the prior is fitted to resampled cases, and under another family, if one was."""
         sums = self.evaluation.sums
         if self.place != ALL or not any(("fit", self.key, block) in sums for block in (EACH, DATA_SET)):
-            return None
-        return FitSpread(stacked(sums, self.evaluation.metrics, "fit", self.key, axis=3))
+            return None, None
+        found = stacked(sums, self.evaluation.metrics, "fit", self.key, axis=3)
+        return FitSpread(found[:, :-1]), FamilySpread(found[:, -1:])
 
     def _stacked(self, what: str, axis: int = 1) -> FloatArray:
         return stacked(self.evaluation.sums, self.evaluation.metrics, what, self.key, *self.place, axis=axis)
@@ -246,10 +247,11 @@ class Estimate:
     def _spread(
         self, cases: Resampled, low: FloatArray, high: FloatArray, of: Callable[[AnnotatorSpread | FitSpread], Part]
     ) -> Spread:
-        annotators, fit = (None if part is None else of(part) for part in (self.annotators, self.fit))
+        annotators, fit, family = (None if part is None else of(part) for part in (self.annotators, *self.fit))
         ends = end_weights(self.evaluation.seed, RESAMPLES if self.place == ALL else GROUP_RESAMPLES)
         n_groups, level = self.designs[1], self.evaluation.level
-        return spread(cases, low, high, ends=ends, n_groups=n_groups, annotators=annotators, fit=fit, level=level)
+        parts = {"annotators": annotators, "fit": fit, "family": family}
+        return spread(cases, low, high, ends=ends, n_groups=n_groups, **parts, level=level)
 
     # Rows of tables ---------------------------------------------------------------------------------------
 
@@ -315,6 +317,7 @@ def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> di
         "annotator_sd": apart.annotator_sd,
         "draw_sd": apart.draw_sd,
         "fit_sd": apart.fit_sd,
+        "family_sd": apart.family_sd,
         "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
     }
 

@@ -30,6 +30,7 @@ from dissensus.evaluation.request import (
     common_cases,
     default_metrics,
     listed_metrics,
+    why_all_trained,
     why_no_panel,
     with_panel_unless,
 )
@@ -71,6 +72,7 @@ def evaluate(
     panel: bool | None = None,
     reference: Calibration | Literal["calibrated"] | None = None,
     truth: Mapping[str, Any] | Study | None = None,
+    trained_on: Sequence[str] = (),
     allow_missing: bool = False,
     executor: object | None = None,
     advance: Callable[[int], None] | None = None,
@@ -98,7 +100,8 @@ def evaluate(
     categories
         Categories of conditions, such as risks, for :meth:`Evaluation.by_category`, certainty and expected risk.
     strata
-        Columns of cases: name to one label per case, for :meth:`Evaluation.by_group`.
+        Columns of cases: name to one label per case, for :meth:`Evaluation.by_group`. The prior of the panel estimate
+        has coefficients by stratum, held near those of all cases (:func:`informed_prior`); that of ratings has not.
     images
         A path or address of a picture of each case, for the report.
     level
@@ -119,6 +122,9 @@ def evaluate(
         What is known to be true, by name of the case: a condition or grade, of ratings a number, of checklists the
         findings that are present; or a study of such answers. Models are then compared with it as well, under the run
         and the estimand ``truth``.
+    trained_on
+        Names of models that were trained on these annotations, or on some of them. They are evaluated, but do not
+        inform the prior of the panel estimate, and ``Evaluation.trained_on`` names them.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     executor
@@ -163,13 +169,15 @@ def evaluate(
 
         trust = calibrated(reference, study, models, chosen, seed=seed, threads=threads, advance=advance)
         chosen = chosen if trust.best in chosen else (trust.best, *chosen)
-    reasons = (why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values())
+    reasons = [why_all_trained(trained_on, models)]
+    reasons += [why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values()]
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
         refuse_whole([spec for spec in chosen if not spec.is_informed])
     how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
     how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
-    pieces = [learned_from(*asked.of_part(rows), chosen, **how) for rows in asked.parts.values()]
+    known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
+    pieces = [learned_from(*asked.of_part(rows), chosen, known, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
     design = design_of(study, annotators) if models else None
@@ -195,6 +203,7 @@ def evaluate(
         moved={} if left is None else left.spreads(advance),
         prior=prior_record(priors, reason) if models else None,
         calibration=trust,
+        trained_on=tuple(trained_on),
         level=level,
     )
 
@@ -247,14 +256,23 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     return Study.from_rankings(said, study.conditions, case_names=names, question=question)
 
 
-def learned_from(study: Study, models: Mapping[str, Predictions], chosen: tuple[Aggregation, ...], **how: Any) -> Piece:
-    """Learn what is learned from all of these cases, and settle what is computed; ``how`` as in :func:`plan_of`."""
+def learned_from(
+    study: Study,
+    models: Mapping[str, Predictions],
+    chosen: tuple[Aggregation, ...],
+    known: Mapping[str, Any],
+    **how: Any,
+) -> Piece:
+    """Learn what is learned from all of these cases, and settle what is computed.
+
+    What is ``known`` is passed to :func:`prior_for`, ``how`` to :func:`plan_of`.
+    """
     study = study.select(in_order_of_keys(study.case_names))
     prior = known_prior(chosen)
     if prior is None and any(spec.is_informed for spec in chosen):
         if not models:
             raise DissensusError("the prior 'informed' needs models", expected="predictions of at least one model")
-        prior = prior_for(chosen, study, models)
+        prior = prior_for(chosen, study, models, **known)
     informed = tuple(informed_by(spec, prior) for spec in chosen)
     sampling = {"draws": how["draws"], "seed": how["seed"], "threads": 1}
     conditions = common_conditions([spec.sample(study, **sampling) for spec in informed])
@@ -309,7 +327,9 @@ def refits_of(
 def prior_record(priors: Mapping[str, InformedPrior | None], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior; by finding, if there are findings."""
     records = {
-        name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.are_labels)
+        name: PriorRecord(
+            tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.held_out_gain, prior.are_labels
+        )
         for name, prior in priors.items()
         if prior is not None
     }
@@ -328,8 +348,10 @@ def joined_records(records: Mapping[str, PriorRecord]) -> PriorRecord:
     worth = np.array([one.concentrations for one in records.values()])
     middle = np.median(worth[:, 1:4], axis=0).tolist()
     told = tuple(f"{name}: {text}" for name, one in records.items() for text in one.warnings)
+    gains = [one.held_out_gain for one in records.values() if one.held_out_gain is not None]
+    gain = float(np.mean(gains)) if len(gains) == len(records) else None
     extent = (float(worth[:, 0].min()), *middle, float(worth[:, 4].max()))
-    return PriorRecord(tuple(rows), extent, "", told, any(one.are_labels for one in records.values()))
+    return PriorRecord(tuple(rows), extent, "", told, gain, any(one.are_labels for one in records.values()))
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:

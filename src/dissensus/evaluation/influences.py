@@ -23,6 +23,7 @@ from dissensus.core.names import in_order_of_keys
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.labels import Labels, LabelsByTruth, kept_labels
+from dissensus.evaluation.refits import with_all
 from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums
 from dissensus.evaluation.tally import Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Metric, Truth
@@ -354,7 +355,7 @@ class AllCases:
         found: dict[Name, Array] = {("cases", what, key, DATA_SET): part[..., back] for what, part in parts.items()}
         moved = [data.labels[metric.truth].moved for metric in self.metrics]
         if moved[0].shape[1]:
-            bootstrap = self.weights.bootstrap(slice(None), moved[0].shape[1])
+            bootstrap = with_all(self.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
             found["fit", key, DATA_SET] = own.fit(moved, bootstrap)
         return found
 

@@ -162,9 +162,9 @@ class Spread:
     ----------
     values : (..., n_resamples)
         Resampled means with everything that widens them; their quantiles are the limits of an interval.
-    case_sd, annotator_sd, draw_sd, fit_sd : (...)
+    case_sd, annotator_sd, draw_sd, fit_sd, family_sd : (...)
         Standard deviation that comes from the cases, from who the annotators were (nan if that is not known), from what
-        their opinions leave open, and from what was fitted (nan if nothing was).
+        their opinions leave open, and from what was fitted and the family of priors (nan if nothing was fitted).
     """
 
     values: FloatArray
@@ -172,6 +172,7 @@ class Spread:
     annotator_sd: FloatArray
     draw_sd: FloatArray
     fit_sd: FloatArray
+    family_sd: FloatArray
 
     def mirrored(self) -> Spread:
         """Return the same for the opposite difference."""
@@ -188,6 +189,7 @@ def spread(
     n_groups: int | None = None,
     annotators: Part | None = None,
     fit: Part | None = None,
+    family: Part | None = None,
     level: float,
 ) -> Spread:
     """Put the parts of the uncertainty together.
@@ -204,20 +206,24 @@ def spread(
         Number of groups that were resampled, if cases have groups.
     annotators
         What comes from who the annotators were, if that is known.
-    fit
-        What comes from the fit of a prior, if one was fitted.
+    fit, family
+        What comes from the fit of a prior and from its family, if one was fitted.
     level
         Probability that intervals hold.
     """
     values = cases.between(low, high, ends)
     own = few_groups(values, n_groups)
     drawn = cases.gaps.std(axis=-1)
-    parts = (own, *(part for part in (annotators, fit) if part is not None))
+    parts = (own, *(part for part in (annotators, fit, family) if part is not None))
     unknown = np.full(own.variance.shape, np.nan)
+    of_annotators, of_fit, of_family = (
+        unknown if part is None else np.sqrt(part.variance) for part in (annotators, fit, family)
+    )
     return Spread(
         widened(values, parts, low, high, level=level),
         np.sqrt(np.maximum(own.variance - np.square(drawn), 0.0)),
-        unknown if annotators is None else np.sqrt(annotators.variance),
+        of_annotators,
         drawn,
-        unknown if fit is None else np.sqrt(fit.variance),
+        of_fit,
+        of_family,
     )

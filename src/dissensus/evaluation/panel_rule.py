@@ -45,8 +45,8 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
     if evaluation.panel is None or prior is None or prior.reason:
         return ((prior and prior.reason) or "there is no panel estimate",)
     seen = [str(row["model"]) for row in prior.models if row.get("left_out") is not None]
-    declared = [*getattr(evaluation, "trained_on", ()), *seen]
-    shown, gain = evaluation.estimates[evaluation.panel].at(place), getattr(prior, "held_out_gain", None) or 0.0
+    declared = [*evaluation.trained_on, *seen]
+    shown, gain = evaluation.estimates[evaluation.panel].at(place), prior.held_out_gain or 0.0
     rows, n_cases = shown.rows(), evaluation.n_items if stratum is None else shown.n_cases
     mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, rows), n_groups(evaluation)
     reasons = {

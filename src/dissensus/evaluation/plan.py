@@ -275,14 +275,25 @@ def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:
 
 
 def prior_for(
-    specs: Sequence[Aggregation], study: Study, models: Mapping[str, Predictions], start: InformedPrior | None = None
+    specs: Sequence[Aggregation],
+    study: Study,
+    models: Mapping[str, Predictions],
+    start: InformedPrior | None = None,
+    *,
+    strata: Strata | None = None,
+    trained_on: Sequence[str] = (),
 ) -> InformedPrior:
-    """Fit the prior that models inform to a study of any kind; ``start`` was fitted to a similar one."""
+    """Fit the prior that models inform to a study of any kind.
+
+    ``start`` was fitted to a similar one, whose strata and left-out models are kept. Ratings have no strata.
+    """
     if study.kind == "ratings":
         shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
         known = start.left_out if isinstance(start, RatingPrior) else None
-        return rating_prior(study, models, shifts=shifts, left_out=known)
-    return informed_prior(study, models, start=start if isinstance(start, CasePrior) else None)
+        return rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
+    columns = {column: [of[name] for name in study.case_names] for column, of in (strata or {}).items()}
+    before = start if isinstance(start, CasePrior) else None
+    return informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dissensus.aggregations.case_prior import case_labels
 from dissensus.core.ragged import join_offsets
 from dissensus.core.receipt import shared_receipt
 from dissensus.evaluation.influences import FINDING
@@ -90,6 +91,12 @@ class Questions:
     def strata(self) -> dict[str, Mapping[str, str]]:
         """Labels of rows by column, without pictures."""
         return {column: labels for column, labels in self.labels.items() if column != IMAGES}
+
+    @property
+    def labels_by_case(self) -> dict[str, tuple[str, ...]]:
+        """Labels of each row in all columns of strata."""
+        names = self.study.case_names
+        return case_labels(names, {column: [of[name] for name in names] for column, of in self.strata.items()})
 
 
 # Name of the column of cases that holds pictures.

@@ -1,18 +1,22 @@
-"""What the fit of an informed prior adds to intervals: refit it to resampled cases, and weigh the draws anew.
+"""What an informed prior adds to intervals: refit it to resampled cases, take another family, and weigh the draws anew.
 
-Other cases would have given other coefficients, and these other posteriors. They need no new draws: under other prior
-shapes, a draw theta counts in proportion to the product of theta_k to the power of what the shape of k gains. A draw
-of the mean and spread of ratings counts in proportion to its density under the other prior, divided by that under this.
+Other cases would have given other coefficients, and these other posteriors. They need no new draws: a draw counts in
+proportion to its density under the other prior, divided by that under this one. The other family is a mixture of two
+concentrations, s exp(a + d) and s exp(a - d), with the same means; a is such that two annotators agree as often. Two
+votes per case cannot tell one family from the other. Draws are weighed under each concentration, and both count as
+their concentration makes the first choices of the case probable.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import gammaln
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import CasePrior
@@ -31,6 +35,10 @@ InformedPrior: TypeAlias = CasePrior | RatingPrior
 # Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
 
+# How far apart the logarithms of the two concentrations of the other family are, halved.
+APART = 1.0
+SIDES = np.array([APART, -APART])
+
 
 @dataclass(frozen=True, eq=False)
 class FitSpread:
@@ -46,7 +54,7 @@ class FitSpread:
     sums: FloatArray
 
     def of_models(self) -> Part:
-        """Return the variance that the fit adds to the mean of every model, shape (models, metrics)."""
+        """Return the variance that this adds to the mean of every model, shape (models, metrics)."""
         return self._part(*(self.sums[:2] / self.sums[2]))
 
     def of_difference(self, first: int, second: int) -> Part:
@@ -60,6 +68,15 @@ class FitSpread:
         return Part(np.maximum(gained, 0.0), np.maximum(gained, 0.0), len(moved) - 1)
 
 
+class FamilySpread(FitSpread):
+    """How far means over all cases move under the other family of priors; ``sums`` are (3, 1, models, metrics)."""
+
+    def _part(self, still: FloatArray, moved: FloatArray) -> Part:
+        """Take half the distance of the families for a standard deviation."""
+        variance = np.square((moved - still)[0] / 2)
+        return Part(variance, np.zeros_like(variance), np.inf)
+
+
 def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
     """Return the prior that was given to an aggregation, if any was."""
     given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
@@ -69,14 +86,16 @@ def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
 def refit_weights(
     prior: InformedPrior, opinions: Opinions, coefficients: FloatArray, batch: Batch, step: int
 ) -> list[FloatArray]:
-    """Weigh every ``step``-th draw of each case under refits, by case of shape (n_refits, n_weighed); rows sum to one.
+    """Weigh every ``step``-th draw of each case under refits and, last, under the other family.
+
+    By case, the shape is (n_refits + 1, n_weighed); rows sum to one.
 
     Parameters
     ----------
     prior
         The prior that was drawn with.
     opinions
-        Of the study.
+        Of the cases of the batch, in their order.
     coefficients : (n_refits, n_coefficients)
         What each resample of the cases would have.
     batch
@@ -85,14 +104,50 @@ def refit_weights(
     names = batch.case_names
     if isinstance(prior, RatingPrior):
         assert batch.numbers is not None  # as ratings have numbers
-        logs = prior.log_ratios(names, batch.numbers[:, ::step], coefficients)
-        return [normalised_weights(of_case) for of_case in logs]
-    # how far the shapes move, (n_refits, sum of (U + 1))
-    shifts = prior.repeated(names, names).shifted(opinions.take(prior.positions(names)), coefficients)
-    return [
-        normalised_weights(shifts[:, start:stop] @ np.log(np.maximum(batch.of_case(case)[::step], LEAST)).T)
-        for case, (start, stop) in enumerate(pairwise(batch.columns))
-    ]
+        own = np.append(prior.coefficients, prior.kappa)
+        both = np.tile(own, (2, 1))
+        both[:, -1] *= math.cosh(APART) * np.exp(SIDES)  # the variance between cases is the same
+        logs = prior.log_ratios(names, batch.numbers[:, ::step], np.vstack([coefficients, both]))
+        mixed = (np.vstack([of_case[:-2], np.logaddexp(*of_case[-2:])]) for of_case in logs)
+        return [normalised_weights(of_case) for of_case in mixed]
+    shapes, votes = prior.repeated(names, names).shapes(opinions, coefficients)
+    found = []
+    for case, (start, stop) in enumerate(pairwise(batch.columns)):
+        here, *there = shapes[:, start:stop]
+        both = here * same_agreement(here.sum())[:, None]
+        drawn = np.log(np.maximum(batch.of_case(case)[::step], LEAST))
+        *refits, low, high = normalised_weights((np.array([*there, *both]) - here) @ drawn.T)
+        share = normalised_weights(log_evidence(both, votes[start:stop])[None])[0]
+        found.append(np.array([*refits, share @ np.array([low, high])]))
+    return found
+
+
+def same_agreement(mass: float) -> FloatArray:
+    """Return factors of a concentration, of which an even mixture lets two annotators agree as often.
+
+    Two annotators agree on a condition with probability mu_k (s mu_k + 1) / (s + 1): 1 / (s + 1) must be the mean of
+    1 / (s x exp(d) + 1) and 1 / (s x exp(-d) + 1), a quadratic equation of x.
+
+    Examples
+    --------
+    >>> float((0.5 / (5.0 * same_agreement(5.0) + 1.0)).sum().round(9)) == round(1 / 6, 9)
+    True
+    """
+    slope = (mass - 1.0) * math.cosh(APART)
+    root = (slope + math.sqrt(slope**2 + 4.0 * mass)) / (2.0 * mass)
+    return np.asarray(root * np.exp(SIDES))
+
+
+def log_evidence(shapes: FloatArray, votes: FloatArray) -> FloatArray:
+    """Return the log-probability of votes (n,) under Dirichlet shapes (..., n); zeros are no shapes.
+
+    >>> np.exp(log_evidence(np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))).round(9)
+    np.float64(0.5)
+    """
+    own = np.maximum(shapes, LEAST)
+    total = own.sum(axis=-1)
+    members = (gammaln(own + votes) - gammaln(own)).sum(axis=-1)
+    return np.asarray(members + gammaln(total) - gammaln(total + votes.sum()))
 
 
 def normalised_weights(logs: FloatArray) -> FloatArray:
@@ -103,6 +158,16 @@ def normalised_weights(logs: FloatArray) -> FloatArray:
     """
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def with_all(bootstrap: FloatArray) -> FloatArray:
+    """Add all cases, counted once, to resamples of them (n_cases, n_refits).
+
+    >>> with_all(np.array([[0.3], [1.7]]))
+    array([[0.3, 1. ],
+           [1.7, 1. ]])
+    """
+    return np.column_stack([bootstrap, np.ones(len(bootstrap))])
 
 
 def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from dissensus.aggregations.dirichlet import Dirichlet
 from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregations.plackett_luce import PlackettLuce
+from dissensus.aggregations.priors import check_trained_on
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.errors import DissensusError, listing
@@ -125,6 +126,12 @@ def why_no_panel(study: Study, models: Mapping[str, Predictions]) -> str:
     if any(model.kind != "numbers" for model in models.values()):
         return "opinions are ratings, and not all models give numbers"
     return "" if study.opinions.squares.any() else "no two ratings of a case differ"
+
+
+def why_all_trained(trained_on: Sequence[str], models: Mapping[str, Predictions]) -> str:
+    """Say why no model can inform a prior, if all were trained on the annotations; refuse names that are no models."""
+    check_trained_on(trained_on, models)
+    return "all models were trained on these annotations" if models and {*models} == {*trained_on} else ""
 
 
 def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int) -> str:

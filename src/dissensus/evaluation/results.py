@@ -64,6 +64,10 @@ class PriorRecord:
         Why there is no panel estimate; empty if there is one.
     warnings
         What deserves a look, in sentences.
+    held_out_gain
+        By how much models raise the mean log-probability of a first choice (of ratings, log-density of a rating) that
+        the prior has not seen, given the other opinions on the case; negative if they lower it, of several findings
+        their mean, missing where it is not known.
     are_labels
         Whether no model that informs the prior gives scores.
     """
@@ -72,6 +76,7 @@ class PriorRecord:
     concentrations: tuple[float, ...] = ()
     reason: str = ""
     warnings: tuple[str, ...] = ()
+    held_out_gain: float | None = None
     are_labels: bool = False
 
 
@@ -132,6 +137,8 @@ class Evaluation(Value):
         How much each model informs the prior; missing where there is no panel estimate.
     calibration
         What annotators who were held out say, if they chose the reference run; otherwise missing.
+    trained_on
+        Models that were declared as trained on these annotations; they do not inform the prior.
     remarks
         What makes a metric of a whole data set meaningless, in sentences.
     lines
@@ -194,6 +201,7 @@ class Evaluation(Value):
     moved: Mapping[str, AnnotatorSpread] = field(default_factory=dict)
     prior: PriorRecord | None = None
     calibration: Calibration | None = None
+    trained_on: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     lines: tuple[Curve, ...] = ()
     disputed: Evaluation | None = None
@@ -395,11 +403,11 @@ class Evaluation(Value):
         these would say, *adjusted* the average over draws that know nothing of the models, *agreement* the chance that
         one of the annotators, taken at random, says what the model says, *truth* the value against what was given as
         true. ``low`` to ``high`` is an interval for the
-        value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd`` and ``fit_sd`` are
-        what it owes to the cases, to who the annotators were (nan where they count as fixed), to what their opinions
-        leave open and to the fit of the prior (nan where none was fitted). ``sd``, ``min``, ``max`` and the interval
-        ``annotation_low`` to ``annotation_high`` tell how far the annotations alone move the value on these very cases.
-        ``mc_error`` is the Monte Carlo error of ``mean``.
+        value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd``, ``fit_sd`` and
+        ``family_sd`` are what it owes to the cases, to who the annotators were (nan where they count as fixed), to what
+        their opinions leave open, and to the fit of the prior and its family (nan where none was fitted). ``sd``,
+        ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the annotations alone
+        move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``
         is ``point_estimate`` minus ``mean``.
         """

@@ -50,6 +50,7 @@ PARTS = {
     "annotator_sd": "who the annotators were",
     "draw_sd": "what the opinions leave open",
     "fit_sd": "the fit of the prior",
+    "family_sd": "the family of priors",
 }
 
 

@@ -47,7 +47,7 @@ Arrays: TypeAlias = Mapping[Name, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
 
 # What ``run.json`` says it is, and the version of the schema that is written.
-FORMAT, VERSION = "dissensus results", 2
+FORMAT, VERSION = "dissensus results", 3
 
 ARRAYS = "arrays.parquet"
 BY_CASE = ("per_case.parquet", "certainty.parquet")
@@ -71,7 +71,7 @@ COUNTED = ("aggregation", "n_draws", "n_chains")
 PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
 
 # Fields that are tuples of words.
-LISTED = ("excluded", "remarks", "images")
+LISTED = ("excluded", "remarks", "images", "trained_on")
 
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 FITTED = ("models", "concentrations", "warnings")
@@ -366,7 +366,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
-        prior=prior and PriorRecord(**{**prior, **{name: tuple(prior[name]) for name in FITTED}}),
+        prior=prior and PriorRecord(**{name: tuple(of) if name in FITTED else of for name, of in prior.items()}),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))

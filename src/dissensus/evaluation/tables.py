@@ -37,7 +37,8 @@ SUMMARY = {
     "metric": pl.String,
     **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
     **dict.fromkeys(
-        ("case_sd", "annotator_sd", "draw_sd", "fit_sd", "mc_error", "point_estimate", "difference"), pl.Float64
+        ("case_sd", "annotator_sd", "draw_sd", "fit_sd", "family_sd", "mc_error", "point_estimate", "difference"),
+        pl.Float64,
     ),
     "n_cases": pl.Int64,
     "n_draws": pl.Int64,

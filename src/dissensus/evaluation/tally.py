@@ -21,7 +21,7 @@ from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.refits import REFIT_DRAWS, known_prior, refit_weights, reweighted_means
+from dissensus.evaluation.refits import REFIT_DRAWS, known_prior, refit_weights, reweighted_means, with_all
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
 from dissensus.metrics.data_set import DataSetMetric
@@ -278,7 +278,8 @@ class Tallier:
         refits = None
         if prior is not None and self.plan.refits is not None:
             step = step_of(plain.n_draws, REFIT_DRAWS)
-            refits = refit_weights(prior, self.study.opinions, self.plan.refits, plain, step)
+            opinions = self.study.select(list(batch.case_names)).opinions
+            refits = refit_weights(prior, opinions, self.plan.refits, plain, step)
         found = label_entries(key, self._labels(values, plain, refits))
         if self.models:
             found |= draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
@@ -382,13 +383,14 @@ def opinion_means(said: Study, values: FloatArray) -> FloatArray:
 
 
 def _fit(refits: list[FloatArray], values: Values, own: CaseWeights) -> FloatArray:
-    """Sum the means of cases over resamples of the cases, with the prior as it is and refitted.
+    """Sum the means of cases over resamples of the cases, and over all of them, with the prior as it is and another.
 
-    The shape is (3, n_refits, models, metrics): sums with the prior as it is and refitted, and of weights.
+    The shape is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of another
+    family; and of weights.
     """
     of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0])
     step = step_of(of_draw.shape[1], REFIT_DRAWS)
-    bootstrap = own.bootstrap(slice(None), n_refits) * own.weights[:, None]
+    bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
     found = np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places)))
     for case, weights in enumerate(refits):
         of_case = values.arranged(values.of_orders[..., of_draw[case]], values.of_draws[:, :, case])

@@ -23,7 +23,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
-from dissensus.aggregations.priors import Lessons, ScoreRange
+from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
@@ -54,7 +54,6 @@ from dissensus.pieces.piece import Piece, Reading, placed
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, run_in
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import chosen_question, conditions_asked
-from dissensus.study.study import Study
 from dissensus.workers import Work, worked
 
 # Shows how far something is: what, how much of it in all, and of which unit.
@@ -115,6 +114,7 @@ def evaluate_files(
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     reference: Literal["calibrated"] | None = None,
+    trained_on: Sequence[str] = (),
     shard_size: int = PIECE_CASES,
     resume: bool = False,
     learn_again: bool = False,
@@ -135,7 +135,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference, trained_on
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -187,8 +187,10 @@ def evaluate_files(
         "annotators": annotators,
         "panel": panel,
         "calibrated": reference is not None,
+        "trained_on": list(trained_on),
         "categories": categories,
     }
+    check_trained_on(trained_on, predictions)
     check_count(draws=draws, shard_size=shard_size, threads=1 if threads is None else threads)
     check_asked(asked)
     files = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
@@ -305,6 +307,7 @@ class FileEvaluation:
             moved=self._left_out(settings),
             prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
+            trained_on=tuple(self.asked["trained_on"]),
             disputed=self._disputed(settings, sums),
         )
         found = self._described(found, shown)
@@ -438,7 +441,7 @@ class FileEvaluation:
             request.panel_reason(kind, len(rows.models), n_annotated=one.n_cases, n_opinions=survey.n_counted[finding])
             for finding, one in survey.lessons.items()
         )
-        why = next(filter(None, reasons), "")
+        why = request.why_all_trained(asked["trained_on"], rows.models) or next(filter(None, reasons), "")
         chosen, reason = request.with_panel_unless(why, rows.study, chosen, asked["panel"])
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
@@ -486,7 +489,8 @@ class FileEvaluation:
                         "run again with --resume --learn-again",
                     )
                     raise FormatError(problem, where=str(self._lessons), advice=f"learn it again: {advice}") from error
-        key = digest(json.dumps([spec.record() for spec in chosen]), *self.pieces.digests.values())
+        what = [[spec.record() for spec in chosen], self.asked["trained_on"]]
+        key = digest(json.dumps(what), *self.pieces.digests.values())
         if before is not None and before.key == key:
             return before
         if before is not None and not self.learn_again and len(self.run.manifest.generations) > 1:
@@ -503,17 +507,19 @@ class FileEvaluation:
         refits: dict[str, FloatArray] = {}
         if any(spec.is_informed for spec in chosen):
             for finding, own in rows.parts.items():
-                recipes[finding], refits[finding] = self._fitted(finding, *rows.of_part(own), chosen)
+                recipes[finding], refits[finding] = self._fitted(finding, rows, own, chosen)
         found = Learned(key, survey.conditions, survey.lessons, recipes, refits)
         self.run.write(self._lessons, bundled(found))
         return found
 
     def _fitted(
-        self, finding: str, study: Study, models: Mapping[str, Predictions], chosen: Sequence[Aggregation]
+        self, finding: str, rows: Questions, own: tuple[str, ...], chosen: Sequence[Aggregation]
     ) -> tuple[PriorRecipe | RatingPrior, FloatArray]:
         """Fit the prior that models inform to sums over all pieces; that of ratings to a sample of the cases."""
+        study, models = rows.of_part(own)
+        trained_on = self.asked["trained_on"]
         if study.kind == "ratings":
-            prior: Any = prior_for(chosen, study, models)
+            prior: Any = prior_for(chosen, study, models, trained_on=trained_on)
             informed = tuple(informed_by(spec, prior) for spec in chosen)
             return prior, cast("Any", evaluator.refits_of(informed, study, models, self.asked["seed"]))
         what, reading = f"fitting the prior{f' of {finding}' if finding else ''}", self.survey.said_to(self.reading)
@@ -524,7 +530,8 @@ class FileEvaluation:
             sums = [restored(found[piece], []) for piece in sorted(self.pieces.digests)]
             return np.asarray(sum(one for one in sums if one is not None))
 
-        recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], total=total), total)
+        how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
+        recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], **how), total)
         return recipe, recipe.refits
 
     # Evaluation ------------------------------------------------------------------------------------------
@@ -558,7 +565,7 @@ class FileEvaluation:
         design: Any = evaluator.design_of(rows.study, "sample")
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
-            plan, study, models = settings.informed(finding, *rows.of_part(own))
+            plan, study, models = settings.informed(finding, rows, own)
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
@@ -603,7 +610,12 @@ def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: st
     """Write down how much each model informs the prior, by finding if there are findings."""
     records = {
         finding: PriorRecord(
-            tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings, one.are_labels
+            tuple(CasePrior.table_of(one.rows).to_dicts()),
+            one.concentrations,
+            "",
+            one.warnings,
+            one.held_out_gain,
+            one.are_labels,
         )
         for finding, one in recipes.items()
         if isinstance(one, PriorRecipe)

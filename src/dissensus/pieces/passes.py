@@ -327,19 +327,21 @@ class Settings:
     reference: int = 0
 
     def informed(
-        self, finding: str, study: Study, models: Mapping[str, Predictions]
+        self, finding: str, asked: Questions, own: tuple[str, ...]
     ) -> tuple[Plan, Study, dict[str, Predictions]]:
         """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases.
 
         The cases come back in the order of their keys, in which a plan and its prior take them.
         """
+        study, models = asked.of_part(own)
         learned, names = self.learned, [study.case_names[i] for i in in_order_of_keys(study.case_names)]
         study = study.select(names)
         said = {name: model.select(names) for name, model in models.items()}
         recipe, prior = learned.recipes.get(finding), cast("InformedPrior | None", None)
         if recipe is not None:
             is_rating = isinstance(recipe, RatingPrior)
-            prior = recipe.about(study, said) if is_rating else prior_of(recipe, study.opinions, said)
+            labels = asked.labels_by_case
+            prior = recipe.about(study, said) if is_rating else prior_of(recipe, study.opinions, said, labels)
         specs = learned.taught(finding, self.specs, study.conditions)
         informed = tuple(informed_by(spec, prior) for spec in specs)
         return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
@@ -348,9 +350,8 @@ class Settings:
         """Sum over the rows of every part on which somebody said anything."""
         found = []
         for finding, rows in asked.parts.items():
-            study, models = asked.of_part(rows)
-            if study.counted.panel.votes_per_case.any():
-                plan, study, models = self.informed(finding, study, models)
+            if asked.of_part(rows)[0].counted.panel.votes_per_case.any():
+                plan, study, models = self.informed(finding, asked, rows)
                 plan = replace(plan, truth=truth if models else None)
                 found.append(plan.tally(study, models, asked.strata, threads=self.threads))
         return Sums.joined(found)
@@ -423,7 +424,7 @@ def sum_piece(settings: bytes, payload: bytes) -> bytes:
     if request.sought == "refits":  # each case counts as in the first resamples
         cases = study.panel.positions(list(opinions.case_names))
         weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
-    return bundled(request.of_part(opinions, models, weights))
+    return bundled(request.of_part(opinions, models, weights, asked.labels_by_case))
 
 
 # Sums ----------------------------------------------------------------------------------------------------

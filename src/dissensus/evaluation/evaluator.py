@@ -327,7 +327,9 @@ def refits_of(
 def prior_record(priors: Mapping[str, InformedPrior | None], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior; by finding, if there are findings."""
     records = {
-        name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.held_out_gain)
+        name: PriorRecord(
+            tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.held_out_gain, prior.are_labels
+        )
         for name, prior in priors.items()
         if prior is not None
     }
@@ -348,7 +350,8 @@ def joined_records(records: Mapping[str, PriorRecord]) -> PriorRecord:
     told = tuple(f"{name}: {text}" for name, one in records.items() for text in one.warnings)
     gains = [one.held_out_gain for one in records.values() if one.held_out_gain is not None]
     gain = float(np.mean(gains)) if len(gains) == len(records) else None
-    return PriorRecord(tuple(rows), (float(worth[:, 0].min()), *middle, float(worth[:, 4].max())), "", told, gain)
+    extent = (float(worth[:, 0].min()), *middle, float(worth[:, 4].max()))
+    return PriorRecord(tuple(rows), extent, "", told, gain, any(one.are_labels for one in records.values()))
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:

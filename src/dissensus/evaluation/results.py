@@ -68,6 +68,8 @@ class PriorRecord:
         By how much models raise the mean log-probability of a first choice (of ratings, log-density of a rating) that
         the prior has not seen, given the other opinions on the case; negative if they lower it, of several findings
         their mean, missing where it is not known.
+    are_labels
+        Whether no model that informs the prior gives scores.
     """
 
     models: tuple[Mapping[str, Any], ...] = ()
@@ -75,6 +77,7 @@ class PriorRecord:
     reason: str = ""
     warnings: tuple[str, ...] = ()
     held_out_gain: float | None = None
+    are_labels: bool = False
 
 
 class Certainties(NamedTuple):

@@ -617,7 +617,12 @@ def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: st
     """Write down how much each model informs the prior, by finding if there are findings."""
     records = {
         finding: PriorRecord(
-            tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings, one.held_out_gain
+            tuple(CasePrior.table_of(one.rows).to_dicts()),
+            one.concentrations,
+            "",
+            one.warnings,
+            one.held_out_gain,
+            one.are_labels,
         )
         for finding, one in recipes.items()
         if isinstance(one, PriorRecipe)

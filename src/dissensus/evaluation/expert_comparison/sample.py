@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from dissensus.agreement.coefficients import sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
@@ -35,7 +35,7 @@ from dissensus.study.panel import ANONYMOUS
 LEAST_CASES = 10
 
 # Annotators are a sample if so many read so many cases with at least two others.
-LEAST_ANNOTATORS, LEAST_COMMON = 3, 10
+LEAST_ANNOTATORS, LEAST_COMMON = 4, 10
 
 EXPERTS = ("experts", "experts_low", "experts_high")
 
@@ -52,6 +52,7 @@ class PointOfExperts(NamedTuple):
     called: str
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
+    scale: str = "logit"
 
     @property
     def name(self) -> str:
@@ -86,11 +87,12 @@ def estimate(
     bounds: tuple[float, float],
     part: Part | None,
     level: float,
+    scale: str = "plain",
 ) -> Estimate:
     """Average values over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
 
     The variance over cases is that of clusters, with one more case at the ends of the range, so that no interval is
-    empty; that over annotators is added where they are a sample.
+    empty; that over annotators is added where they are a sample. On the logit scale an interval keeps to its range.
 
     >>> found = estimate(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), (0.0, 1.0), None, 0.95)
     >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2)
@@ -111,7 +113,11 @@ def estimate(
     df = max((cases + annotators) ** 2 / doubt, 1.0) if doubt > 0 else math.inf
     half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(cases + annotators)
     annotator_sd = math.nan if part is None else math.sqrt(annotators)
-    return Estimate(mean, max(mean - half, low), min(mean + half, high), math.sqrt(cases), annotator_sd, df)
+    ends = max(mean - half, low), min(mean + half, high)
+    if scale == "logit" and 0 < mean < 1:
+        centre, wide = float(logit(mean)), half / (mean * (1 - mean))
+        ends = float(expit(centre - wide)), float(expit(centre + wide))
+    return Estimate(mean, *ends, math.sqrt(cases), annotator_sd, df)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,23 +344,25 @@ class Sample:
         """Return a row per metric and model, with p-values: of no difference, and of one beyond the margin."""
         crossing = self.crossing
 
-        def estimated(values: FloatArray, effects: FloatArray, bounds: tuple[float, float]) -> Estimate:
+        def estimated(
+            values: FloatArray, effects: FloatArray, bounds: tuple[float, float], scale: str = "plain"
+        ) -> Estimate:
             part = None if crossing is None else crossing.part(effects)
-            return estimate(values, self.weights, self.clusters, bounds, part, level)
+            return estimate(values, self.weights, self.clusters, bounds, part, level, scale)
 
         found, means = [], self.means
         effects = np.zeros((*means.shape[:2], 0)) if crossing is None else self.effects
         for k, metric in enumerate(self.metrics):
             low, high = bounds = metric.range
             point = self.metrics.index(Specificity()) if isinstance(metric, PointOfExperts) else -1
-            of_experts = estimated(means[0, k], effects[0, k], bounds)
+            of_experts = estimated(means[0, k], effects[0, k], bounds, metric.scale)
             for number, name in enumerate(self.models, start=1):
                 values, moves = means[number, k], effects[number, k]
                 if point >= 0:  # the specificity of annotators is uncertain too
                     slope = self.slope(self.models[name])
                     values = values + slope * (means[0, point] - self.specificity)
                     moves = moves + slope * effects[0, point]
-                own = estimated(values, moves, bounds)
+                own = estimated(values, moves, bounds, metric.scale)
                 gap = estimated(values - means[0, k], moves - effects[0, k], (low - high, high - low))
                 better = gap if metric.higher_is_better else gap._replace(mean=-gap.mean)
                 found.append(

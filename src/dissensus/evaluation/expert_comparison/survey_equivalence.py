@@ -289,8 +289,8 @@ def _packed(votes: Matrix) -> IntArray:
 def worth_of(panels: Panels, compare: Callable[[int], tuple[float, ...]]) -> Worth:
     """Find the size of the panel that agrees with one more annotator as the model does, and its interval.
 
-    At every size the two are compared on the cases that have one annotator more; where the difference crosses zero,
-    between sizes that differ in agreement, it is interpolated, and so are the limits of its interval.
+    At every size the two are compared on the cases that have one annotator more; where the difference first falls below
+    zero, between sizes that differ in agreement, it is interpolated, and so are the limits of its interval.
 
     Parameters
     ----------
@@ -308,23 +308,21 @@ def worth_of(panels: Panels, compare: Callable[[int], tuple[float, ...]]) -> Wor
             mean, low, high = compare(k)[:3]
             curves.append((k, mean, low, high))
         before = of_panel
-        if len(curves) > 2 and all(row[3] < 0 for row in curves[-3:]):  # cases differ by size: it may come back
+        if curves[-1][3] < 0:
             break
-    value, low, high = (_crossing([(row[0], row[i]) for row in curves], last=i == 3) for i in (1, 2, 3))
+    value, low, high = (_crossing([(row[0], row[i]) for row in curves]) for i in (1, 2, 3))
     return Worth(value, low, high, panels.grid[-1] if panels.grid else 0)
 
 
-def _crossing(points: Sequence[tuple[int, float]], *, last: bool = False) -> float:
-    """Return where a curve falls below zero, first or for good: zero if it starts there, infinity if it never does.
+def _crossing(points: Sequence[tuple[int, float]]) -> float:
+    """Return where a curve first falls below zero: zero if it starts there, infinity if it never does.
 
     >>> _crossing([(1, 0.1), (3, -0.1)]), _crossing([(1, -0.1)]), _crossing([(1, 0.1)])
     (2.0, 0.0, inf)
     """
-    found = [
-        k + (larger - k) * above / (above - below)
-        for (k, above), (larger, below) in pairwise(points)
-        if above >= 0 > below
-    ]
-    if last and points and points[-1][1] >= 0:
-        return math.inf
-    return found[-1 if last else 0] if found else 0.0 if not points or points[0][1] < 0 else math.inf
+    if not points or points[0][1] < 0:
+        return 0.0
+    for (k, above), (larger, below) in pairwise(points):
+        if below < 0:
+            return k + (larger - k) * above / (above - below)
+    return math.inf

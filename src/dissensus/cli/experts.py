@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 from dissensus.cli import options, terminal
@@ -114,7 +115,7 @@ def experts(
         if len(groups) > MOST_ROWS:
             say(f"  not in this table: {len(groups) - MOST_ROWS} more rows; --out writes all")
     for note in found.notes:
-        say(f"! {note}", style="yellow")
+        say(fill(f"! {note}", 80, subsequent_indent="  "), style="yellow")
     if found.n_left_out:
         say(f"! {found.n_left_out:,} cases have a single {found.called}: left out", style="yellow")
     for row in primary if margin is not None else ():

@@ -24,8 +24,8 @@ from dissensus.evaluation.expert_comparison.alternative_annotator import (
     alternative_annotator_test,
 )
 from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, paired
-from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample
-from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth
+from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
+from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.request import check_request, common_cases, default_metrics, listed_metrics
@@ -361,9 +361,10 @@ def experts_of(
     0.875
     """
     labels = strata or {}
-    findings = labels.get(FINDING, {})
-    said = paired(study)
-    n_cases, n_left_out, notes = said.n_cases, study.n_cases - said.n_cases, []
+    findings, said, notes = labels.get(FINDING, {}), paired(study), []
+    case_of = {name: cases_of_rows([name], {findings[name]})[0] if findings else name for name in study.case_names}
+    n_cases = len({case_of[name] for name in said.case_names})
+    n_all = len(set(case_of.values()))
     if not models:
         raise DissensusError("there is no model to put beside annotators", expected="predictions of at least one")
     for name in trained_on:
@@ -372,18 +373,14 @@ def experts_of(
         raise DissensusError(
             "too few cases have opinions of two annotators",
             expected=f"at least {LEAST_CASES}",
-            got=f"{n_cases} of {study.n_cases}",
+            got=f"{n_cases} of {n_all}",
             advice="ask a second annotator about some of the cases",
         )
-    if n_cases > MOST_CASES:
-        cases = cases_of_rows(said.case_names, set(findings.values()))
-        of_case = dict.fromkeys(cases[i] for i in sampled_cases(cases, MOST_CASES * len(cases) // n_cases))
-        said = said.select(
-            [name for name in said.case_names if cases_of_rows([name], set(findings.values()))[0] in of_case]
-        )
-        notes.append(
-            f"{called}s and models are compared on {said.n_cases:,} of {n_cases:,} cases, chosen by their names"
-        )
+    if said.n_cases > MOST_CASES:
+        cases = list(dict.fromkeys(case_of[name] for name in said.case_names))
+        kept = {cases[i] for i in sampled_cases(cases, MOST_CASES * n_cases // said.n_cases)}
+        said = said.select([case_of[name] in kept for name in said.case_names])
+        notes.append(f"{called}s and models are compared on {len(kept):,} of {n_cases:,} cases, chosen by their names")
     kind = "numbers" if said.kind == "ratings" else "ranking"
     able = [metric for metric in metrics if kind in metric.accepts]
     scored = [metric for metric in metrics if needs_scores(metric) and "scores" in metric.accepts]
@@ -416,7 +413,8 @@ def experts_of(
     by_stratum: list[dict[str, Any]] = []
     for column, of_row in labels.items():
         stratum = np.array([of_row[name] for name in said.case_names])
-        names, sizes = np.unique(stratum, return_counts=True)
+        pairs_of = {(case_of[name], of_row[name]) for name in said.case_names}
+        names, sizes = np.unique([label for _, label in pairs_of], return_counts=True)
         few = [f"{name} ({size})" for name, size in zip(names, sizes, strict=True) if size < LEAST_CASES]
         if few:
             notes.append(f"{column}: too few cases, of which {LEAST_CASES} are needed, in {listing(few)}")
@@ -441,7 +439,7 @@ def experts_of(
         margin,
         level,
         n_cases,
-        n_left_out,
+        n_all - n_cases,
         (*notes, *_notes(sample, called, trained_on)),
         (study, models),
     )
@@ -451,7 +449,8 @@ def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
     """Say what has to be known to read the numbers."""
     study, found = sample.pairs.study, []
     if sample.crossing is None:
-        found.append(f"intervals and verdicts are about these {called}s: too few of them have names and common cases")
+        few = f"fewer than {LEAST_ANNOTATORS} of them have names and {LEAST_COMMON} cases in common with two others"
+        found.append(f"intervals and verdicts are about these {called}s: {few}")
     if trained_on:
         found.append(
             f"{listing(trained_on)}: trained on these annotations; agreement with the {called}s is inflated, no verdict"
@@ -459,7 +458,7 @@ def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
     scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]
     if scored:
         found.append(f"{listing(scored)}: of models only, as {called}s give no scores")
-    sizes, apart = study.votes_per_case.astype(np.float64), -Panels(study).agreement(1)
+    sizes, apart = study.votes_per_case.astype(np.float64), -sample.panels.agreement(1)
     if np.ptp(sizes) > 0 and np.ptp(apart) > 0:
         correlation = float(np.corrcoef(sizes, apart)[0, 1])
         if correlation > CORRELATED and correlation * math.sqrt(study.n_cases) > CERTAIN:

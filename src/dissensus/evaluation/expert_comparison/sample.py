@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from dissensus.agreement.coefficients import sparse
+from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
@@ -380,10 +380,15 @@ class Sample:
                 )
         return found
 
+    @cached_property
+    def panels(self) -> Panels:
+        """How well panels of annotators agree with one more."""
+        return Panels(self.pairs.study)
+
     def worth(self, level: float) -> dict[str, Worth]:
         """Return how many annotators each model is worth, by first choices or, of ratings, by squared distance."""
         study = self.pairs.study
-        panels, case = Panels(study), study.panel.case_of_opinion
+        panels, case = self.panels, study.panel.case_of_opinion
         share = self.pairs.involved(self.shares) / 2
         crossings: dict[bytes, Crossing | None] = {}
         found = {}
@@ -392,7 +397,7 @@ class Sample:
                 values = -np.square(model.numbers[case] - study.scores)
             else:
                 shares = first_shares(model, study.n_conditions)[case]
-                values = np.asarray(shares.multiply(self.pooled.labels).sum(axis=1)).ravel()
+                values = inner(shares, panels.choices)
             own = weighted_counts(case, self.targets * values, study.n_cases)
             moves = self.targets * (values - own[case])
 

@@ -18,7 +18,7 @@ from dissensus.agreement.coefficients import Table
 from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.study.study import Study
 
 
@@ -27,8 +27,9 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
 
     All panels of k of the annotators of a case, and all annotators who are left, are equally likely; ties are broken
     evenly. The winner has j votes and nobody has more: votes are independent binomial counts, given that they add up
-    to k, so that a panel is a product of polynomials whose powers are votes. A tie of t + 1 counts 1 / (t + 1),
-    which is the integral of z^t from 0 to 1; Gauss-Legendre nodes give it without error.
+    to k. With more than half of the panel nobody else can win; otherwise a panel is a product of polynomials whose
+    powers are votes. A tie of t + 1 counts 1 / (t + 1), which is the integral of z^t from 0 to 1; Gauss-Legendre nodes
+    give it without error, and no more than k / j can tie.
 
     Parameters
     ----------
@@ -48,38 +49,39 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
     for m in np.unique(sizes).tolist():
         own = patterns[sizes == m, :m]
         total = own.sum(axis=1)
-        chances = np.asarray(binom.pmf(np.arange(k + 1), own[..., None], (k / total)[:, None, None]))
-        nodes, weights = np.polynomial.legendre.leggauss((m + 1) // 2)
-        wins = sum(w / 2 * _winning(own, chances, (z + 1) / 2) for z, w in zip(nodes, weights, strict=True))
+        p, votes = (k / total)[:, None, None], np.arange(k + 1)
+        chances = np.asarray(binom.pmf(votes, own[..., None], p))
+        most = slice(k // 2 + 1, None)  # nobody else can have as many
+        others = binom.pmf(k - votes[most], (total[:, None] - own)[..., None], p)
+        wins = (chances[..., most] * (own[..., None] - votes[most]) * others).sum(axis=(1, 2))
+        for j in range(-(-k // m), k // 2 + 1):
+            nodes, weights = np.polynomial.legendre.leggauss((min(m, k // j) + 1) // 2)
+            wins += sum(w / 2 * _winning(own, chances, j, (z + 1) / 2) for z, w in zip(nodes, weights, strict=True))
         found[sizes == m] = wins / (binom.pmf(k, total, k / total) * (total - k))
     return np.asarray(found[of_case.ravel()])
 
 
-def _winning(patterns: IntArray, chances: FloatArray, z: float) -> FloatArray:
-    """Add up, over who wins with how many votes, the chance of the panel times the votes that are left for the winner.
+def _winning(patterns: IntArray, chances: FloatArray, j: int, z: float) -> FloatArray:
+    """Add up, over who wins with j votes, the chance of the panel times the votes that are left for the winner.
 
     Parameters
     ----------
     patterns, chances : (n_patterns, m), (n_patterns, m, k + 1)
-        Votes of each condition, and the chance that so many of them are in the panel.
-    z
-        What a tied condition counts.
+        Votes of each condition, the most first, and the chance that so many of them are in the panel.
+    j, z
+        Votes of the winner, and what a tied condition counts.
     """
     (n_patterns, m), k = patterns.shape, chances.shape[2] - 1
-    found = np.zeros(n_patterns)
-    for j in range(-(-k // m), k + 1):
-        nobody, somebody = np.zeros((n_patterns, k + 1)), np.zeros((n_patterns, k + 1))
-        nobody[:, 0] = 1.0
-        for condition in range(m):
-            own = chances[:, condition].copy()
-            own[:, j + 1 :] = 0.0
-            wins = own[:, j] * (patterns[:, condition] - j)
-            own[:, j] *= z
-            somebody = _product(somebody, own, j)
-            somebody[:, j:] += nobody[:, : k + 1 - j] * wins[:, None]
-            nobody = _product(nobody, own, j)
-        found += somebody[:, k]
-    return found
+    nobody, somebody = np.zeros((n_patterns, k + 1)), np.zeros((n_patterns, k + 1))
+    nobody[:, 0] = 1.0
+    for condition in range(m):
+        own, degree = chances[:, condition, : j + 1].copy(), min(j, int(patterns[:, condition].max()))
+        wins = own[:, j] * (patterns[:, condition] - j)
+        own[:, j] *= z
+        somebody = _product(somebody, own, degree)
+        somebody[:, j:] += nobody[:, : k + 1 - j] * wins[:, None]
+        nobody = _product(nobody, own, degree)
+    return np.asarray(somebody[:, k])
 
 
 def _product(one: FloatArray, other: FloatArray, degree: int) -> FloatArray:
@@ -94,7 +96,7 @@ def _product(one: FloatArray, other: FloatArray, degree: int) -> FloatArray:
 ORDERS = 200
 
 # Sizes of panels that are looked at, beyond those that follow one another.
-LARGE = (12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200)
+LARGE = (12, 15, 20, 25, 30, 40, 50)
 
 # So many cases must have one annotator more than a panel has.
 LEAST_CASES = 10
@@ -211,7 +213,7 @@ class Panels:
         for panel in np.unique(size[size > 0]).tolist():
             chosen = np.flatnonzero((size == panel) & self._is_whole[case])
             if len(chosen):
-                rest = self._table.by_value[case[chosen]] - self._table.shares[self._table.kind[chosen]]
+                rest = self._table.by_value[case[chosen]] - self.choices[chosen]
                 found[chosen] = self.agreement(panel)[case[chosen]] - plurality_agreement(_packed(rest), panel)
         for one in np.flatnonzero((self.sizes > 2) & ~self._is_whole).tolist():
             start, stop = said.panel.opinion_offsets[one : one + 2].tolist()
@@ -248,10 +250,12 @@ class Panels:
         Annotators come in random orders, opinion by opinion without replacement, however many votes stand behind one.
         """
         if case not in self._known_orders:
-            said, table = self.study, self._table
+            said, choices = self.study, self.choices
             own = slice(*said.panel.opinion_offsets[case : case + 2].tolist())
-            votes, shares = said.votes[own], table.shares[table.kind[own]]
-            shares = shares[:, np.unique(shares.indices)].toarray()
+            votes, offsets = said.votes[own], choices.indptr[own.start : own.stop + 1]
+            known, code = np.unique(choices.indices[offsets[0] : offsets[-1]], return_inverse=True)
+            shares = np.zeros((len(votes), len(known)))
+            shares[row_of_each(offsets - offsets[0]), code] = choices.data[offsets[0] : offsets[-1]]
             n, most = int(votes.sum()), min(int(votes.sum()) - 1, self.grid[-1])
             rng = np.random.default_rng(case_keys([said.case_names[case]]).tolist())
             left, taken = np.tile(votes, (ORDERS, 1)), np.zeros((ORDERS, most, len(votes)))
@@ -271,6 +275,11 @@ class Panels:
             moved = np.where(of_others > 0, mean[:, None] - without / np.maximum(of_others, 1), 0.0)
             self._known_orders[case] = mean, moved
         return self._known_orders[case]
+
+    @cached_property
+    def choices(self) -> Matrix:
+        """How each opinion shares its first choice among conditions, shape (n_opinions, K); sparse."""
+        return self._table.shares[self._table.kind]
 
     @cached_property
     def _table(self) -> Table:

@@ -311,7 +311,7 @@ def crossed_sample(n: int = 30, per_case: int = 4) -> tuple[Sample, list[list[st
 
 def test_what_an_opinion_moves_is_what_leaving_it_out_does() -> None:
     sample, said, _, model = crossed_sample()
-    expected: list[list[float]] = [[], []]
+    expected: list[list[Any]] = [[], []]
     for own, one in zip(said, model, strict=True):
         n = len(own)
         for left in range(n):
@@ -330,7 +330,7 @@ def test_effects_of_annotators_have_the_variance_of_the_mean_they_move() -> None
     assert crossing is not None
     names, found = sorted({name for row in who for name in row}), 0.0
     for probe in names:
-        by_name = {name: [] for name in names}
+        by_name: dict[str, list[float]] = {name: [] for name in names}
         for row in who:
             for name in row:
                 by_name[name].append(((name == probe) - (probe in row) / len(row)) / len(row) / len(who))

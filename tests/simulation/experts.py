@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -185,8 +185,8 @@ def cells() -> Mapping[str, Callable[[int, int], Outcome]]:
     return {
         **{f"{name}: worse by the margin": of(one, -MARGIN) for name, one in populations.items()},
         **{f"{name}: equal": of(one, 0.0) for name, one in populations.items()},
-        **{f"AUROC, {j} annotators": (lambda number, seed, j=j: area(j, number, seed)) for j in (4, 5, 6, 8)},
-        **{f"plurality of {k}": (lambda number, seed, k=k: worth(k, number, seed)) for k in (1, 3, 5)},
+        **{f"AUROC, {j} annotators": partial(area, j) for j in (4, 5, 6, 8)},
+        **{f"plurality of {k}": partial(worth, k) for k in (1, 3, 5)},
     }
 
 

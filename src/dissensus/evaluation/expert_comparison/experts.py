@@ -146,14 +146,16 @@ class Experts:
         >>> Experts.from_json(found.to_json()).n_cases
         60
         """
-        rows = {
+        rows: dict[str, Any] = {
             name: tuple(
                 {column: math.nan if value is None else value for column, value in row.items()} for row in given[name]
             )
             for name in ROWS
         }
         worth = {
-            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
+            name: Worth(
+                *(math.inf if one[part] is None else one[part] for part in ("value", "low", "high")), one["most"]
+            )
             for name, one in given["worth"].items()
         }
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})

@@ -295,9 +295,8 @@ class Sample:
     def part(self, kept: BoolArray | IntArray) -> Sample:
         """Return the same for some of the pairs, shape (n_pairs,), and the cases that have any."""
         pairs, cases, opinions = self.pairs.part(kept)
-        weights, findings, items = (one[cases] for one in (self.weights, self.pooled.findings, self.pooled.items))
-        models = {name: model.select(cases) for name, model in self.models.items()}
-        pooled = Pooled(pairs, weights, findings, items)
+        models, weights = {name: model.select(cases) for name, model in self.models.items()}, self.weights[cases]
+        pooled = Pooled(pairs, weights, self.pooled.findings[cases], self.pooled.items[cases])
         values = self.of_pairs[:, kept], self.of_models[..., opinions]
         return Sample(pairs, pairs.shares(), weights, models, self.metrics, pooled, *values).of_whole()
 

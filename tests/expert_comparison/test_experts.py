@@ -335,7 +335,7 @@ def test_effects_of_annotators_have_the_variance_of_the_mean_they_move() -> None
             for name in row:
                 by_name[name].append(((name == probe) - (probe in row) / len(row)) / len(row) / len(who))
         for own in by_name.values():
-            found += sum(own) ** 2 - len(own) * np.var(own, ddof=1)
+            found += sum(own) ** 2 - len(own) * float(np.var(own, ddof=1))
     wanted = sum(sum((name in row) / len(row) / len(who) for row in who) ** 2 for name in names)
     assert crossing.scale == pytest.approx(wanted / found, rel=1e-9)
 

@@ -152,12 +152,10 @@ class Experts:
             )
             for name in ROWS
         }
-        worth = {
-            name: Worth(
-                *(math.inf if one[part] is None else one[part] for part in ("value", "low", "high")), one["most"]
-            )
-            for name, one in given["worth"].items()
-        }
+        worth = {}
+        for name, one in given["worth"].items():
+            value, low, high = (math.inf if one[part] is None else one[part] for part in ("value", "low", "high"))
+            worth[name] = Worth(value, low, high, one["most"])
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:

@@ -1,6 +1,8 @@
 """The model beside the experts: brute-force twins for every kind of question, verdicts, bad input, coverage."""
 
+import json
 from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -8,8 +10,13 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.core.names import sampled_cases
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
+from dissensus.evaluation.expert_comparison.pairs import Pairs
+from dissensus.evaluation.expert_comparison.sample import Crossing, Sample
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
+from simulation.experts import MARGIN, compared
+from simulation.grid import crossed
 
 CONDITIONS = ["a", "b", "c", "d"]
 RNG = np.random.default_rng(7)
@@ -162,6 +169,9 @@ def test_results_do_not_depend_on_the_order_of_cases() -> None:
     assert numbers[0] == pytest.approx(numbers[1], abs=1e-12, nan_ok=True)
 
 
+NAMED = study_of([["a", "b"]] * 20, [["r0", "r1"]] * 20)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -170,13 +180,23 @@ def test_results_do_not_depend_on_the_order_of_cases() -> None:
         ({"metrics": ["brier-score"]}, "no metric can be computed of an annotator"),
         ({"study": study_of([["a"]] * 20, None)}, "too few cases have opinions of two annotators"),
         ({"study": study_of([["a", "b"]] * 9, None), "n": 9}, "too few cases have opinions of two annotators"),
+        ({"study": study_of([["a", "a"]] * 20, [["r0", "r0"]] * 20)}, "too few cases have opinions of two annotators"),
+        ({"strata": {"site": ["x"] * 19}}, "site label"),
+        ({"trained_on": ["B"]}, "there is no model 'B' to be trained on these annotations"),
+        ({"epsilon": 0.2}, "leaves annotators out by name"),
+        ({"epsilon": 0.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
+        ({"epsilon": 1.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
+        ({"epsilon": 0.2, "study": NAMED}, "no annotator shares enough cases"),
     ],
 )
 def test_bad_input_is_one_clear_error(change: dict[str, Any], words: str) -> None:
-    n = change.pop("n", 20)
+    change = dict(change)
+    n, epsilon = change.pop("n", 20), change.pop("epsilon", None)
     given = {"study": study_of([["a", "b"]] * n, None), **change}
+    ask = partial(experts, given.pop("study"), {"A": np.eye(4)[RNG.integers(4, size=n)]}, **given)
+    test = ask if epsilon is None else partial(ask().alt_test, epsilon)
     with pytest.raises(ds.DissensusError, match=words):
-        experts(given.pop("study"), {"A": np.eye(4)[RNG.integers(4, size=n)]}, **given)
+        test()
 
 
 @pytest.mark.slow
@@ -215,3 +235,151 @@ def test_annotators_who_differ_widen_the_interval() -> None:
     assert row["annotator_sd"] > 2 * row["case_sd"]
     half = (row["difference_high"] - row["difference_low"]) / 2
     assert half > 2.5 * np.hypot(row["annotator_sd"], row["case_sd"])  # few annotators: Student's t
+
+
+def test_subgroups_are_what_a_study_of_them_alone_gives_and_holm_adjusts_their_p_values() -> None:
+    said, who, model = labelled(60)
+    sites = ["abc"[i % 3] if i < 57 else "d" for i in range(60)]
+    study, models = study_of(said, who), {"A": model_of(model)}
+    metrics = [TopKAccuracy(1), CohenKappa()]
+    found = experts(study, models, metrics, margin=0.1, strata={"site": sites})
+    assert any("site: too few cases" in note and "d (3)" in note for note in found.notes)
+    table = found.by_stratum()
+    assert sorted(set(table["stratum"])) == ["a", "b", "c"]
+    for site in "abc":
+        alone = experts(study.select([one == site for one in sites]), models, metrics, allow_missing=True)
+        for row in (row for row in found.strata_rows if row["stratum"] == site):
+            other = next(one for one in alone.rows if one["metric"] == row["metric"])
+            for name in ("experts", "agreement", "difference_low", "case_sd", "annotator_sd", "p_value"):
+                assert row[name] == pytest.approx(other[name], abs=1e-9, nan_ok=True)
+    first = table.filter(metric="top-1 accuracy")
+    smallest = min(first["p_value"])
+    assert min(first["p_adjusted"]) == pytest.approx(min(3 * smallest, 1.0))
+
+
+def test_a_stored_comparison_is_the_same_but_cannot_test_again() -> None:
+    said, who, model = labelled(40)
+    found = experts(study_of(said, who), {"A": model_of(model)}, margin=0.1, strata={"site": ["a", "b"] * 20})
+    text = json.dumps(found.to_json(), allow_nan=False)
+    loaded = Experts.from_json(json.loads(text))
+    assert loaded == found
+    assert repr(loaded) == repr(found)
+    assert loaded.row("A")["verdict"] == found.row("A")["verdict"] != ""
+    assert loaded.primary == "top-1 accuracy"
+    with pytest.raises(ds.DissensusError, match="needs the study"):
+        loaded.alt_test()
+
+
+def test_a_model_trained_on_the_annotations_gets_no_verdict() -> None:
+    said, who, model = labelled(40)
+    models = {"A": model_of(model), "B": model_of(model)}
+    found = experts(study_of(said, who), models, margin=0.1, trained_on=["B"])
+    assert found.row("A")["verdict"] != found.row("B")["verdict"] == ""
+    assert any("'B': trained on these annotations" in note for note in found.notes)
+
+
+def test_many_cases_are_sampled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dissensus.evaluation.expert_comparison.experts.MOST_CASES", 30)
+    said, who, model = labelled(60)
+    study, models = study_of(said, who), {"A": model_of(model)}
+    order = RNG.permutation(60)
+    found, other = (experts(one, models, [TopKAccuracy(1)]) for one in (study, study.select(order)))
+    assert found.row("A")["agreement"] == pytest.approx(other.row("A")["agreement"], abs=1e-12)
+    kept = [study.case_names[i] for i in sampled_cases(study.case_names, 30)]
+    chosen = experts(study.select(kept), models, [TopKAccuracy(1)], allow_missing=True)
+    assert found.row("A")["agreement"] == pytest.approx(chosen.row("A")["agreement"], abs=1e-12)
+    assert any("30 of 60 cases" in note for note in found.notes)
+
+
+def test_a_warning_where_hard_cases_have_more_opinions() -> None:
+    said = [["a", "b", "c", "d", "a"] if i % 2 else ["a", "a"] for i in range(40)]
+    hard = experts(study_of(said, None), {"A": model_of(["a"] * 40)}, [TopKAccuracy(1)])
+    assert any("hard cases have more opinions" in note for note in hard.notes)
+    alike = experts(
+        study_of(said[::-1][:2] * 20, None).select(slice(0, 40, 2)), {"A": model_of(["a"] * 40)}, allow_missing=True
+    )
+    assert not any("hard cases" in note for note in alike.notes)
+
+
+def crossed_sample(n: int = 30, per_case: int = 4) -> tuple[Sample, list[list[str]], list[list[str]], list[str]]:
+    said, who, model = labelled(n, per_case)
+    pairs = Pairs.of(study_of(said, who))
+    models = {"A": model_of(model)}
+    sample = Sample.of(pairs, models, (TopKAccuracy(1),), findings={}, called="annotator", point=False)
+    return sample, said, who, model
+
+
+def test_what_an_opinion_moves_is_what_leaving_it_out_does() -> None:
+    sample, said, _, model = crossed_sample()
+    expected: list[list[Any]] = [[], []]
+    for own, one in zip(said, model, strict=True):
+        n = len(own)
+        for left in range(n):
+            rest = own[:left] + own[left + 1 :]
+            whole, without = (np.mean([u == o for u, o in permutations(some, 2)]) for some in (own, rest))
+            expected[0].append((1 - 1 / n) * (whole - without) / len(said))
+            alone, fewer = (np.mean([one == o for o in some]) for some in (own, rest))
+            expected[1].append((1 - 1 / n) * (alone - fewer) / len(said))
+    assert sample.effects[:, 0] == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_effects_of_annotators_have_the_variance_of_the_mean_they_move() -> None:
+    """Of annotators who add an effect of variance one, effects squared beyond chance scale to the variance."""
+    sample, _, who, _ = crossed_sample()
+    crossing = sample.crossing
+    assert crossing is not None
+    names, found = sorted({name for row in who for name in row}), 0.0
+    for probe in names:
+        by_name: dict[str, list[float]] = {name: [] for name in names}
+        for row in who:
+            for name in row:
+                by_name[name].append(((name == probe) - (probe in row) / len(row)) / len(row) / len(who))
+        for own in by_name.values():
+            found += sum(own) ** 2 - len(own) * float(np.var(own, ddof=1))
+    wanted = sum(sum((name in row) / len(row) / len(who) for row in who) ** 2 for name in names)
+    assert crossing.scale == pytest.approx(wanted / found, rel=1e-9)
+
+
+def test_annotators_who_all_read_all_cases_have_one_degree_of_freedom_less() -> None:
+    said = [[CONDITIONS[k] for k in RNG.integers(4, size=5)] for _ in range(20)]
+    pairs = Pairs.of(study_of(said, [[f"r{k}" for k in range(5)]] * 20))
+    crossing = Crossing.of(pairs, pairs.shares(), np.ones(20), np.arange(20))
+    assert crossing is not None
+    assert (crossing.scale, crossing.freedom) == pytest.approx((5 / 4, 4))
+    few = Pairs.of(study_of([row[:3] for row in said], [[f"r{k}" for k in range(3)]] * 20))
+    assert Crossing.of(few, few.shares(), np.ones(20), np.arange(20)) is None
+
+
+def test_a_model_that_is_worse_by_the_margin_is_rarely_called_non_inferior() -> None:
+    """Fixed seeds: of 40 studies at the margin one or two may be called non-inferior; of equal ones most are not."""
+    worse, equal = (compared(crossed(6, 0.04, n_cases=100), 40, 1, gap) for gap in (-MARGIN, 0.0))
+    assert worse.told <= 0.1
+    assert worse.holds >= 0.85
+    assert equal.told > worse.told
+
+
+def test_scores_are_compared_at_the_specificity_of_annotators() -> None:
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=300)
+    yes = z[:, None] + rng.normal(size=(300, 5)) > 0.8
+    said = [[[["no", "yes"][int(one)]]] for row in yes for one in row]
+    study = ds.Study.from_rankings(
+        [said[5 * i : 5 * i + 5] for i in range(300)],
+        ["no", "yes"],
+        case_names=names_of(300),
+        annotator_names=[[f"r{k}" for k in range(5)]] * 300,
+        question="binary",
+    )
+    score = 1 / (1 + np.exp(-z))
+    found = experts(study, {"A": np.c_[1 - score, score]}, margin=0.1)
+    assert found.primary == "sensitivity at the specificity of one annotator"
+    pairs = list(permutations(range(5), 2))
+    no = np.mean([np.mean(~yes[:, u] & ~yes[:, o]) for u, o in pairs]) / np.mean(~yes)
+    sensitivity = np.mean([np.mean(yes[:, u] & yes[:, o]) for u, o in pairs]) / np.mean(yes)
+    cut = np.quantile(np.repeat(score[:, None], 5, axis=1)[~yes], no)
+    row = found.row("A")
+    assert row["experts"] == pytest.approx(sensitivity, abs=1e-9)
+    assert row["agreement"] == pytest.approx(np.mean(np.repeat(score[:, None], 5, axis=1)[yes] > cut), abs=0.01)
+    areas = next(row for row in found.rows if row["metric"] == "AUROC")
+    assert np.isnan(areas["experts"])
+    assert 0.7 < areas["low"] < areas["agreement"] < areas["high"] < 1

@@ -1,6 +1,7 @@
 """See whether intervals hold and verdicts are right, on the whole grid of simulated studies: ``make simulate``.
 
-The table goes to ``docs/evaluation.md`` with ``--write``. The exit code is 1 if a number is not as it should be::
+The tables go to ``docs/evaluation.md`` and ``docs/experts.md`` with ``--write``. The exit code is 1 if a number
+is not as it should be::
 
     python -m simulation --studies 1000 --write
 """
@@ -12,11 +13,13 @@ import sys
 from pathlib import Path
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
+from simulation import experts
 from simulation.coverage import Found, simulated
 from simulation.grid import cells
 from simulation.populations import Population
 
-PAGE = Path(__file__).parents[2] / "docs" / "evaluation.md"
+DOCS = Path(__file__).parents[2] / "docs"
+EXPERTS = ("| model beside annotators | interval holds | called non-inferior | median |", "|---|---|---|---|")
 PLACE = re.compile(r"(<!-- simulated: begin -->\n).*?(<!-- simulated: end -->)", re.DOTALL)
 HEAD = (
     "| studies | mean holds | difference holds | false before Holm | false after Holm | after Holm, in any pair |",
@@ -32,7 +35,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m simulation", description="Try intervals on simulated studies.")
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/evaluation.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
     given = parser.parse_args()
     print(*HEAD, sep="\n")
     rows, wrong = [], []
@@ -41,11 +44,25 @@ def main() -> int:
         rows.append(row(name, list(found.values()), population))
         wrong += [f"{name}, {word}: {what}" for word, one in found.items() for what in faults(one, population)]
         print(rows[-1], flush=True)
-    print(error_sentence(given.studies), *wrong, sep="\n")
+    print(error_sentence(given.studies), "", *EXPERTS, sep="\n")
+    beside, number = [], max(1, given.studies // 2)
+    for name, tried in experts.cells().items():
+        one = tried(number, given.seed)
+        told = "" if math.isnan(one.told) else f"{100 * one.told:.1f}"
+        beside.append(f"| {name} | {100 * one.holds:.1f} | {told} | {one.median:.3f} |")
+        wrong += experts.faults(name, one)
+        print(beside[-1], flush=True)
+    print(error_sentence(number), *wrong, sep="\n")
     if given.write:
-        text = "\n".join([*HEAD, *rows, "", error_sentence(given.studies), ""])
-        PAGE.write_text(PLACE.sub(rf"\g<1>{text}\g<2>", PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        write("evaluation.md", [*HEAD, *rows, "", error_sentence(given.studies), ""])
+        write("experts.md", [*EXPERTS, *beside, "", error_sentence(number), ""])
     return 1 if wrong else 0
+
+
+def write(page: str, lines: list[str]) -> None:
+    """Put a table into a page of the documentation."""
+    place, text = DOCS / page, "\n".join(lines)
+    place.write_text(PLACE.sub(rf"\g<1>{text}\g<2>", place.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _tried(population: Population, given: argparse.Namespace, estimand: str) -> Found:

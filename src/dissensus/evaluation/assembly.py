@@ -32,7 +32,7 @@ LISTED = 10
 # Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once.
 MERGED = "evaluations of parts of the cases were merged"
 
-SETTINGS = ("metrics", "runs", "points", "models", "level", "seed", "conditions", "categories", "calibration")
+SETTINGS = ("metrics", "runs", "points", "models", "level", "leads", "seed", "conditions", "categories", "calibration")
 
 
 def assembled(
@@ -213,7 +213,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         n_excluded=one.n_excluded + other.n_excluded,
         n_annotators=len(study.panel.annotator_names),
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
-        **{name: getattr(one, name) for name in ("calibration", "level", "versions")},
+        **{name: getattr(one, name) for name in ("calibration", "level", "leads", "versions")},
     )
 
 

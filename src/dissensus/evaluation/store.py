@@ -47,7 +47,7 @@ Arrays: TypeAlias = Mapping[Name, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
 
 # What ``run.json`` says it is, and the version of the schema that is written.
-FORMAT, VERSION = "dissensus results", 2
+FORMAT, VERSION = "dissensus results", 3
 
 ARRAYS = "arrays.parquet"
 BY_CASE = ("per_case.parquet", "certainty.parquet")
@@ -68,7 +68,7 @@ LISTS = ("offsets", "codes", "values")
 COUNTED = ("aggregation", "n_draws", "n_chains")
 
 # Fields of an evaluation that are written as they are.
-PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
+PLAIN = ("versions", "seed", "level", "leads", "n_excluded", "n_annotators", "inputs")
 
 # Fields that are tuples of words.
 LISTED = ("excluded", "remarks", "images")

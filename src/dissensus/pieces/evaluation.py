@@ -43,7 +43,7 @@ from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.refits import known_prior
-from dissensus.evaluation.results import Evaluation, PriorRecord
+from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
@@ -114,6 +114,7 @@ def evaluate_files(
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
+    leads: Leads = "agreement",
     reference: Literal["calibrated"] | None = None,
     shard_size: int = PIECE_CASES,
     resume: bool = False,
@@ -135,7 +136,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -173,6 +174,7 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
+    check_choice("leads", leads, get_args(Leads))
     check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
     check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
     given = reading or {}
@@ -186,6 +188,7 @@ def evaluate_files(
         "level": level,
         "annotators": annotators,
         "panel": panel,
+        "leads": leads,
         "calibrated": reference is not None,
         "categories": categories,
     }
@@ -466,7 +469,7 @@ class FileEvaluation:
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
         reading = survey.said_to(self.reading)
-        return Settings(reading, plan, chosen, learned, asked["level"], threads), reason, trust
+        return Settings(reading, plan, chosen, learned, asked["level"], threads, leads=asked["leads"]), reason, trust
 
     @property
     def _lessons(self) -> FilePath:

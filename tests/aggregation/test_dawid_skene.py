@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene
+from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene, sampling_diagnostics
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.agreement import annotator_confusion, annotator_quality
 from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
@@ -176,6 +176,15 @@ def test_findings_are_judged_one_by_one_and_not_pooled() -> None:
     known = annotator_quality(said, gold=gold, draws=400)
     assert known.filter(finding="AF").equals(table.filter(finding="AF"))
     assert known.filter(finding="ST").drop("finding").equals(annotator_quality(alone, gold=gold, draws=400))
+
+
+@pytest.mark.parametrize(("n_conditions", "skills"), [(2, 5), (3, 12), (5, 30)])
+def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
+    said, _ = simulated(np.linspace(0.95, 0.7, skills).tolist(), 120, n_conditions, 3)
+    found = sampling_diagnostics(DawidSkene().sample(said, draws=1000))
+    assert not found.has_not_converged.any()
+    assert found.ess.min() > 60
+    assert np.median(found.ess) > 150
 
 
 # Gold labels, ties, weights -----------------------------------------------------------------------------------

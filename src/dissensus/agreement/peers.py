@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregations.dawid_skene import first_votes, gold_pairs, known_truths, learned_record
+from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
 from dissensus.aggregations.ordered_probit import check_grades, graded_record
 from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
 from dissensus.agreement.measures import check_level
@@ -36,7 +36,7 @@ TIED = 1e-9
 
 PAIRS_AT_ONCE = 200_000
 
-# How the posterior of annotators is drawn.
+# How the posterior of the gradings of annotators is drawn.
 CHAINS, WARMUP = 4, 300
 
 
@@ -415,7 +415,7 @@ def _learned(
     opinions = _opinions_of(annotations, "the quality of annotators", draws=draws, seed=seed)
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     order = np.argsort(opinions.keys, kind="stable")
-    how = {"draws": draws, "chains": min(CHAINS, draws), "warmup": WARMUP, "seed": seed}
+    how = {"draws": draws, "chains": min(DawidSkene.chains, draws), "warmup": DawidSkene.warmup, "seed": seed}
     record, people = learned_record(opinions.take(order), truths[order], "annotators", **how)
     return opinions, people, record
 

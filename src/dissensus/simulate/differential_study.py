@@ -107,9 +107,9 @@ class Expertise:
         return cls(first=0.0, others=confidence, habit=0.0, noise=confidence * noise, confusion=confusion)
 
 
-# All err like classifiers, and none has seen what annotators say. Aster sees most, but takes similar conditions for each
-# other, and is far too sure. Birch and Clover are nearly as good as each other, and calibrated; so is Elder, with less
-# skill. Dahlia sees least, and is too sure.
+# All err like classifiers, and none has seen what annotators say. Aster sees most, but takes similar conditions for
+# each other, and is far too sure. Birch and Clover are nearly as good as each other, and calibrated; so is Elder, with
+# less skill. Dahlia sees least, and is too sure.
 MODELS: Mapping[str, Expertise] = {
     "Aster": Expertise.blurred(0.35, confidence=2.0, confusion=0.25),
     "Birch": Expertise.blurred(0.55, confidence=0.9),

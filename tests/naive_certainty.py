@@ -153,11 +153,18 @@ def category_masses(theta: FloatArray, support: set[int], codes: list[int]) -> d
     return {code: sum(even[k] for k in range(len(codes)) if codes[k] == code) for code in set(codes)}
 
 
-def risk(theta: FloatArray, support: set[int], levels: list[float]) -> float:
-    """Average the levels of conditions by their plausibilities; the unmentioned ones share theirs equally."""
-    others = [k for k in range(len(theta)) if k not in support]
+def mean_risk(draws: FloatArray, support: set[int], levels: list[float]) -> float:
+    """Average the levels of conditions by their plausibilities, over draws; unmentioned ones share theirs equally."""
+    others = [k for k in range(len(levels)) if k not in support]
     mean = float(np.mean([levels[k] for k in others])) if others else 0.0
-    return float(sum(theta[k] * levels[k] for k in support) + sum(theta[k] for k in others) * mean)
+    known = [sum(theta[k] * levels[k] for k in support) for theta in draws]
+    return float(np.mean([own + sum(theta[k] for k in others) * mean for own, theta in zip(known, draws, strict=True)]))
+
+
+def risk_range(draws: FloatArray, levels: list[float]) -> tuple[float, float]:
+    """Return the least and greatest mean level over dense draws, in which unmentioned conditions are split."""
+    risks = [sum(share * level for share, level in zip(theta, levels, strict=True)) for theta in draws.tolist()]
+    return min(risks), max(risks)
 
 
 def supports(plausibilities: ds.Plausibilities) -> list[set[int]]:

@@ -9,7 +9,8 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
+from dissensus.evaluation.paper_settings import paper
+from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 TITLE = model_claims.TITLE
-METRICS: tuple[Metric, ...] = (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
+METRICS: tuple[Metric, ...] = (*paper()["metrics"], TopKAccuracy(1))
+"""Those of the main figure, and top-1 accuracy, which is like for like with certainty."""
 
 
 def models_section(data: Dermatology, settings: Settings) -> Section:
@@ -59,16 +61,8 @@ def _evaluated(
     draws: int,
     settings: Settings,
 ) -> Evaluation:
-    return evaluate(
-        said,
-        models,
-        aggregations=aggregations,
-        metrics=METRICS,
-        draws=draws,
-        seed=settings.seed,
-        threads=settings.threads,
-        panel=False,
-    )
+    asked = {**paper(), "aggregations": aggregations, "metrics": METRICS}
+    return evaluate(said, models, draws=draws, seed=settings.seed, threads=settings.threads, **asked)
 
 
 def _adjusted(evaluation: Evaluation) -> pl.DataFrame:

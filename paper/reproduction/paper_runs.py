@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import PlackettLuceML
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
-from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
+from paper.reproduction.printed_experiment import INVERSES, MEDIUM_PL, MEDIUM_PRIRN, RACES
 from paper.reproduction.rows import AtLeast
 
 PaperRun: TypeAlias = PlackettLuce | ProbabilisticInverseRank
 
-RACES = tuple(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10))
-INVERSES = tuple(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100))
 SWEEP: tuple[PaperRun, ...] = (*RACES, *INVERSES)
 MEDIUM: tuple[PaperRun, ...] = (MEDIUM_PL, MEDIUM_PRIRN)
 
@@ -23,8 +22,8 @@ FAR_RELIABILITY = 10_000
 """As good as infinite: thousands of repetitions of every opinion."""
 
 FAR: Mapping[str, Aggregation] = {
-    "PL": PlackettLuce(reliability=FAR_RELIABILITY, alpha=1.0, prior="observed"),
-    "PrIRN": ProbabilisticInverseRank(reliability=FAR_RELIABILITY, ties="each"),
+    "PL": replace(MEDIUM_PL, reliability=FAR_RELIABILITY),
+    "PrIRN": replace(MEDIUM_PRIRN, reliability=FAR_RELIABILITY),
 }
 POINTS: Mapping[str, Aggregation] = {"PL": PlackettLuceML(), "PrIRN": MEDIUM_PRIRN.limit}
 """The deterministic aggregations that the runs tend to: maximum likelihood (ML) and inverse ranks (IRN)."""

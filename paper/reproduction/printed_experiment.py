@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate
+from dissensus.evaluation.paper_settings import paper
 from dissensus.figures.charts import kept_places
 from dissensus.metrics.accuracy import Coverage
 from dissensus.predictions.lists import Predictions
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 TITLE = "Printed cases"
 CORRELATED_TOLERANCE, INDEPENDENT_TOLERANCE = 0.06, 0.03
-MEDIUM_PL = PlackettLuce(reliability=3, alpha=1.0, prior="observed")
-MEDIUM_PRIRN = ProbabilisticInverseRank(reliability=30, ties="each")
-SHARED_PRIRN = ProbabilisticInverseRank(reliability=30, ties="shared")
+RACES = tuple(one for one in paper()["aggregations"] if isinstance(one, PlackettLuce))
+INVERSES = tuple(one for one in paper()["aggregations"] if isinstance(one, ProbabilisticInverseRank))
+MEDIUM_PL, MEDIUM_PRIRN = RACES[2], INVERSES[2]
+SHARED_PRIRN = replace(MEDIUM_PRIRN, ties="shared")
 SHOWN: Mapping[str, tuple[Aggregation, PointAggregation]] = {
     "PL": (MEDIUM_PL, PlackettLuceML()),
     "PrIRN": (MEDIUM_PRIRN, InverseRank("each")),

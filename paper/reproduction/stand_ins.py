@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.aliases import FloatArray
 from dissensus.study.study import Study
+from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 
 QUALITIES: Mapping[str, tuple[float, float]] = {
     "stand-in A": (1.6, 60.0),
@@ -26,12 +26,12 @@ PREVALENT = 25.0
 
 def by_inverse_ranks(sharp: float) -> Aggregation:
     """Return probabilistic inverse ranks that see a case as sharply as told."""
-    return ProbabilisticInverseRank(reliability=sharp, ties="each")
+    return replace(MEDIUM_PRIRN, reliability=sharp)
 
 
 def by_races(sharp: float) -> Aggregation:
     """Return Plackett-Luce that sees a case as sharply as told: a tenth of the reliability does about the same."""
-    return PlackettLuce(reliability=max(1.0, sharp / 10), alpha=1.0, prior="observed")
+    return replace(MEDIUM_PL, reliability=max(1.0, sharp / 10))
 
 
 def stand_ins(

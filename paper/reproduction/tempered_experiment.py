@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.certainty.top_sets import Certainty, certainty_profile
 from dissensus.core.aliases import FloatArray
 from dissensus.core.ragged import row_of_each
@@ -18,6 +17,7 @@ from dissensus.evaluation.folds import Average, HeldOut, clustered, judged
 from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology
 from paper.reproduction.certainty_claims import uncertain_share
+from paper.reproduction.printed_experiment import MEDIUM_PL, RACES
 from paper.reproduction.rows import AtLeast, Row, Section, Settings, shaken_error
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dissensus.draws import Batch, Plausibilities
 
 TITLE = "Tempering"
-RELIABILITIES, MEDIUM = (1, 2, 3, 5, 10), 3
+RELIABILITIES, MEDIUM = tuple(int(one.reliability) for one in RACES), int(MEDIUM_PL.reliability)
 RULES = {"repetition": False, "tempering": True}
 OWN_RULE = "tempering, own annotator"
 
@@ -71,7 +71,7 @@ def tempered_section(data: Dermatology, settings: Settings) -> Section:
 
 def _sampled(run: Run, said: Study, settings: Settings) -> Plausibilities:
     rule, gamma = run
-    spec = PlackettLuce(gamma, alpha=1.0, prior="observed", tempered=RULES[rule])
+    spec = replace(MEDIUM_PL, reliability=gamma, tempered=RULES[rule])
     draws = settings.draws if gamma == MEDIUM else settings.sweep_draws
     return spec.sample(said, draws=draws, seed=settings.seed, threads=settings.threads)
 

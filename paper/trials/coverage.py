@@ -49,8 +49,8 @@ def rows_of(result: Evaluation, trial: Trial, where: Mapping[str, Any]) -> list[
     Examples
     --------
     >>> from paper.trials.crowds import simulated_trial
-    >>> from dissensus.simulate.differential_study import MODELS
-    >>> one = simulated_trial(40, 12, opinions=(3, 5), models=MODELS, seed=1)
+    >>> from dissensus.simulate.differential_study import NEAR_TIES
+    >>> one = simulated_trial(40, 12, opinions=(3, 5), models=NEAR_TIES, seed=1)
     >>> rows = rows_of(evaluated(one, draws=50, seed=1), one, {})
     >>> sorted({row["number"] for row in rows})[:2], sorted({row["kind"] for row in rows})
     (['adjusted, PL 1', 'adjusted, PL 1, observed prior'], ['difference', 'model'])

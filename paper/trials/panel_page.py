@@ -64,7 +64,7 @@ through noise (`Expertise.blurred`) and list ten conditions. The truth is the co
 plausibility; about all cases, it is the mean over all studies. Annotators tie conditions at the first place,
 which shares their vote, so that the truth of agreement is not known here.
 """
-LIMIT_WORDS = """The models of the demo, 60 conditions. Aster, and in part Birch, Clover and Dahlia, are told
+LIMIT_WORDS = """Models that know near-ties, 60 conditions. Aster, and in part Birch, Clover and Dahlia, are told
 which condition has the greatest plausibility, by however little: where two conditions are as good as equal, a
 handful of opinions cannot tell who is right, and nothing a model says elsewhere shows that it would know. This
 is the limit of what few opinions tell, and it stands apart for that reason. Elder sees all conditions through
@@ -148,7 +148,7 @@ def bias_chart(rows: pl.DataFrame) -> Chart:
 
 
 def verdict(rows: pl.DataFrame) -> str:
-    """Say where panel estimates are not as they should be; the models of the demo stand apart."""
+    """Say where panel estimates are not as they should be; models that know near-ties stand apart."""
     import polars as pl
 
     judged = rows.filter(pl.col("estimand") == PANEL, pl.col("experiment") != plan.LIMIT_TITLE)

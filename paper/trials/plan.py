@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from dissensus.core.errors import FormatError
-from dissensus.simulate.differential_study import MODELS, Expertise
+from dissensus.simulate.differential_study import NEAR_TIES, Expertise
 from paper.data.chaosnli import CHAOSNLI, load_chaosnli
 from paper.data.cifar10h import CIFAR10H, load_cifar10h
 from paper.trials.attacks import attacked
@@ -163,7 +163,7 @@ def simulated_arms(effort: Effort) -> list[Arm]:
     """Plan simulated rankings: models that err like classifiers, and those of the demo."""
     planned = [
         *((SIMULATED_TITLE, n_conditions, CLASSIFIERS) for n_conditions in SIMULATED_CONDITIONS),
-        (LIMIT_TITLE, SIMULATED_CONDITIONS[0], MODELS),
+        (LIMIT_TITLE, SIMULATED_CONDITIONS[0], NEAR_TIES),
     ]
     return [
         Arm(

@@ -14,6 +14,7 @@ from .evaluation.evaluator import evaluate as evaluate
 from .evaluation.expert_comparison.experts import Experts as Experts
 from .evaluation.expert_comparison.experts import experts as experts
 from .evaluation.expert_comparison.reader_studies import reader_study as reader_study
+from .evaluation.paper_settings import paper as paper
 from .evaluation.results import Evaluation as Evaluation
 from .evaluation.store import load as load
 from .pieces.evaluation import evaluate_files as evaluate_files

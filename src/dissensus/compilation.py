@@ -57,6 +57,7 @@ def split_rests() -> None:
     for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
         for batch in draws_of(spec):
             batch.dense()
+            batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
             batch.plausibility_of(0, 5, np.arange(3))
 
 

@@ -228,6 +228,30 @@ class Batch:
         full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
         return full
 
+    def greatest_worth(self, case: int, worths: FloatArray) -> float:
+        """Return the greatest of the draws of a case of what its conditions are worth (K,), averaged by plausibility.
+
+        The rest of a draw is split as far as it decides.
+
+        Examples
+        --------
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import Dirichlet
+        >>> [batch] = Dirichlet(alpha=1.0).sample(Study.from_counts([[3, 1, 0, 0]], list("abcd")), draws=9, threads=1)
+        >>> worths = np.array([0.0, 0.0, 1.0, 2.0])
+        >>> bool(np.isclose(batch.greatest_worth(0, worths), (batch.dense()[0] @ worths).max()))
+        True
+        """
+        from dissensus.kernels.compact import Weights, greatest_of_equal, greatest_of_unequal
+
+        draws, codes, shape = self.of_case(case), self._mentioned_of(case), float(self.rest_shapes[case])
+        known, rests = draws[:, :-1] @ worths[self.support_of(case)], np.ascontiguousarray(draws[:, -1])
+        order = np.argsort(-(known + rests * worths.mean()), kind="stable")
+        if self.rest_sums is None:
+            return greatest_of_equal(known, rests, order, np.delete(worths, codes), shape, self.rest_keys[case])
+        weights = Weights(self.rest_sums, codes, shape)
+        return greatest_of_unequal(known, rests, order, worths, weights, self.rest_keys[case])
+
     def rest_average(self, of_all: FloatArray, of_members: FloatArray) -> FloatArray:
         """Average numbers of the unmentioned conditions by their weights, shape (n_cases,).
 

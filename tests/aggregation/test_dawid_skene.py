@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene
+from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene, sampling_diagnostics
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.agreement import annotator_confusion, annotator_quality
 from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
@@ -152,6 +152,39 @@ def test_confusions_are_probabilities_and_name_the_mistake() -> None:
     assert own["b", "c"] > 0.8
     assert own["c", "b"] > 0.8
     assert own["a", "a"] > 0.8
+
+
+def test_findings_are_judged_one_by_one_and_not_pooled() -> None:
+    rng = np.random.default_rng(4)
+    present = rng.random((150, 2)) < 0.5
+    skills = np.array([[0.95, 0.6], [0.85, 0.85], [0.8, 0.8], [0.6, 0.95]])
+    right = rng.random((150, 4, 2)) < skills
+    answers = np.where(right, present[:, None], ~present[:, None]).astype(int)
+    answers[:, 3, 0] = -1  # who has not assessed a finding has no row of it
+    said = ds.Study.from_matrix(answers, ["AF", "ST"], annotator_names=list("ABCD"))
+    table = annotator_quality(said, draws=400)
+    assert table.columns == ["finding", "annotator", "cases", "accuracy", "low", "high"]
+    assert [" ".join(row) for row in table.select("finding", "annotator").rows()] == [
+        *("AF A", "AF B", "AF C", "ST A", "ST B", "ST C", "ST D")
+    ]
+    true = np.array([0.95, 0.85, 0.8, 0.6, 0.85, 0.8, 0.95])
+    assert np.abs(table["accuracy"].to_numpy() - true).max() < 0.1
+    assert (table["accuracy"][0] > table["accuracy"][2], table["accuracy"][3] < table["accuracy"][6]) == (True, True)
+    alone = said.of_finding("ST")
+    assert table.filter(finding="ST").drop("finding").equals(annotator_quality(alone, draws=400))
+    gold = {f"{said.case_names[case]} / ST": "present" for case in np.flatnonzero(present[:, 1])}
+    known = annotator_quality(said, gold=gold, draws=400)
+    assert known.filter(finding="AF").equals(table.filter(finding="AF"))
+    assert known.filter(finding="ST").drop("finding").equals(annotator_quality(alone, gold=gold, draws=400))
+
+
+@pytest.mark.parametrize(("n_conditions", "skills"), [(2, 5), (3, 12), (5, 30)])
+def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
+    said, _ = simulated(np.linspace(0.95, 0.7, skills).tolist(), 120, n_conditions, 3)
+    found = sampling_diagnostics(DawidSkene().sample(said, draws=1000))
+    assert not found.has_not_converged.any()
+    assert found.ess.min() > 60
+    assert np.median(found.ess) > 150
 
 
 # Gold labels, ties, weights -----------------------------------------------------------------------------------

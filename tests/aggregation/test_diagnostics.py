@@ -41,7 +41,21 @@ def test_chains_that_have_not_converged_are_reported() -> None:
     found = Diagnostics(
         ("a", "b", "c"), 1000, np.array([1.0, 1.2, 1.0]), 1000 * good, good, good, good, 1000 * good, 0.01 * good
     )
-    assert found.warnings() == ["1 of 3 cases have R-hat above 1.01; raise warmup or draws: 'b'"]
+    assert found.warnings() == ["1 of 3 cases have R-hat above 1.01 by more than chance; raise warmup or draws: 'b'"]
+
+
+@pytest.mark.parametrize("n_chains", [1, 4])
+def test_chains_that_have_converged_are_rarely_reported_and_those_that_have_not_are(n_chains: int) -> None:
+    rng, alarms = np.random.default_rng(8), []
+    for _ in range(60):
+        first = rng.beta(3.0, 2.0, size=(100, 400))
+        if len(alarms) == 59:  # one case of the last study: a quarter of the draws, or one chain, is elsewhere
+            first[7, :100] *= 0.5
+        drawn = ds.Plausibilities.from_draws(np.stack([first, 1 - first], axis=2), n_chains=n_chains)
+        found = sampling_diagnostics(drawn)
+        alarms.append(found.has_not_converged.sum())
+    assert np.count_nonzero(alarms[:59]) <= 8  # 5 % of 59 are 3; more than 8 have a chance of 1 in 500
+    assert found.has_not_converged[7]
 
 
 @pytest.mark.parametrize("draws", [1, 3, 5, 7, 10, 11])

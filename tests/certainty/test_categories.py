@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_certainty as naive
-from dissensus.aggregations import MajorityVote, PlackettLuce
+from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
 from dissensus.certainty.categories import VIA, Categories, Via, expected_risk
 from dissensus.certainty.top_sets import annotation_certainty
 from dissensus.plugins import Aggregation
@@ -100,8 +101,8 @@ def test_expected_risk_agrees_with_the_naive_twin(
     frame = expected_risk(draws, Categories.from_labels([str(level) for level in levels], study.conditions))
     numbers = [float(level) for level in levels]
     for row, dense, support in zip(frame.iter_rows(), draws.dense(), supports(draws), strict=True):
-        risks = [naive.risk(theta, support, numbers) for theta in dense]
-        np.testing.assert_allclose(row[1:], np.array([np.mean(risks), min(risks), max(risks)]), rtol=0, atol=1e-12)
+        expected = (naive.mean_risk(dense, support, numbers), *naive.risk_range(dense, numbers))
+        np.testing.assert_allclose(row[1:], np.array(expected), rtol=0, atol=1e-12)
     assert frame.columns == ["case", "mean", "min", "max"]
     assert tuple(frame["case"]) == draws.case_names
 
@@ -116,6 +117,31 @@ def test_coarser_categories_are_never_less_certain() -> None:
         draws = aggregation.sample(study, draws=80)
         alone, paired, four = (annotation_certainty(draws, categories=one).values for one in (None, *coarser))
         assert ((paired >= alone - 1e-12) & (four >= paired - 1e-12)).all()
+
+
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        PlackettLuce(),  # unmentioned conditions by how frequent they are
+        PlackettLuce(1, alpha=1.0, prior="observed"),
+        PlackettLuce(1, alpha=0.02, prior="symmetric"),
+        Dirichlet(2, alpha=0.5),
+    ],
+)
+def test_the_range_of_risk_is_that_of_the_draws_also_where_the_rest_decides(aggregation: Aggregation) -> None:
+    study = ds.simulate.study(n_cases=12, n_conditions=60, seed=5)
+    levels = np.array(study.categories.levels)[study.categories.codes]
+    draws = aggregation.sample(study.annotations, draws=150)
+    risks = draws.dense() @ levels
+    found = expected_risk(draws, study.categories)
+    np.testing.assert_allclose(found["min"], risks.min(axis=1), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["max"], risks.max(axis=1), rtol=0, atol=1e-12)
+    assert ((found["min"] <= found["mean"]) & (found["mean"] <= found["max"])).all()
+    np.testing.assert_allclose(found["mean"], risks.mean(axis=1), atol=5 * risks.std(axis=1).max() / np.sqrt(150))
+    turned = [found[name] for name in ("mean", "max", "min")]
+    other_way = dataclasses.replace(study.categories, levels=tuple(-level for level in study.categories.levels))
+    for column, mirrored in zip(("mean", "min", "max"), turned, strict=True):
+        np.testing.assert_allclose(expected_risk(draws, other_way)[column], -mirrored, atol=1e-12)
 
 
 def test_one_category_is_certain_and_one_per_condition_is_the_condition() -> None:

@@ -99,6 +99,6 @@ def test_the_demo_names_the_estimands_and_counts_the_intervals_that_hold_the_tru
 
 def test_a_small_demo_says_why_there_is_no_panel() -> None:
     study = ds.simulate.study(n_cases=30, n_conditions=10, seed=1)
-    small = truth_told(evaluated(study, draws=10, seed=1, origin="here"))
+    small = truth_told(evaluated(study, {"draws": 10, "seed": 1}, origin="here"))
     assert "not estimated: there are 30 annotated cases" in small
     assert "  panel" not in small

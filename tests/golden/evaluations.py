@@ -89,7 +89,9 @@ def case(function: Callable[[], Tables]) -> Callable[[], Tables]:
 
 @cache
 def ranked_study(n_cases: int = 40) -> Any:
-    return ds.simulate.study(n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), seed=7)
+    return ds.simulate.study(
+        n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), models=ds.simulate.NEAR_TIES, seed=7
+    )
 
 
 @cache

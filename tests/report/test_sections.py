@@ -122,6 +122,26 @@ def test_annotators_are_shown_the_most_accurate_first_and_names_are_escaped() ->
     assert "How the files were understood" not in page  # this study is from memory
 
 
+def test_annotators_of_findings_are_shown_by_finding_and_few_cases_are_said() -> None:
+    rng = np.random.default_rng(5)
+    present = rng.random((30, 2)) < 0.5
+    skills = np.array([[0.95, 0.55], [0.9, 0.9], [0.55, 0.95]])  # who is best at one finding is worst at the other
+    right = rng.random((30, 3, 2)) < skills
+    study = ds.Study.from_matrix(
+        np.where(right, present[:, None], ~present[:, None]).astype(int), ["AF", "ST"], annotator_names=["A", "B", "C"]
+    )
+    section = report_html(ds.evaluate(study, {}, aggregations=["majority-vote"]))
+    section = section[section.index('id="annotators"') :]
+    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+    assert [row[0] for row in rows] == ["AF"] * 3 + ["ST"] * 3
+    assert (rows[2][1], rows[5][1]) == ("C", "A")
+    assert "nothing is pooled over findings" in section
+    few = report_html(ds.evaluate(study.select(slice(15)), {}, aggregations=["majority-vote"]))
+    assert "6 of 6 rows rest on fewer than 20 cases" in " ".join(few.split())
+    assert "rows rest on fewer" not in section[: section.index("</section>")]
+
+
 def test_it_is_left_out_where_it_cannot_be_told_who_is_right_or_would_take_long() -> None:
     anonymous, rated = ds.Study.from_counts([[3, 1, 2]] * 3), ds.Study.from_scores([[1.0, 2.0, 3.0], [2.0, 1.0]])
     absent = (

@@ -90,7 +90,7 @@ class DawidSkene(Aggregation):
     --------
     >>> from dissensus import Study
     >>> said = Study.from_rankings(
-    ...     [[[["a"]], [["a"]], [["b"]]]] * 5 + [[[["b"]], [["b"]], [["a"]]]] * 5, ["a", "b"],
+    ...     [[[["a"]], [["a"]], [["b"]]]] * 20 + [[[["b"]], [["b"]], [["a"]]]] * 20, ["a", "b"],
     ...     annotator_names=["A", "B", "C"])
     >>> DawidSkene().sample(said, draws=1000).mean()[[0, -1], 0] > 0.8
     array([ True, False])
@@ -110,7 +110,7 @@ class DawidSkene(Aggregation):
     target: Literal["truth", "votes"] = "truth"
     gold: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     chains: int = 4
-    warmup: int = 300
+    warmup: int = 100
 
     def __post_init__(self) -> None:
         check_positive(reliability=self.reliability)

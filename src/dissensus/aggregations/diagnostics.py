@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import chdtri
 
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.checks import checked
@@ -15,8 +16,12 @@ from dissensus.draws import Batch, Plausibilities
 if TYPE_CHECKING:
     import polars as pl
 
-RHAT_LIMIT = 1.01
+# R-hat up to the first is good, above the second bad; between them, it may be what chance does to short chains.
+RHAT_LIMIT, RHAT_MOST = 1.01, 1.1
 ESS_LIMIT = 100
+
+# In how many studies whose chains have converged R-hat of any case may be taken for more than chance.
+FALSE_ALARMS = 0.05
 
 # Convergence is judged by conditions whose mean plausibility is above this: others decide nothing that is reported.
 NOTICEABLE = 0.01
@@ -43,6 +48,8 @@ class Diagnostics:
         Share of draws in which the most frequent top-1 condition is on top.
     top_rhat, top_ess, certainty_mcse : (n_cases,)
         The same diagnostics of the indicator that this condition is on top.
+    n_chains
+        Chains that the draws come from.
 
     Examples
     --------
@@ -62,11 +69,30 @@ class Diagnostics:
     top_rhat: FloatArray
     top_ess: FloatArray
     certainty_mcse: FloatArray
+    n_chains: int = 4
+
+    def rhat_limits(self, ess: FloatArray) -> FloatArray:
+        """Return R-hats that are too large for chains with these effective sample sizes, from 1.01 to 1.1.
+
+        The means of m halves of chains that have converged vary by chance, and R-hat squared minus one is then about
+        m / ess times chi-squared / (m - 1): over all cases, the limit is exceeded in 5 % of studies.
+
+        Examples
+        --------
+        >>> from dissensus import simulate
+        >>> from dissensus.aggregations import Dirichlet
+        >>> found = sampling_diagnostics(Dirichlet().sample(simulate.study(n_cases=5).annotations, draws=1000))
+        >>> found.rhat_limits(np.array([10.0, 1000.0, 1e6])).round(3)
+        array([1.1 , 1.01, 1.01])
+        """
+        halves, tests = 2 * self.n_chains, 2 * max(1, len(self.case_names))
+        by_chance = chdtri(halves - 1, FALSE_ALARMS / tests) / (halves - 1)
+        return np.clip(np.sqrt(1 + by_chance * halves / ess), RHAT_LIMIT, RHAT_MOST)
 
     @property
     def has_not_converged(self) -> BoolArray:
-        """Whether R-hat of any quantity of each case is above 1.01, shape (n_cases,)."""
-        return np.fmax(self.rhat, self.top_rhat) > RHAT_LIMIT
+        """Whether R-hat of any quantity of each case is larger than chance makes it, shape (n_cases,)."""
+        return (self.rhat > self.rhat_limits(self.ess)) | (self.top_rhat > self.rhat_limits(self.top_ess))
 
     @property
     def has_few_draws(self) -> BoolArray:
@@ -85,7 +111,7 @@ class Diagnostics:
         "2 of 2 cases have an effective sample size below 100; raise draws: 'case 1', 'case 2'"
         """
         found = (
-            (self.has_not_converged, f"R-hat above {RHAT_LIMIT}", "raise warmup or draws"),
+            (self.has_not_converged, f"R-hat above {RHAT_LIMIT} by more than chance", "raise warmup or draws"),
             (self.has_few_draws, f"an effective sample size below {ESS_LIMIT}", "raise draws"),
         )
         return [
@@ -140,7 +166,7 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     """
     parts = list(plausibilities.map(_judged))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns)
+    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns, plausibilities.n_chains)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

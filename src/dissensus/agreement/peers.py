@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregations.dawid_skene import first_votes, gold_pairs, known_truths, learned_record
+from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
 from dissensus.aggregations.ordered_probit import check_grades, graded_record
 from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
 from dissensus.agreement.measures import check_level
@@ -36,7 +36,7 @@ TIED = 1e-9
 
 PAIRS_AT_ONCE = 200_000
 
-# How the posterior of annotators is drawn.
+# How the posterior of the gradings of annotators is drawn.
 CHAINS, WARMUP = 4, 300
 
 
@@ -278,9 +278,11 @@ def annotator_quality(
     Parameters
     ----------
     annotations
-        Rankings by annotators who are named; only first blocks count.
+        Rankings by annotators who are named, of which first blocks count, or checklists: every finding is a study of
+        its own, since who is good at one may be bad at another.
     gold
-        The true condition of cases where it is known, by name of the case.
+        The true condition of cases where it is known, by name of the case; of checklists, ``"present"`` or
+        ``"absent"`` by ``"case / finding"``.
     draws, seed
         Of the posterior.
     level
@@ -289,8 +291,8 @@ def annotator_quality(
     Returns
     -------
     polars.DataFrame
-        A row per annotator who said anything: ``annotator``, ``cases``, ``accuracy`` (the posterior mean), ``low`` and
-        ``high``.
+        A row per annotator who said anything, of checklists per ``finding`` and annotator: ``annotator``, ``cases``,
+        ``accuracy`` (the posterior mean), ``low`` and ``high``.
 
     Examples
     --------
@@ -302,8 +304,25 @@ def annotator_quality(
     ('C', [16, 16, 16])
     """
     check_level(level)
+    if annotations.kind == "checklists":
+        return quality_by_finding(annotations.by_finding(), gold=gold, draws=draws, seed=seed, level=level)
     opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
     return _frame(annotations, opinions, people, _summary(record.accuracies, level, "accuracy", "low", "high"))
+
+
+def quality_by_finding(
+    parts: Mapping[str, Study], *, gold: Mapping[str, str] | None = None, draws: int, seed: int, level: float
+) -> pl.DataFrame:
+    """Estimate the quality of annotators in the study of each finding alone; see :func:`annotator_quality`."""
+    import polars as pl
+
+    tables = []
+    answered = {finding: part for finding, part in parts.items() if part.counted.n_opinions} or parts
+    for finding, part in answered.items():
+        known = {name: (gold or {})[name] for name in part.case_names if name in (gold or {})}
+        table = annotator_quality(part, gold=known, draws=draws, seed=seed, level=level)
+        tables.append(table.insert_column(0, pl.Series("finding", [finding] * len(table), dtype=pl.String)))
+    return pl.concat(tables)
 
 
 @checked
@@ -396,7 +415,7 @@ def _learned(
     opinions = _opinions_of(annotations, "the quality of annotators", draws=draws, seed=seed)
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     order = np.argsort(opinions.keys, kind="stable")
-    how = {"draws": draws, "chains": min(CHAINS, draws), "warmup": WARMUP, "seed": seed}
+    how = {"draws": draws, "chains": min(DawidSkene.chains, draws), "warmup": DawidSkene.warmup, "seed": seed}
     record, people = learned_record(opinions.take(order), truths[order], "annotators", **how)
     return opinions, people, record
 

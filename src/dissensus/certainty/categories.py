@@ -315,7 +315,9 @@ def expected_risk(
 ) -> pl.DataFrame:
     """Average the levels of the conditions of each case by their plausibilities: mean and range over draws.
 
-    Unmentioned conditions contribute their mean level, weighted by the rest mass.
+    To the mean, unmentioned conditions contribute their mean level, weighted by the rest mass: it is the mean over all
+    ways in which that may be split. Least and greatest are those of the draws, split as they are
+    (:meth:`Plausibilities.dense`).
 
     Parameters
     ----------
@@ -356,5 +358,7 @@ def risk_ranges(batch: Batch, categories: Categories) -> FloatArray:
     """Return mean, least and greatest risk over the draws of each case, shape (3, n_cases)."""
     members, rest = shares_of(batch, categories)
     levels = np.array(categories.levels)
-    risks = Drawn(batch, 0).expected(levels @ members, levels @ rest)
-    return np.stack([risks.mean(axis=1), risks.min(axis=1), risks.max(axis=1)])
+    means = Drawn(batch, 0).expected(levels @ members, levels @ rest).mean(axis=1)
+    of_all = levels[categories.codes]
+    ends = [[sign * batch.greatest_worth(case, sign * of_all) for case in range(batch.n_cases)] for sign in (-1, 1)]
+    return np.stack([means, *np.array(ends)])

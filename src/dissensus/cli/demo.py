@@ -12,7 +12,7 @@ from dissensus.cli.options import option
 from dissensus.cli.terminal import say, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dissensus.aggregations.base import Aggregation
     from dissensus.evaluation.results import Evaluation
@@ -34,6 +34,7 @@ def demo(
     cases: Annotated[int, option("Cases of the simulated study.", min=1)] = 400,
     draws: Annotated[int, option("Draws per case.")] = 1000,
     seed: Annotated[int, option("Same seed, same study and results.", min=0)] = 1,
+    paper: options.Paper = False,
     overwrite: options.OverwriteDirectory = False,
 ) -> None:
     """Simulate a study of differential diagnoses and five models, evaluate them, and write the report.
@@ -47,6 +48,8 @@ def demo(
       dissensus demo
 
       dissensus demo --cases 2000 --out larger-demo
+
+      dissensus demo --paper
     """
     from dissensus.cli.evaluate import show_results, write_results
     from dissensus.cli.opinion_files import show_diagnosis
@@ -61,8 +64,11 @@ def demo(
     checked_directory_target(out, overwrite=overwrite, foreign=not_results)
     study = simulate_study(n_cases=cases, seed=seed)
     show_diagnosis(f"a {ORIGIN} of differential diagnoses", diagnose(study.annotations))
-    terminal.compile_on_first_use("certainty", "evaluation", "plackett-luce-ml", aggregations=default_aggregations())
-    result = evaluated(study, draws=draws, seed=seed, origin=f"simulate_study(n_cases={cases}, seed={seed})")
+    asked: dict[str, Any] = {"draws": draws, "seed": seed}
+    asked = options.as_in_paper(asked, {}) if paper else {**asked, "aggregations": default_aggregations()}
+    kernels = ("certainty", "evaluation", "plackett-luce-ml")
+    terminal.compile_on_first_use(*kernels, aggregations=asked["aggregations"])
+    result = evaluated(study, asked, origin=f"simulate_study(n_cases={cases}, seed={seed})")
     write_results(result, out, overwrite=overwrite, page={})
     show_results(result, out)
     say(f"\n{lesson(result)}\n")
@@ -85,8 +91,8 @@ def was_written_by_demo(out: Path) -> bool:
     return isinstance(described, dict) and ORIGIN in described.get("inputs", {})
 
 
-def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> Evaluation:
-    """Run every aggregation and metric on the study, with its risks, strata and truth, and note where it comes from."""
+def evaluated(study: SimulatedStudy, asked: Mapping[str, Any], *, origin: str) -> Evaluation:
+    """Evaluate the study as it is asked for, with its risks, strata and truth, and note where it comes from."""
     from dissensus.evaluation.evaluator import evaluate
     from dissensus.evaluation.tables import with_truth
 
@@ -94,11 +100,10 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
         result = evaluate(
             study.annotations,
             study.predictions,
-            draws=draws,
-            seed=seed,
             categories=study.categories,
             strata=study.strata,
             advance=advance,
+            **asked,
         )
     return with_truth(replace(result, inputs={ORIGIN: origin}), study.truth)
 
@@ -106,9 +111,9 @@ def evaluated(study: SimulatedStudy, *, draws: int, seed: int, origin: str) -> E
 def lesson(result: Evaluation) -> str:
     """Say which model leads by the majority vote, and whether it also leads at whole differential diagnoses."""
     from dissensus.evaluation.tables import USUAL, side_by_side
-    from dissensus.metrics.accuracy import SetAccuracy, TopKAccuracy
+    from dissensus.metrics.accuracy import SetAccuracy
 
-    usual, sets = TopKAccuracy(1).name, SetAccuracy(2).name
+    usual, sets = result.metrics[0].name, SetAccuracy(2).name
     found = side_by_side(result, result.to_frame())
     counted = {one.model: one.practices[USUAL[0].plain_name] for one in found if one.metric.name == usual}
     values = {one.model: one.headline["mean"] for one in found if one.metric.name == sets}
@@ -151,13 +156,10 @@ def truth_told(result: Evaluation) -> str:
 
 def printed_rows(printed: PrintedCases) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the printed cases, two rows each: what comes out here beside what is printed."""
-    from dissensus.aggregations.plackett_luce import PlackettLuce
-    from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.evaluation.paper_settings import paper
 
-    races, ranks = (
-        _values(printed, aggregation)
-        for aggregation in (PlackettLuce(3, prior="observed"), ProbabilisticInverseRank(reliability=30, ties="each"))
-    )
+    medium = [spec for spec in paper()["aggregations"] if spec.reliability in (3, 30)]
+    races, ranks = (_values(printed, aggregation) for aggregation in medium)
     for case in printed.cases:
         for number, prediction in enumerate(case.predictions):
             race, rank = races[case.name, number], ranks[case.name, number]

@@ -58,6 +58,7 @@ class Evaluate:
     how: Mapping[str, Any]
     estimates: Mapping[str, Any]
     every: Mapping[str, Any]
+    paper: options.Paper = False
     calibrate: Annotated[bool, option("Let annotators who are held out choose the reference run.", "--calibrate")] = (
         False
     )
@@ -90,7 +91,9 @@ class Evaluate:
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
         reference = "calibrated" if self.calibrate else None
-        return options.passed_on(**self.how, **self.estimates, metrics=self.metric or None, reference=reference)
+        chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "reference": reference}
+        asked = options.passed_on(**self.how, **self.estimates, **chosen)
+        return options.as_in_paper(asked, self.every) if self.paper else asked
 
     @property
     def page(self) -> dict[str, Any] | None:
@@ -109,7 +112,8 @@ class Evaluate:
         files = [self.categories, self.strata]
         inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
-        named = chosen_aggregations(self.aggregation) if self.aggregation else ()
+        asked = self.asked
+        named = chosen_aggregations(asked["aggregations"]) if "aggregations" in asked else ()
         reading = options.examine_for(named, self.file, self.said)
         study, sources = reading.study, [reading.source]
         chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
@@ -123,7 +127,6 @@ class Evaluate:
             result = evaluated(
                 study,
                 {name: model.predictions for name, model in models.items()},
-                aggregations=chosen,
                 categories=known,
                 images=columns.pop("image", None),
                 strata=columns,
@@ -131,7 +134,7 @@ class Evaluate:
                 allow_missing=bool(self.models["allow_missing"]),
                 executor=executor,
                 advance=advance,
-                **self.asked,
+                **{**asked, "aggregations": chosen},
             )
         sources += [model.source for model in models.values()]
         known_true = None if truth is None else truth.source
@@ -175,7 +178,8 @@ class Evaluate:
             "kinds": options.kinds_of_models(self.models),
             "allow_missing": bool(self.models["allow_missing"]),
         }
-        chosen = options.with_every(chosen_aggregations(self.aggregation or None), self.every)
+        asked = self.asked
+        chosen = options.with_every(chosen_aggregations(asked.get("aggregations")), self.every)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
 
         def tell(receipts: Sequence[Receipt]) -> None:
@@ -189,7 +193,7 @@ class Evaluate:
             tell,
             lambda result, place: write_page(result, place, self.page),
         )
-        workers, threads = self.cluster["workers"], self.asked.get("threads")
+        workers, threads = self.cluster["workers"], asked.get("threads")
         with executor_of(**self.cluster) as executor:
             if threads is None and workers is not None:  # those of the machine are shared by its workers
                 threads = max(1, available_threads() // workers)
@@ -198,14 +202,13 @@ class Evaluate:
                 {name: as_given(place) for name, place in self.places.items()},
                 self.out,
                 reading=reading,
-                aggregations=chosen,
                 categories=self.categories,
                 strata=None if self.strata is None else as_given(self.strata),
                 truth=None if self.truth is None else as_given(self.truth),
                 overwrite=self.overwrite,
                 executor=executor,
                 watch=watch,
-                **{**self.asked, **self.pieces, "threads": threads},
+                **{**asked, **self.pieces, "aggregations": chosen, "threads": threads},
             )
 
 

@@ -63,6 +63,9 @@ CategoriesFile = Annotated[
         panel=COMPARED,
     ),
 ]
+Paper = Annotated[
+    bool, option("Evaluate as Stutz et al. do: their aggregations, prior and metrics, which lead; no panel.", "--paper")
+]
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
@@ -254,6 +257,29 @@ def passed_on(**given: Any) -> dict[str, Any]:
     {'draws': 100}
     """
     return {name: value for name, value in given.items() if value is not None}
+
+
+# Arguments of the Python function whose options have other names.
+OPTIONS = {"aggregations": "--aggregation", "metrics": "--metric", "reference": "--calibrate"}
+
+
+def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the settings of the paper to what is asked for; refuse options that contradict them.
+
+    >>> as_in_paper({"draws": 500, "panel": False}, {})["leads"]
+    'adjusted'
+    """
+    from dissensus.evaluation.paper_settings import paper
+
+    given, fixed = {**asked, **passed_on(**every)}, {**paper(), "reference": None, "prior": None, "thresholds": None}
+    against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
+    if against:
+        raise DissensusError(
+            f"--paper contradicts {' and '.join(against)}",
+            expected="--paper alone: it settles aggregations, prior, metrics, annotators and panel",
+            advice=f"leave out --paper or {' and '.join(against)}",
+        )
+    return {**asked, **paper()}
 
 
 ROLES = (

@@ -31,7 +31,7 @@ LISTED = 10
 # Why merged evaluations say nothing about a large panel: its prior is fitted to all cases at once.
 MERGED = "evaluations of parts of the cases were merged"
 
-SETTINGS = ("metrics", "runs", "points", "models", "level", "seed", "conditions", "categories", "calibration")
+SETTINGS = ("metrics", "runs", "points", "models", "level", "leads", "seed", "conditions", "categories", "calibration")
 
 
 def assembled(
@@ -208,7 +208,7 @@ def merged(one: Evaluation, other: Evaluation) -> Evaluation:
         n_annotators=len(study.panel.annotator_names),
         prior=None if one.prior is None else PriorRecord(reason=MERGED),
         trained_on=tuple(dict.fromkeys((*one.trained_on, *other.trained_on))),
-        **{name: getattr(one, name) for name in ("calibration", "level", "versions")},
+        **{name: getattr(one, name) for name in ("calibration", "level", "leads", "versions")},
     )
 
 

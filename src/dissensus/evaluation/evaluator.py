@@ -34,7 +34,7 @@ from dissensus.evaluation.request import (
     why_no_panel,
     with_panel_unless,
 )
-from dissensus.evaluation.results import Evaluation, PriorRecord
+from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.metrics.base import Metric
 from dissensus.predictions.alignment import aligned_models
@@ -70,6 +70,7 @@ def evaluate(
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
+    leads: Leads = "agreement",
     reference: Calibration | Literal["calibrated"] | None = None,
     truth: Mapping[str, Any] | Study | None = None,
     trained_on: Sequence[str] = (),
@@ -115,6 +116,9 @@ def evaluate(
         Whether to estimate what a large panel of such annotators would say, by a prior that models inform
         (:func:`informed_prior`, :func:`rating_prior`). By default if there are models and at least 100 annotated cases
         with two or more opinions on average; ``Evaluation.prior.reason`` says why not.
+    leads
+        What results lead with: the agreement with single annotators, or uncertainty-adjusted metrics as in the paper
+        (:func:`paper`), at the middle reliability of the first aggregation.
     reference
         ``"calibrated"``: annotators who are held out choose the aggregation of the reference run (:func:`calibrate`);
         or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
@@ -146,6 +150,7 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
+    check_choice("leads", leads, get_args(Leads))
     if threads is not None:
         check_count(threads=threads)
     said = aligned_models(
@@ -205,6 +210,7 @@ def evaluate(
         calibration=trust,
         trained_on=tuple(trained_on),
         level=level,
+        leads=leads,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from dissensus.evaluation.comparison import Comparison
     from dissensus.evaluation.plots import Plots
 
+
+# What results lead with: the agreement with single annotators, or uncertainty-adjusted metrics, as the paper does.
+Leads: TypeAlias = Literal["agreement", "adjusted"]
 
 # Columns that say whose curve it is.
 OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
@@ -147,6 +150,8 @@ class Evaluation(Value):
         Of more cases than are held, the evaluation of those with the least certainty, to be looked at.
     level
         Probability that intervals hold.
+    leads
+        What results lead with: ``"agreement"`` with single annotators, or ``"adjusted"`` metrics as in the paper.
     seed
         The seed of all draws.
     versions
@@ -206,6 +211,7 @@ class Evaluation(Value):
     lines: tuple[Curve, ...] = ()
     disputed: Evaluation | None = None
     level: float = 0.9
+    leads: Leads = "agreement"
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
 
@@ -300,12 +306,14 @@ class Evaluation(Value):
 
     @property
     def headline(self) -> int:
-        """The run that first sentences and verdicts about models are about: the panel, otherwise the reference."""
-        return self.reference if self.panel is None else self.panel
+        """The run that first sentences about models are about: the panel, unless adjusted metrics lead."""
+        return self.reference if self.panel is None or self.leads == "adjusted" else self.panel
 
     @property
     def reference(self) -> int:
         """The run that stands for all adjusted ones: what was calibrated, else reliability 1, else the middle.
+
+        Where adjusted metrics lead, it is the middle one, the medium reliability of the paper.
 
         What is said about the annotations themselves, such as their certainty, is said about this run, which models
         have no part in.
@@ -315,7 +323,8 @@ class Evaluation(Value):
             return next(i for i, run in enumerate(self.runs) if run.spec.record() == best)
         adjusted = self.adjusted_runs or range(len(self.runs))
         first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
-        return next((i for i in first if self.runs[i].reliability == 1), first[len(first) // 2])
+        plain = [i for i in first if self.runs[i].reliability == 1 and self.leads == "agreement"]
+        return plain[0] if plain else first[len(first) // 2]
 
     @property
     def adjusted_runs(self) -> tuple[int, ...]:

@@ -68,7 +68,7 @@ LISTS = ("offsets", "codes", "values")
 COUNTED = ("aggregation", "n_draws", "n_chains")
 
 # Fields of an evaluation that are written as they are.
-PLAIN = ("versions", "seed", "level", "n_excluded", "n_annotators", "inputs")
+PLAIN = ("versions", "seed", "level", "leads", "n_excluded", "n_annotators", "inputs")
 
 # Fields that are tuples of words.
 LISTED = ("excluded", "remarks", "images", "trained_on")

@@ -173,6 +173,59 @@ def largest_unmentioned(
     return found
 
 
+def greatest_of_equal(
+    known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, shape: float, key: np.uint64
+) -> float:
+    """Return the greatest of all draws of what is known plus what the rest is worth.
+
+    Parameters
+    ----------
+    known, rests : (n_draws,)
+        What mentioned conditions are worth in each draw, and the mass of all others.
+    order : (n_draws,)
+        The draws; the sooner a great one comes, the sooner others are left.
+    worths : (n,)
+        What a mass of one of each unmentioned condition is worth.
+    shape, key
+        Their common Dirichlet parameter, and the key of the rest of the case.
+    """
+    return float(find_equal(plain(known), plain(rests), plain(order), plain(worths), shape, key, new_branches()))
+
+
+@compiled
+def find_equal(
+    known: FloatArray,
+    rests: FloatArray,
+    order: IntArray,
+    worths: FloatArray,
+    shape: float,
+    key: np.uint64,
+    branches: Branches,
+) -> float:
+    """Do what :func:`greatest_of_equal` says, for plain arrays."""
+    streams, nodes, members, masses = branches
+    greatest, highest = -np.inf, worths.max() if len(worths) > 0 else 0.0
+    for draw in order:
+        nodes[0], members[0], masses[0] = ROOT, len(worths), rests[draw]
+        draw_key, total, left = subkey(key, np.uint64(draw)), known[draw], rests[draw]
+        waiting, place = (1 if len(worths) > 0 else 0), 0
+        while waiting > 0 and total + left * highest > greatest:
+            waiting -= 1
+            node, count, here = nodes[waiting], members[waiting], masses[waiting]
+            if count == 1 or here == 0.0:
+                total += here * worths[place]
+                left -= here
+                place += count
+                continue
+            masses[waiting + 1], masses[waiting] = split_node(streams, draw_key, node, here, count, shape)
+            nodes[waiting], members[waiting] = node * TWO + ODD, count - count // 2
+            nodes[waiting + 1], members[waiting + 1] = node * TWO, count // 2
+            waiting += 2
+        if waiting == 0:
+            greatest = max(greatest, total)
+    return greatest
+
+
 # Unequal weights --------------------------------------------------------------------------------------
 # Shares that are Dirichlet(shape * weights) are drawn in size-biased order: a condition comes next with a probability
 # in proportion to its weight, and takes a Beta(a + 1, A - a) share of what is left, a being its parameter and A the sum
@@ -389,3 +442,44 @@ def split_unequal_masses(
         n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms, wanted)
         for i in range(n):
             split[row, atoms.codes[i]] = atoms.masses[i]
+
+
+# Shares of a rest up to which it is looked at before it is seen whether more can matter.
+LOOKS = (0.3, 0.03, 0.0)
+
+
+def greatest_of_unequal(
+    known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, weights: Weights, key: np.uint64
+) -> float:
+    """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
+    own, best = Weights(*map(plain, weights[:2]), weights.shape), (np.empty(0), np.empty(0, dtype=np.int64))
+    told = (plain(known), plain(rests), plain(order), plain(worths))
+    return float(find_unequal(*told, own, key, best, new_atoms(len(worths))))
+
+
+@compiled
+def find_unequal(
+    known: FloatArray,
+    rests: FloatArray,
+    order: IntArray,
+    worths: FloatArray,
+    weights: Weights,
+    key: np.uint64,
+    best: tuple[FloatArray, IntArray],
+    atoms: Atoms,
+) -> float:
+    """Do what :func:`greatest_of_unequal` says, for plain arrays; ``best`` is empty."""
+    greatest, highest, none = -np.inf, worths.max(), len(worths) + 1
+    for draw in order:
+        total, left = known[draw], rests[draw]
+        for share in LOOKS:
+            if total + left * highest <= greatest:
+                break
+            total, left = known[draw], rests[draw]
+            n, _ = draw_atoms(left, weights, key, draw, share * left, best[0], best[1], atoms, none)
+            for i in range(n):
+                total += atoms.masses[i] * worths[atoms.codes[i]]
+                left -= atoms.masses[i]
+            if share == 0.0:
+                greatest = max(greatest, total)
+    return greatest

@@ -55,6 +55,9 @@ CONCENTRATION, CONCENTRATION_SD = 10.0, 1.5
 # How many Metropolis steps c takes in a sweep, and the deviation of the logarithm in each.
 STEPS, STEP = 3, 0.4
 
+# Deviation of the logarithm of the factor that a row of pooled shapes is scaled by.
+FAR = 1.0
+
 # How many factors are multiplied before their logarithm is taken, so that products neither vanish nor overflow.
 FACTORS = 8
 
@@ -233,6 +236,12 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
 
 
 @inner
+def log_rise(x: float, power: float) -> float:
+    """Return log(Gamma(x + power) / Gamma(x))."""
+    return math.lgamma(x + power) - math.lgamma(x)
+
+
+@inner
 def minus_log_beta(stream: Stream, a: float, b: float) -> float:
     """Draw -log(q) of a Beta(a, b) variate q, which is log(1 + exp(x)), x being its log-odds with the sign changed."""
     x = log_gamma(stream, b) - log_gamma(stream, a)
@@ -304,6 +313,31 @@ def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work
 
 
 @copied
+def move_totals(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied) -> None:
+    """Scale the rows of s by a factor, Theta and b integrated out: how alike annotators are moves far at once."""
+    shapes, priors, totals, counts, rows = pool.shapes, pool.priors, pool.totals, tallied.counts, tallied.rows
+    for k in range(len(totals)):
+        log_factor, shape = FAR * raw_normal(stream), 0.0
+        factor = math.exp(log_factor)
+        for label in range(len(priors)):
+            shape += priors[label, k]
+        grown = (SCALE_RATE + factor * totals[k]) / (SCALE_RATE + totals[k])
+        log_odds = shape * log_factor - (SCALE_SHAPE + shape) * math.log(grown)
+        for annotator in range(len(rows)):
+            if rows[annotator, k] > 0.0:
+                log_odds += log_rise(totals[k], rows[annotator, k]) - log_rise(factor * totals[k], rows[annotator, k])
+                for column in range(votes.column_offsets[annotator], votes.column_offsets[annotator + 1]):
+                    n_votes, own = counts[column, k], shapes[votes.labels[column], k]
+                    if n_votes > 0.0:
+                        log_odds += log_rise(factor * own, n_votes) - log_rise(own, n_votes)
+        if math.log(uniform(stream)) < log_odds:
+            for label in range(len(shapes)):
+                shapes[label, k] = max(factor * shapes[label, k], FLOOR)
+            totals[k] *= factor
+        pool.scales[k] = gamma(stream, SCALE_SHAPE + shape) / (SCALE_RATE + totals[k])
+
+
+@copied
 def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
     """Draw the rows of all named annotators given s and z, as logarithms."""
     (work, other), (shapes, totals), counts = room, (pool.shapes, pool.totals), tallied.counts
@@ -328,12 +362,6 @@ def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_t
         for column in range(first, last + 1):
             for k in range(len(work)):
                 log_theta[column, k] -= work[k]
-
-
-@inner
-def log_rise(x: float, power: float) -> float:
-    """Return log(Gamma(x + power) / Gamma(x))."""
-    return math.lgamma(x + power) - math.lgamma(x)
 
 
 @inlined
@@ -565,6 +593,7 @@ def sweep_chain(  # noqa: C901 - what is called once is written here, which comp
             add_case(votes, tallied, case, 1.0, alpha)
         if not votes.are_alike:
             draw_shapes(stream, votes, pool, tallied, room.work)
+            move_totals(stream, votes, pool, tallied)
         for column in range(votes.column_offsets[n_annotators], votes.column_offsets[n_annotators + 1]):
             for k in range(n_conditions):  # anonymous annotators have the pooled rows
                 log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])

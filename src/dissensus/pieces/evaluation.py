@@ -44,7 +44,7 @@ from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.refits import known_prior
-from dissensus.evaluation.results import Evaluation, PriorRecord
+from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
@@ -114,6 +114,7 @@ def evaluate_files(
     level: float = 0.9,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
+    leads: Leads = "agreement",
     reference: Literal["calibrated"] | None = None,
     trained_on: Sequence[str] = (),
     shard_size: int = PIECE_CASES,
@@ -136,7 +137,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference, trained_on
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -174,6 +175,7 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
+    check_choice("leads", leads, get_args(Leads))
     check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
     check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
     given = reading or {}
@@ -187,6 +189,7 @@ def evaluate_files(
         "level": level,
         "annotators": annotators,
         "panel": panel,
+        "leads": leads,
         "calibrated": reference is not None,
         "trained_on": list(trained_on),
         "categories": categories,
@@ -473,7 +476,7 @@ class FileEvaluation:
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
         reading = survey.said_to(self.reading)
-        return Settings(reading, plan, chosen, learned, asked["level"], threads), reason, trust
+        return Settings(reading, plan, chosen, learned, asked["level"], threads, leads=asked["leads"]), reason, trust
 
     @property
     def _lessons(self) -> FilePath:

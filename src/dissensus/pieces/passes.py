@@ -35,7 +35,7 @@ from dissensus.evaluation.influences import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.inputs import parquet
 from dissensus.pieces.piece import Piece, Reading
@@ -319,6 +319,8 @@ class Settings:
         How many threads draw.
     reference
         The run that says which cases have the least certainty.
+    leads
+        What results lead with.
     """
 
     reading: Reading
@@ -328,6 +330,7 @@ class Settings:
     level: float
     threads: int | None = None
     reference: int = 0
+    leads: Leads = "agreement"
 
     def informed(
         self, finding: str, asked: Questions, own: tuple[str, ...]
@@ -366,6 +369,7 @@ class Settings:
             "models": asked.models,
             "labels": asked.labels,
             "level": self.level,
+            "leads": self.leads,
             "held": sums,
         }
         return assembled(self.plan, self.specs, sums, threads=self.threads, **{**given, **known})

@@ -68,6 +68,8 @@ class Expertise:
         Weight of the logarithm of the frequency of conditions.
     noise
         Size of its errors.
+    confusion
+        How much it takes similar conditions, those of the same noun, for each other: 1 if it cannot tell them apart.
 
     Examples
     --------
@@ -79,9 +81,10 @@ class Expertise:
     others: float
     habit: float
     noise: float
+    confusion: float = 0.0
 
     @classmethod
-    def blurred(cls, noise: float, *, confidence: float = 1.0) -> Expertise:
+    def blurred(cls, noise: float, *, confidence: float = 1.0, confusion: float = 0.0) -> Expertise:
         """Return a model that errs like a classifier: it sees the logarithms of the plausibilities through noise.
 
         Where two conditions are nearly as plausible, noise decides between them: nothing in such a model knows the
@@ -93,19 +96,32 @@ class Expertise:
             Size of the noise on every logarithm.
         confidence
             Factor of the logits: above 1, it is surer of itself than it should be; the order does not change.
+        confusion
+            How much it takes similar conditions for each other, from 0 to 1.
 
         Examples
         --------
         >>> Expertise.blurred(0.5, confidence=2.0)
-        Expertise(first=0.0, others=2.0, habit=0.0, noise=1.0)
+        Expertise(first=0.0, others=2.0, habit=0.0, noise=1.0, confusion=0.0)
         """
-        return cls(first=0.0, others=confidence, habit=0.0, noise=confidence * noise)
+        return cls(first=0.0, others=confidence, habit=0.0, noise=confidence * noise, confusion=confusion)
 
 
-# Aster has learnt single labels, the next three whole differential diagnoses, each less of them than the one before.
-# What they know of the first place they know even where it is a near-tie, Aster most of all: no number of opinions
-# below a crowd can confirm it. Elder sees all conditions through the same noise, as a classifier does.
+# All err like classifiers, and none has seen what annotators say. Aster sees most, but takes similar conditions for
+# each other, and is far too sure. Birch and Clover are nearly as good as each other, and calibrated; so is Elder, with
+# less skill. Dahlia sees least, and is too sure.
 MODELS: Mapping[str, Expertise] = {
+    "Aster": Expertise.blurred(0.35, confidence=2.0, confusion=0.25),
+    "Birch": Expertise.blurred(0.55, confidence=0.9),
+    "Clover": Expertise.blurred(0.6, confidence=0.9),
+    "Dahlia": Expertise.blurred(1.2, confidence=1.5),
+    "Elder": Expertise.blurred(0.8, confidence=0.8),
+}
+
+# Models that show a limit. Aster has learnt single labels, the next three whole differential diagnoses, each less of
+# them than the one before. What they know of the first place they know even where it is a near-tie, Aster most of all:
+# no number of opinions below a crowd can confirm it. Elder sees all conditions through the same noise.
+NEAR_TIES: Mapping[str, Expertise] = {
     "Aster": Expertise(first=5.0, others=0.35, habit=0.4, noise=1.0),
     "Birch": Expertise(first=1.2, others=1.0, habit=0.1, noise=1.0),
     "Clover": Expertise(first=1.0, others=0.8, habit=0.1, noise=1.0),
@@ -187,9 +203,9 @@ def simulate_study(
 
     Each annotator draws an order of the conditions by a race with the true plausibilities (Plackett-Luce), writes down
     its first few, and ties some neighbours. Numbers of annotators, lengths of rankings and ties are as frequent as in
-    the released differential diagnoses of [stutz]: 54 % of the rankings hold one condition, 16 % hold a tie. One of
-    the models, Aster, finds the most plausible condition most often, near-ties included, but knows little about the
-    next ones. Another one, Elder, errs like a classifier.
+    the released differential diagnoses of [stutz]: 54 % of the rankings hold one condition, 16 % hold a tie. The models
+    see the true plausibilities through noise, as classifiers do, and nothing of what annotators say. One of them,
+    Aster, takes similar conditions for each other; Aster and Dahlia are surer of themselves than they should be.
 
     Parameters
     ----------
@@ -317,10 +333,14 @@ def _guesses(
 ) -> tuple[IntArray, FloatArray]:
     """Return the conditions that each model lists, best first, and their scores, both (models, LISTED)."""
     errors = rng.gumbel(size=(len(models), len(theta)))
-    is_first, habit, truth = theta == theta.max(), np.log(frequencies(len(theta))), np.log(theta)
+    is_first, habit, kind = theta == theta.max(), np.log(frequencies(len(theta))), np.arange(len(theta)) % len(NOUNS)
+    alike = (np.bincount(kind, theta) / np.bincount(kind))[kind]
     logits = np.stack(
         [
-            model.first * is_first + model.others * truth + model.habit * habit + noise_factor * model.noise * error
+            model.first * is_first
+            + model.others * np.log((1 - model.confusion) * theta + model.confusion * alike)
+            + model.habit * habit
+            + noise_factor * model.noise * error
             for model, error in zip(models, errors, strict=True)
         ]
     )

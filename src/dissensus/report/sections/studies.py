@@ -12,6 +12,7 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.names import visible
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
+from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import joined, rows_of, subjects
 from dissensus.evaluation.words import GLOSSARY, NOTHING, counted, term
 from dissensus.report.explorer import explored, remote_images
@@ -29,6 +30,9 @@ MOST_CELLS = 100_000
 
 # Two annotators cannot tell who of them is right; more than a hundred are for a table of one's own.
 LEAST_ANNOTATORS, MOST_ANNOTATORS = 3, 100
+
+# Of annotators with fewer cases, the place among the others says little.
+FEW_READ = 20
 
 # Draws of the posterior of annotators: enough for two digits.
 DRAWS = 400
@@ -212,12 +216,18 @@ class AnnotatorsSection(ReportSection):
         return LEAST_ANNOTATORS <= people <= MOST_ANNOTATORS and cells <= MOST_CELLS
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return the rows of the table, the most accurate annotator first."""
-        from dissensus.agreement.peers import annotator_quality
+        """Return the rows of the table, by finding if there are any, the most accurate annotator first."""
+        from dissensus.agreement.peers import quality_by_finding
 
-        study = subject.evaluation.study
-        table = annotator_quality(study, draws=DRAWS, seed=subject.evaluation.seed).sort("accuracy", descending=True)
-        return {"rows": [(visible(name), *numbers) for name, *numbers in table.rows()]}
+        evaluation = subject.evaluation
+        study, findings = evaluation.study, evaluation.asked_findings
+        parts = {name: study.select([one == name for one in evaluation.strata[FINDING]]) for name in findings}
+        how: dict[str, Any] = {"draws": DRAWS, "seed": evaluation.seed, "level": evaluation.level}
+        table = quality_by_finding(parts or {"": study}, **how)
+        order = {"by": ["finding", "accuracy"], "descending": [False, True], "maintain_order": True}
+        rows = [(visible(finding), visible(name), *numbers) for finding, name, *numbers in table.sort(**order).rows()]
+        few = sum(cases < FEW_READ for _, _, cases, *_ in rows)
+        return {"rows": rows, "findings": findings, "few": few, "least": FEW_READ}
 
 
 class Cases(ReportSection):

@@ -171,6 +171,8 @@ ESTIMATES = bundle(
         "with 100 annotated cases and two opinions per case.",
         "--panel/--no-panel",
     ),
+    margin=(float, "How much worse than one annotator a model may be to count as non-inferior."),
+    called=(str, "What an annotator is called, such as radiologist.", "NAME"),
 )
 
 # How studies larger than memory are evaluated.

@@ -71,6 +71,8 @@ def evaluate(
     panel: bool | None = None,
     reference: Calibration | Literal["calibrated"] | None = None,
     truth: Mapping[str, Any] | Study | None = None,
+    margin: float | None = None,
+    called: str = "annotator",
     allow_missing: bool = False,
     executor: object | None = None,
     advance: Callable[[int], None] | None = None,
@@ -119,6 +121,11 @@ def evaluate(
         What is known to be true, by name of the case: a condition or grade, of ratings a number, of checklists the
         findings that are present; or a study of such answers. Models are then compared with it as well, under the run
         and the estimand ``truth``.
+    margin
+        How much worse than one annotator a model may be to count as non-inferior, in units of the primary metric; see
+        :func:`experts`, which every evaluation with models holds (``Evaluation.experts``).
+    called
+        What an annotator is called, such as "radiologist".
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     executor

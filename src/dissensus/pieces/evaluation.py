@@ -115,6 +115,8 @@ def evaluate_files(
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     reference: Literal["calibrated"] | None = None,
+    margin: float | None = None,
+    called: str = "annotator",
     shard_size: int = PIECE_CASES,
     resume: bool = False,
     learn_again: bool = False,
@@ -135,7 +137,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference, margin, called
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -187,6 +189,8 @@ def evaluate_files(
         "annotators": annotators,
         "panel": panel,
         "calibrated": reference is not None,
+        "margin": margin,
+        "called": called,
         "categories": categories,
     }
     check_count(draws=draws, shard_size=shard_size, threads=1 if threads is None else threads)

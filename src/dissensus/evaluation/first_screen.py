@@ -1,0 +1,242 @@
+"""The first screen, the same in a terminal, a notebook and the report: models beside annotators, what that decides.
+
+It answers, in this order: which model, is it as good as one annotator, how sure is that, and what to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from dissensus.core.errors import listing
+from dissensus.core.names import visible
+from dissensus.evaluation.comparison import of_estimand
+from dissensus.evaluation.panel_rule import why_panel_is_withheld
+from dissensus.evaluation.sentences import subjects
+from dissensus.evaluation.tables import Beside, side_by_side
+from dissensus.evaluation.words import NOTHING, counted, number
+from dissensus.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.results import Evaluation
+
+# So many models are shown, and so many warnings; the rest is counted.
+MOST_MODELS, MOST_WARNINGS = 10, 2
+
+# Sentences are wrapped at so many columns.
+WIDTH = 80
+
+
+class FirstScreen(NamedTuple):
+    """Hold what is seen first.
+
+    Attributes
+    ----------
+    title
+        What was evaluated.
+    table
+        Columns of text by their headings, one entry per row; the first column names the rows.
+    decisions
+        Which model is better, and each beside one annotator.
+    cautions
+        What to know before use.
+    """
+
+    title: str
+    table: Mapping[str, Sequence[str]]
+    decisions: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [[visible(cell) for cell in row] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        told = [visible(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))]
+        return "\n".join([self.title, *lines, *(fill(one, WIDTH, subsequent_indent="  ") for one in told)])
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of the table, its headings first; none if there is no table."""
+        return [tuple(self.table), *zip(*self.table.values(), strict=True)] if self.table else []
+
+    def html(self) -> Markup:
+        """Write it for a notebook; names are escaped."""
+        kinds = ["th", *["td"] * (len(self.rows) - 1)]
+        line = Markup("").join
+        rows = [
+            Markup("<tr>{}</tr>").format(line(Markup("<{0}>{1}</{0}>").format(kind, cell) for cell in row))
+            for kind, row in zip(kinds, self.rows, strict=False)
+        ]
+        told = line(
+            Markup("<p>{}</p>").format(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))
+        )
+        return Markup("<p>{}</p><table>{}</table>{}").format(self.title, line(rows), told)
+
+
+def first_screen(evaluation: Evaluation) -> FirstScreen:
+    """Say what came out.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+    >>> print(first_screen(evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, aggregations=["majority-vote"])))
+    20 cases, 80 opinions of annotators without names; 1 model
+    ...
+    """
+    about = subject(evaluation)
+    if not evaluation.models:
+        return FirstScreen(about, {}, (), (*certainty(evaluation), *evaluation.warnings[:MOST_WARNINGS]))
+    metric = evaluation.metrics[0]
+    by_metric: dict[str, list[Beside]] = {}
+    for one in side_by_side(evaluation, evaluation.to_frame()):
+        by_metric.setdefault(one.metric.name, []).append(one)
+    for rows in by_metric.values():  # the best first, by what leads; undefined values last
+        rows.sort(
+            key=lambda one: -float(np.nan_to_num(one.metric.goodness(np.array(leading_row(one)["mean"])), nan=-np.inf))
+        )
+    found = by_metric[metric.name]
+    withheld = why_panel_is_withheld(evaluation) if evaluation.panel is not None else ()
+    return FirstScreen(
+        about,
+        table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
+        (*contest(evaluation, metric, found), *beside_annotators(evaluation, found)),
+        tuple(cautions(evaluation, metric, by_metric, withheld)),
+    )
+
+
+def leading_row(one: Beside) -> Mapping[str, Any]:
+    """Return what leads: agreement with one annotator, otherwise the adjusted value, otherwise that of the panel."""
+    found = one.agreement or one.adjusted or one.panel
+    assert found is not None, "every evaluation has a run"
+    return found
+
+
+def subject(evaluation: Evaluation) -> str:
+    """Count what was evaluated."""
+    people = evaluation.n_annotators
+    who = "very many annotators" if people is None else counted(people, "annotator")
+    opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else "opinion")
+    who = f"{opinions}, {who}" if people != 0 else f"{opinions} of annotators without names"
+    models = f"; {counted(len(evaluation.models), 'model')}" if evaluation.models else ""
+    return f"{subjects(evaluation)}, {who}{models}"
+
+
+def table(evaluation: Evaluation, metric: Metric, found: Sequence[Beside], *, with_panel: bool) -> dict[str, list[str]]:
+    """Put the models beside one annotator; what has no value anywhere is left out."""
+    experts = evaluation.experts
+    known = {row["model"]: row for row in experts.rows if row["metric"] == metric.name} if experts else {}
+    called = experts.called if experts else "annotator"
+    first = next(iter(known.values()), None)
+    usual = next(iter(found[0].practices), "")
+    shown = found[:MOST_MODELS]
+    agreed = [known.get(one.model) or one.agreement for one in shown]
+    columns = {
+        metric.name: [f"one {called}", *(one.model for one in shown)],
+        f"with one {called}": [
+            between(first, "experts", "experts_low", "experts_high"),
+            *(between(row, "agreement" if row and "agreement" in row else "mean") for row in agreed),
+        ],
+        "worth": [
+            "1",
+            *(str(experts.worth[one.model]) if experts and one.model in experts.worth else NOTHING for one in shown),
+        ],
+        usual: [NOTHING, *(number(one.practices.get(usual), 2) for one in shown)],
+        "adjusted": [NOTHING, *(number((one.adjusted or {}).get("mean"), 2) for one in shown)],
+        "panel (est.)": [
+            NOTHING,
+            *(number((one.panel or {}).get("mean"), 2) if with_panel else NOTHING for one in shown),
+        ],
+        "truth": [NOTHING, *(number(one.truth, 2) for one in shown)],
+    }
+    if first is None:  # nobody is left out in turn
+        columns = {name: cells[1:] for name, cells in columns.items()}
+        columns["worth"] = []
+    return {name: cells for name, cells in columns.items() if any(cell != NOTHING for cell in cells)}
+
+
+def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low", high: str = "high") -> str:
+    """Write a value with its interval.
+
+    >>> between({"mean": 0.5, "low": 0.25, "high": 0.75})
+    '0.50 [0.25, 0.75]'
+    """
+    if row is None:
+        return NOTHING
+    return f"{number(row[name], 2)} [{number(row[low], 2)}, {number(row[high], 2)}]"
+
+
+def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> list[str]:
+    """Say which model agrees best with one annotator, from the better to the worse, or that nobody can tell."""
+    estimate = evaluation.shared or evaluation.estimates[evaluation.reference]
+    if len(found) < 2:
+        return []
+    best = found[0].model
+    own = [one for one in of_estimand(estimate) if one.metric == metric.name and best in (one.first, one.second)]
+    against = {
+        one.second if one.first == best else one.first: one if one.first == best else one.mirrored() for one in own
+    }
+    open_ones = [name for name, one in against.items() if not one.is_distinguishable]
+    if len(against) == 1:
+        (one,) = against.values()
+        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {number(one.low, 2)} to {number(one.high, 2)}"
+        return [f"{one.verdict} ({gap})."] if open_ones else [f"{best} outperforms {one.second} by {gap}."]
+    if len(open_ones) == len(against):
+        return [f"No model is distinguishable from the leader, {best} ({number(leading_row(found[0])['mean'], 2)})."]
+    tied = f" It is not distinguishable from {listing(open_ones)}." if open_ones else ""
+    beaten = [name for name in against if name not in open_ones]
+    return [f"{best} outperforms {listing(beaten)}.{tied}"]
+
+
+def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[str]:
+    """Say how models compare with one annotator: with a margin the verdicts, otherwise the leader's difference."""
+    experts = evaluation.experts
+    if experts is None or not experts.rows:
+        return []
+    rows = {row["model"]: row for row in experts.rows if row["metric"] == experts.rows[0]["metric"]}
+    told = "" if experts.rows[0]["metric"] == found[0].metric.name else f", by {experts.rows[0]['metric']}"
+    if experts.margin is not None:
+        verdicts: dict[str, list[str]] = {}
+        for one in found:
+            verdicts.setdefault(rows[one.model]["verdict"] or "no verdict", []).append(one.model)
+        kinds = "; ".join(f"{verdict}: {listing(names)}" for verdict, names in verdicts.items())
+        return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
+    row = rows[found[0].model]
+    gap = f"{row['difference']:+.2f} ({number(row['difference_low'], 2)} to {number(row['difference_high'], 2)})"
+    return [f"{found[0].model} minus one {experts.called}{told}: {gap}; a margin (--margin) gives a verdict."]
+
+
+def certainty(evaluation: Evaluation) -> list[str]:
+    """Say how many cases the annotations settle."""
+    if not evaluation.certainty_counts:
+        return []
+    counts = evaluation.certainty_counts[evaluation.reference]
+    settled = counts.n_cases - counts.n_open
+    return [f"The annotations settle {settled:,} of {counts.n_cases:,} cases (mean certainty {counts.mean:.2f})."]
+
+
+def cautions(
+    evaluation: Evaluation, metric: Metric, by_metric: Mapping[str, Sequence[Beside]], withheld: Sequence[str]
+) -> Iterator[str]:
+    """Say what to know before use, what could change the reading first."""
+    experts = evaluation.experts
+    trained = [name for name in evaluation.trained_on if name in evaluation.models]
+    if trained:
+        yield f"Trained on these annotations, so no verdict: {listing(trained)}."
+    if experts is not None and not experts.rows:
+        yield f"No comparison with one {experts.called}: {experts.notes[0]}."
+    yield from certainty(evaluation)
+    if withheld:
+        yield f"The panel estimate stands among the sensitivity analyses: {withheld[0]}."
+    leaders: dict[str, list[str]] = {}
+    for name, rows in by_metric.items():
+        leaders.setdefault(rows[0].model, []).append(name)
+    for model, metrics in leaders.items():
+        if model != by_metric[metric.name][0].model:
+            yield f"{model} leads in {listing(metrics)}."
+    yield from evaluation.warnings[:MOST_WARNINGS]
+    more = len(evaluation.warnings) - MOST_WARNINGS
+    if more > 0:
+        yield f"{counted(more, 'more warning')} in the report."

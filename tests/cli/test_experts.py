@@ -48,3 +48,21 @@ def test_a_margin_outside_of_the_range_is_one_clear_error(run: Any, tmp_path: Pa
     outcome = run("experts", *files(tmp_path), "--margin", "2")
     assert outcome.code == 2
     assert "the margin is outside of the range" in outcome.err
+
+
+def test_subgroups_are_shown_and_written_and_a_trained_model_has_no_verdict(run: Any, tmp_path: Path) -> None:
+    given = [*files(tmp_path), "--metric", "top-k-accuracy:1", "--margin", "0.05"]
+    sexes = pl.DataFrame(
+        [(f"case {i}", "FFM"[i % 3] if i < 36 else "X") for i in range(40)], ["case", "sex"], orient="row"
+    )
+    sexes.write_csv(tmp_path / "sexes.csv")
+    out = ["--strata", str(tmp_path / "sexes.csv"), "--trained-on", "<b>M", "--out", str(tmp_path / "e.csv")]
+    outcome = run("experts", *given, *out)
+    assert outcome.code == 0, outcome.err
+    words = " ".join((outcome.out + outcome.err).split())
+    for part in ("sex F (24)", "sex M (12)", "too few cases, of which 10 are needed, in 'X (4)'", "trained on these"):
+        assert part in words
+    assert "against one annotator" not in words
+    table = pl.read_csv(tmp_path / "e.csv")
+    assert table["stratum"].to_list() == [None, "F", "M"]
+    assert run("experts", *given, "--trained-on", "N").code == 2

@@ -1,5 +1,6 @@
 """The model beside the experts: brute-force twins for every kind of question, verdicts, bad input, coverage."""
 
+import json
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.core.names import sampled_cases
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
 
@@ -215,3 +217,67 @@ def test_annotators_who_differ_widen_the_interval() -> None:
     assert row["annotator_sd"] > 2 * row["case_sd"]
     half = (row["difference_high"] - row["difference_low"]) / 2
     assert half > 2.5 * np.hypot(row["annotator_sd"], row["case_sd"])  # few annotators: Student's t
+
+
+def test_subgroups_are_what_a_study_of_them_alone_gives_and_holm_adjusts_their_p_values() -> None:
+    said, who, model = labelled(60)
+    sites = ["abc"[i % 3] if i < 57 else "d" for i in range(60)]
+    study, models = study_of(said, who), {"A": model_of(model)}
+    metrics = [TopKAccuracy(1), CohenKappa()]
+    found = experts(study, models, metrics, margin=0.1, strata={"site": sites})
+    assert any("site: too few cases" in note and "d (3)" in note for note in found.notes)
+    table = found.by_stratum()
+    assert sorted(set(table["stratum"])) == ["a", "b", "c"]
+    for site in "abc":
+        alone = experts(study.select([one == site for one in sites]), models, metrics, allow_missing=True)
+        for row in (row for row in found.strata_rows if row["stratum"] == site):
+            other = next(one for one in alone.rows if one["metric"] == row["metric"])
+            for name in ("experts", "agreement", "difference_low", "case_sd", "annotator_sd", "p_value"):
+                assert row[name] == pytest.approx(other[name], abs=1e-9, nan_ok=True)
+    first = table.filter(metric="top-1 accuracy")
+    smallest = min(first["p_value"])
+    assert min(first["p_adjusted"]) == pytest.approx(min(3 * smallest, 1.0))
+
+
+def test_a_stored_comparison_is_the_same_but_cannot_test_again() -> None:
+    said, who, model = labelled(40)
+    found = experts(study_of(said, who), {"A": model_of(model)}, margin=0.1, strata={"site": ["a", "b"] * 20})
+    text = json.dumps(found.to_json(), allow_nan=False)
+    loaded = Experts.from_json(json.loads(text))
+    assert loaded == found
+    assert repr(loaded) == repr(found)
+    assert loaded.row("A")["verdict"] == found.row("A")["verdict"] != ""
+    assert loaded.primary == "top-1 accuracy"
+    with pytest.raises(ds.DissensusError, match="needs the study"):
+        loaded.alt_test()
+
+
+def test_a_model_trained_on_the_annotations_gets_no_verdict() -> None:
+    said, who, model = labelled(40)
+    models = {"A": model_of(model), "B": model_of(model)}
+    found = experts(study_of(said, who), models, margin=0.1, trained_on=["B"])
+    assert found.row("A")["verdict"] != found.row("B")["verdict"] == ""
+    assert any("'B': trained on these annotations" in note for note in found.notes)
+
+
+def test_many_cases_are_sampled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dissensus.evaluation.expert_comparison.experts.MOST_CASES", 30)
+    said, who, model = labelled(60)
+    study, models = study_of(said, who), {"A": model_of(model)}
+    order = RNG.permutation(60)
+    found, other = (experts(one, models, [TopKAccuracy(1)]) for one in (study, study.select(order)))
+    assert found.row("A")["agreement"] == pytest.approx(other.row("A")["agreement"], abs=1e-12)
+    kept = [study.case_names[i] for i in sampled_cases(study.case_names, 30)]
+    chosen = experts(study.select(kept), models, [TopKAccuracy(1)], allow_missing=True)
+    assert found.row("A")["agreement"] == pytest.approx(chosen.row("A")["agreement"], abs=1e-12)
+    assert any("30 of 60 cases" in note for note in found.notes)
+
+
+def test_a_warning_where_hard_cases_have_more_opinions() -> None:
+    said = [["a", "b", "c", "d", "a"] if i % 2 else ["a", "a"] for i in range(40)]
+    hard = experts(study_of(said, None), {"A": model_of(["a"] * 40)}, [TopKAccuracy(1)])
+    assert any("hard cases have more opinions" in note for note in hard.notes)
+    alike = experts(
+        study_of(said[::-1][:2] * 20, None).select(slice(0, 40, 2)), {"A": model_of(["a"] * 40)}, allow_missing=True
+    )
+    assert not any("hard cases" in note for note in alike.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +11,8 @@ from dissensus.cli import options, terminal
 from dissensus.cli.options import option
 from dissensus.cli.terminal import say, show_filled
 
-# How many metrics beside the first are shown; all are in the file.
-MOST_METRICS = 5
+# How many metrics beside the first, and rows of subgroups, are shown; all are in the file.
+MOST_METRICS, MOST_ROWS = 5, 8
 
 
 @options.bundled
@@ -23,6 +24,11 @@ def experts(
     margin: Annotated[float | None, option("How much worse than one annotator still counts as non-inferior.")] = None,
     called: Annotated[str | None, option("What an annotator is called, such as radiologist.")] = None,
     level: Annotated[float | None, option("Probability that intervals hold.")] = None,
+    strata: Annotated[Path | None, option("Table with a case column and columns to group cases by.")] = None,
+    trained_on: Annotated[
+        list[str] | None,
+        option("A model that was trained on these annotations: no verdict. Repeat as needed.", "--trained-on"),
+    ] = None,
     out: Annotated[Path | None, option("A CSV file for all numbers.")] = None,
     overwrite: options.Overwrite = False,
     said: Mapping[str, Any],
@@ -34,21 +40,37 @@ def experts(
       dissensus experts opinions.csv --predictions A=a.csv --predictions B=b.csv
 
       dissensus experts opinions.csv --predictions A=a.csv --margin 0.05 --called radiologist --out experts.csv
+
+      dissensus experts opinions.csv --predictions A=a.csv --strata patients.csv
     """
+    import polars as pl
+
+    from dissensus.cli.evaluate import labels_in
+    from dissensus.core.files import open_source
     from dissensus.core.output import checked_file_target, written_whole
     from dissensus.evaluation.expert_comparison.experts import experts as compared
 
     if out is not None:
-        inputs = (file, said["conditions"], *options.model_places(models).values())
+        inputs = (file, said["conditions"], strata, *options.model_places(models).values())
         checked_file_target(out, overwrite=overwrite, inputs=inputs)
     reading = options.examine_for([], file, said)
     readings = options.read_models(models, reading.study, said)
+    columns = None if strata is None else labels_in(open_source(strata), reading.study.case_names)
+    if columns is not None:
+        columns.pop("image", None)
     terminal.compile_on_first_use("evaluation")
     found = compared(
         reading.study,
         {name: model.predictions for name, model in readings.items()},
         allow_missing=bool(models["allow_missing"]),
-        **options.passed_on(metrics=metric or None, margin=margin, called=called, level=level),
+        **options.passed_on(
+            metrics=metric or None,
+            margin=margin,
+            called=called,
+            level=level,
+            strata=columns,
+            trained_on=tuple(trained_on or ()) or None,
+        ),
     )
     first = found.rows[0]
     cells = {
@@ -66,7 +88,9 @@ def experts(
     ]
     title = f"{first['metric']} on {found.n_cases:,} cases; {100 * found.level:g} % intervals"
     show_filled(cells, shown, title=title)
-    others = dict.fromkeys(row["metric"] for row in found.rows if row["metric"] != first["metric"])
+    others = dict.fromkeys(
+        row["metric"] for row in found.rows if row["metric"] != first["metric"] and not math.isnan(row["experts"])
+    )
     if others:
         rows = [row for row in found.rows if row["metric"] in list(others)[:MOST_METRICS]]
         beside = {
@@ -77,16 +101,31 @@ def experts(
             "difference": "{difference:+.3f} [{difference_low:+.3f}, {difference_high:+.3f}]",
         }
         show_filled(beside, rows, words=2, title="other metrics")
+    groups = [row for row in found.strata_rows if row["metric"] == first["metric"]]
+    if groups:
+        each = {
+            "subgroup": "{column} {stratum} ({n_cases})",
+            "model": "{model}",
+            f"one {found.called}": "{experts:.2f}",
+            "difference": "{difference:+.2f} [{difference_low:+.2f}, {difference_high:+.2f}]",
+            "p (Holm)": "{p_adjusted:.2g}",
+        }
+        show_filled(each, groups[:MOST_ROWS], words=2, title="by subgroup")
+        if len(groups) > MOST_ROWS:
+            say(f"  not in this table: {len(groups) - MOST_ROWS} more rows; --out writes all")
     for note in found.notes:
         say(f"! {note}", style="yellow")
     if found.n_left_out:
         say(f"! {found.n_left_out:,} cases have a single {found.called}: left out", style="yellow")
     for row in primary if margin is not None else ():
+        if not row["verdict"]:
+            continue
         shown_as = "non-inferiority is not shown" if row["verdict"] == "not shown" else row["verdict"]
         say(f"{row['model']} against one {found.called}, margin {margin:g}: {shown_as}")
     if margin is None:
         say("No verdict without a margin: give --margin.")
     if out is not None:
         with written_whole(out, overwrite=overwrite) as temporary:
-            found.to_frame().write_csv(temporary)
+            parts = [found.to_frame(), *([found.by_stratum()] if found.strata_rows else [])]
+            pl.concat(parts, how="diagonal").write_csv(temporary)
         say(f"-> {out}")

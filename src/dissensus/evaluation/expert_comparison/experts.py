@@ -9,35 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.checks import check_length, checked
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import known_name, sampled_cases
 from dissensus.core.spec import as_specs
-from dissensus.evaluation.annotators import AnnotatorSpread, Design, are_crossed
+from dissensus.evaluation.comparison import holm
 from dissensus.evaluation.expert_comparison.alternative_annotator import (
     AlternativeAnnotator,
     alternative_annotator_test,
-    first_shares,
 )
-from dissensus.evaluation.expert_comparison.pairs import Pairs, Pooled, values_of_cases
-from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
-from dissensus.evaluation.folds import clusters_of
+from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, paired
+from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample
+from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth
 from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.intervals import Part
-from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.request import check_request, common_cases, default_metrics, listed_metrics
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric
-from dissensus.metrics.decisions import Sensitivity, Specificity
-from dissensus.metrics.ranking import SensitivityAtSpecificity
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -46,8 +38,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-# So many cases with two annotators or more are needed.
-LEAST_CASES = 10
+# Of more cases, this many are compared; their names decide which.
+MOST_CASES = 20_000
+
+# Hard cases were asked about more often if disagreement goes with the number of opinions so far, beyond chance.
+CORRELATED, CERTAIN = 0.1, 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +55,16 @@ class Experts:
         A row per metric and model: ``metric``, ``model``, ``experts`` (agreement of one annotator with another, with
         ``experts_low``, ``experts_high``), ``agreement`` (of the model with one annotator, ``low``, ``high``),
         ``difference`` (model minus annotator, ``difference_low``, ``difference_high``), its parts ``case_sd`` and
-        ``annotator_sd``, and the ``verdict`` where there is a margin.
+        ``annotator_sd``, ``p_value`` of no difference, ``p_noninferior`` of one beyond the margin (one-sided), and the
+        ``verdict`` of the first metric where there is a margin. What needs scores is nan for annotators.
     worth
         How many annotators each model is worth, by its name.
     annotator_rows
         A row per named annotator, metric and model: the annotator scored like a model against the others, and the model
         against the same others.
+    strata_rows
+        As :attr:`rows`, by ``column`` and ``stratum``, with ``n_cases``; ``p_adjusted`` and the verdict are adjusted
+        for the number of strata of the column (Holm).
     called
         What an annotator is called.
     margin, level
@@ -79,22 +78,90 @@ class Experts:
     --------
     >>> import dissensus as ds
     >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
-    >>> found = experts(study.annotations, study.predictions, metrics=["top-k-accuracy:1"])
-    >>> found.n_cases
-    60
+    >>> found = ds.experts(study.annotations, study.predictions, metrics=["top-k-accuracy:1"])
+    >>> found.n_cases, found == Experts.from_json(found.to_json())
+    (60, True)
     """
 
     rows: tuple[dict[str, Any], ...]
     worth: Mapping[str, Worth]
     annotator_rows: tuple[dict[str, Any], ...]
+    strata_rows: tuple[dict[str, Any], ...]
     called: str
     margin: float | None
     level: float
     n_cases: int
     n_left_out: int
     notes: tuple[str, ...]
-    _study: Study
-    _models: Mapping[str, Predictions]
+    _compared: tuple[Study, Mapping[str, Predictions]] | None = field(default=None, repr=False)
+
+    @property
+    def primary(self) -> str:
+        """Name of the first metric, which verdicts are about."""
+        return str(self.rows[0]["metric"])
+
+    def row(self, model: str) -> dict[str, Any]:
+        """Return the row of a model for the first metric.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> found.row("Aster")["metric"]
+        'top-1 accuracy'
+        """
+        own = {row["model"]: row for row in self.rows if row["metric"] == self.primary}
+        return own[known_name("model", model, own)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything in plain types; a number that is not finite is missing.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> sorted(found.to_json()["worth"]["Aster"])
+        ['high', 'low', 'most', 'value']
+        """
+        found: dict[str, Any] = {
+            name: [{column: _finite(value) for column, value in row.items()} for row in getattr(self, name)]
+            for name in ROWS
+        }
+        found["worth"] = {
+            name: {part: _finite(value) for part, value in asdict(one).items()} for name, one in self.worth.items()
+        }
+        return found | {name: getattr(self, name) for name in SINGLE} | {"notes": list(self.notes)}
+
+    @staticmethod
+    def from_json(given: Mapping[str, Any]) -> Experts:
+        """Read what :meth:`to_json` returned; without the study, :meth:`alt_test` is not possible.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"])
+        >>> Experts.from_json(found.to_json()).n_cases
+        60
+        """
+        rows = {
+            name: tuple(
+                {column: math.nan if value is None else value for column, value in row.items()} for row in given[name]
+            )
+            for name in ROWS
+        }
+        worth = {
+            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
+            for name, one in given["worth"].items()
+        }
+        return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experts) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def to_frame(self) -> pl.DataFrame:
         """Return :attr:`rows` as a frame, with the worth of each model.
@@ -131,6 +198,22 @@ class Experts:
 
         return pl.DataFrame(list(self.annotator_rows))
 
+    def by_stratum(self) -> pl.DataFrame:
+        """Return :attr:`strata_rows` as a frame.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=60, n_conditions=5, seed=1)
+        >>> site = {"site": ["A", "B"] * 30}
+        >>> found = ds.experts(study.annotations, study.predictions, ["top-k-accuracy:1"], strata=site)
+        >>> found.by_stratum()["stratum"].unique().sort().to_list()
+        ['A', 'B']
+        """
+        import polars as pl
+
+        return pl.DataFrame(list(self.strata_rows))
+
     def alt_test(self, epsilon: float = 0.2) -> dict[str, AlternativeAnnotator]:
         """Test of every model whether it may take the place of an annotator (Calderon and others 2025).
 
@@ -147,24 +230,33 @@ class Experts:
         >>> 0 <= found.alt_test()["Aster"].winning_rate <= 1
         True
         """
-        return {
-            name: alternative_annotator_test(self._study, model, epsilon=epsilon)
-            for name, model in self._models.items()
-        }
+        if self._compared is None:
+            raise DissensusError(
+                "the alternative annotator test needs the study, which stored results do not hold",
+                advice="evaluate again, or call ds.experts with the study and the predictions",
+            )
+        study, models = self._compared
+        return {name: alternative_annotator_test(study, model, epsilon=epsilon) for name, model in models.items()}
 
     def __repr__(self) -> str:
-        metric = self.rows[0]["metric"]
-        own = [row for row in self.rows if row["metric"] == metric]
-        lines = [f"{metric} with one {self.called}: {self.n_cases} cases, {100 * self.level:g} % intervals"]
-        first = own[0]
+        own = [row for row in self.rows if row["metric"] == self.primary]
+        lines = [f"{self.primary} with one {self.called}: {self.n_cases} cases, {100 * self.level:g} % intervals"]
         width = max(len(self.called) + 4, *(len(row["model"]) for row in own))
-        lines.append(f"  {f'one {self.called}':<{width}}  {_shown(first, 'experts')}")
+        lines.append(f"  {f'one {self.called}':<{width}}  {_shown(own[0], 'experts')}")
         for row in own[:15]:
             verdict = f"  {row['verdict']}" if row["verdict"] else ""
             gap = f"difference {row['difference']:+.3f} [{row['difference_low']:+.3f}, {row['difference_high']:+.3f}]"
             worth = f"  worth {self.worth[row['model']]}" if row["model"] in self.worth else ""
             lines.append(f"  {row['model']:<{width}}  {_shown(row, 'agreement')}  {gap}{worth}{verdict}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes[:2])])
+
+
+# What holds rows, and what is one value, in files.
+ROWS, SINGLE = (("rows", "annotator_rows", "strata_rows"), ("called", "margin", "level", "n_cases", "n_left_out"))
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(row: Mapping[str, Any], name: str) -> str:
@@ -181,6 +273,8 @@ def experts(
     margin: float | None = None,
     called: str = "annotator",
     level: float = 0.95,
+    strata: Mapping[str, Sequence[str]] | None = None,
+    trained_on: Sequence[str] = (),
     allow_missing: bool = False,
 ) -> Experts:
     """Put models beside the annotators: agreement with one annotator, on the same cases against the same others.
@@ -192,7 +286,8 @@ def experts(
     predictions
         As in :func:`evaluate`.
     metrics
-        Specs or their text; by default those of the kind of question, as far as an annotator can be measured by them.
+        Specs or their text; by default those of the kind of question. What needs scores is of models only; of a
+        yes-or-no question, their sensitivity at the annotators' mean specificity is compared instead.
     margin
         How much worse than an annotator a model may be to count as non-inferior, in units of the metric; with it, every
         model is superior, non-inferior, or that is not shown (one-sided, at half of one minus the level).
@@ -200,6 +295,10 @@ def experts(
         What an annotator is called, such as "radiologist".
     level
         Probability that intervals hold.
+    strata
+        Columns of cases: name to one label per case, for :meth:`Experts.by_stratum`.
+    trained_on
+        Models that were trained on these annotations: their agreement is inflated, and they get no verdict.
     allow_missing
         Take the cases that all models have, instead of refusing models that lack some.
 
@@ -216,335 +315,156 @@ def experts(
     models = aligned_models(
         predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
     )
-    asked = Questions.of(study.select(common_cases(study, models)), models)
-    pairs = Pairs.of(asked.study)
-    n_rows = len(asked.study.case_names)
-    if pairs.study.n_cases < LEAST_CASES:
+    common, labels = set(common_cases(study, models)), {}
+    for column, of_cases in (strata or {}).items():
+        check_length(f"{column} label", len(of_cases), study.n_cases)
+        pairs = zip(study.case_names, of_cases, strict=True)
+        labels[column] = {name: str(label) for name, label in pairs if name in common}
+    asked = Questions.of(study.select([name in common for name in study.case_names]), models, labels)
+    usual = default_metrics(asked.study, asked.models, asked.study.conditions, None)
+    wanted = tuple(as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics)))
+    check_request(wanted, {name: model for name, model in asked.models.items() if model.kind != "set"}, level)
+    how: dict[str, Any] = {"margin": margin, "called": called, "level": level, "trained_on": trained_on}
+    return experts_of(asked.study, asked.models, wanted, strata=asked.strata, **how)
+
+
+def experts_of(
+    study: Study,
+    models: Mapping[str, Predictions],
+    metrics: Sequence[Metric],
+    *,
+    margin: float | None = None,
+    called: str = "annotator",
+    level: float = 0.95,
+    strata: Mapping[str, Mapping[str, str]] | None = None,
+    trained_on: Sequence[str] = (),
+) -> Experts:
+    """Do what :func:`experts` does with questions and models that are aligned, as those of :class:`Questions` are.
+
+    Parameters
+    ----------
+    study, models
+        Opinions and predictions, row by row.
+    metrics
+        What models can be measured by.
+    margin, called, level, trained_on
+        As of :func:`experts`.
+    strata
+        Labels of rows by column; the column of findings tells which one a row is about.
+
+    Examples
+    --------
+    >>> from dissensus.metrics import TopKAccuracy
+    >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+    >>> model = Predictions.from_scores([[0.9, 0.1], [0.2, 0.8]] * 10, ["a", "b"], case_names=said.case_names)
+    >>> experts_of(said, {"A": model}, [TopKAccuracy(1)]).row("A")["agreement"]
+    0.875
+    """
+    labels = strata or {}
+    findings = labels.get(FINDING, {})
+    said = paired(study)
+    n_cases, n_left_out, notes = said.n_cases, study.n_cases - said.n_cases, []
+    if not models:
+        raise DissensusError("there is no model to put beside annotators", expected="predictions of at least one")
+    for name in trained_on:
+        known_name("model", name, models, purpose="to be trained on these annotations")
+    if n_cases < LEAST_CASES:
         raise DissensusError(
             "too few cases have opinions of two annotators",
             expected=f"at least {LEAST_CASES}",
-            got=f"{pairs.study.n_cases} of {n_rows}",
+            got=f"{n_cases} of {study.n_cases}",
             advice="ask a second annotator about some of the cases",
         )
-    said = {name: model.select(list(pairs.study.case_names)) for name, model in asked.models.items()}
-    kind = "numbers" if pairs.study.kind == "ratings" else "ranking"
-    usual = default_metrics(pairs.study, said, pairs.study.conditions, None)
-    wanted = as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics))
-    check_request(wanted, {name: model for name, model in said.items() if model.kind != "set"}, level)
-    chosen = tuple(metric for metric in wanted if kind in metric.accepts)
-    notes = [f"{metric.name} needs scores, which {called}s do not give" for metric in wanted if metric not in chosen]
-    if not chosen:
-        raise DissensusError("no metric can be computed of an annotator", got="; ".join(notes))
-    if not models:
-        raise DissensusError("there is no model to put beside annotators", expected="predictions of at least one")
-    if margin is not None and not 0 < margin < np.ptp(chosen[0].range):
+    if n_cases > MOST_CASES:
+        cases = cases_of_rows(said.case_names, set(findings.values()))
+        of_case = dict.fromkeys(cases[i] for i in sampled_cases(cases, MOST_CASES * len(cases) // n_cases))
+        said = said.select(
+            [name for name in said.case_names if cases_of_rows([name], set(findings.values()))[0] in of_case]
+        )
+        notes.append(
+            f"{called}s and models are compared on {said.n_cases:,} of {n_cases:,} cases, chosen by their names"
+        )
+    kind = "numbers" if said.kind == "ratings" else "ranking"
+    able = [metric for metric in metrics if kind in metric.accepts]
+    scored = [metric for metric in metrics if needs_scores(metric) and "scores" in metric.accepts]
+    if not able:
+        words = "; ".join(f"{metric.name} needs scores, which {called}s do not give" for metric in metrics)
+        raise DissensusError("no metric can be computed of an annotator", got=words)
+    own = {name: model.select(list(said.case_names)) for name, model in models.items()}
+    pairs = Pairs.of(said)
+    sample = Sample.of(pairs, own, (*able, *scored), findings=findings, called=called, point=metrics[0] in scored)
+    primary = sample.metrics[0]
+    if margin is not None and not 0 < margin < np.ptp(primary.range):
         raise DissensusError(
-            f"the margin is outside of the range of {chosen[0].name}",
-            expected=f"above 0 and below {np.ptp(chosen[0].range):g}",
+            f"the margin is outside of the range of {primary.name}",
+            expected=f"above 0 and below {np.ptp(primary.range):g}",
             got=f"{margin:g}",
         )
-    sample = Sample.of(pairs, said, chosen, findings=asked.labels.get(FINDING, {}), called=called)
-    if sample.spread is None:
-        notes.append(f"intervals are about these {called}s: too few of them have names and common cases")
+
+    def judged(rows: list[dict[str, Any]], *p_values: Sequence[float]) -> list[dict[str, Any]]:
+        """Add verdicts on the first metric, by p-values of no difference and of one beyond the margin."""
+        found = []
+        for row, p_value, p_noninferior in zip(rows, *p_values, strict=True):
+            none = margin is None or row["metric"] != primary.name or row["model"] in trained_on
+            better = (row["difference"] > 0) == primary.higher_is_better
+            told = "superior" if better and p_value <= 1 - level else "not shown"
+            told = "non-inferior" if told == "not shown" and p_noninferior <= (1 - level) / 2 else told
+            found.append({**row, "verdict": "" if none else told})
+        return found
+
     rows = sample.rows(margin, level)
+    by_stratum: list[dict[str, Any]] = []
+    for column, of_row in labels.items():
+        stratum = np.array([of_row[name] for name in said.case_names])
+        names, sizes = np.unique(stratum, return_counts=True)
+        few = [f"{name} ({size})" for name, size in zip(names, sizes, strict=True) if size < LEAST_CASES]
+        if few:
+            notes.append(f"{column}: too few cases, of which {LEAST_CASES} are needed, in {listing(few)}")
+        parts = [
+            {"column": column, "stratum": str(name), "n_cases": int(size), **row}
+            for name, size in zip(names, sizes, strict=True)
+            if size >= LEAST_CASES
+            for row in sample.part((stratum == name)[pairs.case]).rows(margin, level)
+        ]
+        width = len(rows)
+        for one in range(width):  # the same metric and model in all strata
+            adjusted = [holm([row[what] for row in parts[one::width]]) for what in ("p_value", "p_noninferior")]
+            by_stratum += judged(
+                [{**row, "p_adjusted": p} for row, p in zip(parts[one::width], adjusted[0], strict=True)], *adjusted
+            )
     return Experts(
-        tuple(rows),
+        tuple(judged(rows, *([row[what] for row in rows] for what in ("p_value", "p_noninferior")))),
         sample.worth(level),
         tuple(sample.annotator_rows(level)),
+        tuple(by_stratum),
         called,
         margin,
         level,
-        pairs.study.n_cases,
-        n_rows - pairs.study.n_cases,
-        tuple(notes),
-        asked.study,
-        asked.models,
+        n_cases,
+        n_left_out,
+        (*notes, *_notes(sample, called, trained_on)),
+        (study, models),
     )
 
 
-class PointOfExperts(NamedTuple):
-    """The sensitivity of a model at the specificity of annotators, beside their sensitivity; a metric of pairs only."""
-
-    specificity: float
-    called: str
-    range: tuple[float, float] = (0.0, 1.0)
-    higher_is_better: bool = True
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"sensitivity at the specificity of one {self.called} ({self.specificity:.3f})"
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Hold what every pair of annotators, and every model and annotator, is worth.
-
-    Attributes
-    ----------
-    pairs, shares
-        Who is compared with whom, and the share of each pair in its case.
-    models, metrics
-        What is compared.
-    pooled
-        What metrics of a whole data set see.
-    of_pairs : (metrics, n_pairs)
-        Agreement of one annotator with another.
-    of_models : (models, metrics, n_opinions)
-        Agreement of each model with each annotator.
-    """
-
-    pairs: Pairs
-    shares: FloatArray
-    models: Mapping[str, Predictions]
-    metrics: tuple[Metric | PointOfExperts, ...]
-    pooled: Pooled
-    of_pairs: FloatArray
-    of_models: FloatArray
-
-    @staticmethod
-    def of(
-        pairs: Pairs,
-        models: Mapping[str, Predictions],
-        metrics: tuple[Metric, ...],
-        *,
-        findings: Mapping[str, str],
-        called: str,
-    ) -> Sample:
-        """Compare everybody with everybody; of two answers, also at the annotators' point of the curve."""
-        study, shares = pairs.study, pairs.shares()
-        rows = np.arange(study.n_cases)
-        _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
-        items = clusters_of(study, rows) if findings else rows
-        pooled = Pooled(pairs, study.case_weights, of_finding.astype(np.int64), items)
-        alone = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
-        of_pairs = np.empty((len(metrics), len(shares)))
-        of_models = np.empty((len(models), len(metrics), study.n_opinions))
-        places = [place for place, metric in enumerate(metrics) if metric in alone]
-        if alone:
-            of_pairs[places], of_models[:, places] = values_of_cases(alone, pairs, models, called)
-        found = Sample(pairs, shares, models, metrics, pooled, of_pairs, of_models).weighed_by(shares)
-        return found.with_point(called) if any(isinstance(metric, Sensitivity) for metric in metrics) else found
-
-    def with_point(self, called: str) -> Sample:
-        """Add the sensitivity of models at the specificity that annotators have on average, beside theirs."""
-        case_weights = self.pairs.study.case_weights
-        shares = self.shares * case_weights[self.pairs.case] / case_weights.sum()
-        specificity = float(shares @ self.pooled.of_pairs(Specificity(), self.shares))
-        if not 0 < specificity < 1 or any(model.kind != "scores" for model in self.models.values()):
-            return self
-        there = SensitivityAtSpecificity(specificity)
-        of_models = [self.pooled.of_model(there, model, self.shares) for model in self.models.values()]
-        return replace(
-            self,
-            metrics=(*self.metrics, PointOfExperts(specificity, called)),
-            of_pairs=np.vstack([self.of_pairs, self.pooled.of_pairs(Sensitivity(), self.shares)]),
-            of_models=np.concatenate([self.of_models, np.array(of_models)[:, None]], axis=1),
+def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
+    """Say what has to be known to read the numbers."""
+    study, found = sample.pairs.study, []
+    if sample.crossing is None:
+        found.append(f"intervals and verdicts are about these {called}s: too few of them have names and common cases")
+    if trained_on:
+        found.append(
+            f"{listing(trained_on)}: trained on these annotations; agreement with the {called}s is inflated, no verdict"
         )
-
-    def by_case(self, shares: FloatArray) -> FloatArray:
-        """Average over the pairs of each case: annotators, then models; shape (1 + models, metrics, n_cases)."""
-        study, pairs = self.pairs.study, self.pairs
-        mass = weighted_counts(pairs.target, shares, study.n_opinions)
-        case = study.panel.case_of_opinion
-        flat = self.of_models.reshape(-1, study.n_opinions)
-        models = np.array([weighted_counts(case, mass * row, study.n_cases) for row in flat])
-        models = models.reshape(len(self.models), len(self.metrics), study.n_cases)
-        return np.concatenate([pairs.by_case(self.of_pairs, shares)[None], models])
-
-    @cached_property
-    def means(self) -> FloatArray:
-        """Agreement of annotators and of models on each case, shape (1 + models, metrics, n_cases)."""
-        return self.by_case(self.shares)
-
-    @cached_property
-    def clusters(self) -> IntArray:
-        """What is resampled together: groups of cases, or cases."""
-        return clusters_of(self.pairs.study, np.arange(self.pairs.study.n_cases))
-
-    @cached_property
-    def spread(self) -> AnnotatorSpread | None:
-        """How far agreement moves when annotators are left out, both as predictors and as labels."""
-        study = self.pairs.study
-        if not are_crossed(study):
-            return None
-        design = Design.of(study)
-        group_of = {name: int(group) for name, group in zip(design.study.annotator_names, design.group_of, strict=True)}
-        of_name = np.array([group_of.get(name, -1) for name in study.annotator_names] + [-1])
-        group = of_name[study.annotators]
-        rows = study.panel.positions(list(design.study.case_names))[design.case]
-        found = np.empty((*self.means.shape[:2], len(rows)))
-        for number in range(design.n_groups):
-            own = design.group == number
-            kept = (group[self.pairs.predictor] != number) & (group[self.pairs.target] != number)
-            found[..., own] = self.by_case(self.pairs.shares(kept))[..., rows[own]]
-        return design.spread(found)
-
-    def estimate(self, values: FloatArray, bounds: tuple[float, float], part: Part | None, level: float) -> Estimate:
-        """Average values over cases; the interval is over cases, and over annotators where they are a sample."""
-        return estimate(values, self.pairs.study.case_weights, self.clusters, bounds, part, level)
-
-    def rows(self, margin: float | None, level: float) -> list[dict[str, Any]]:
-        """Return a row per metric and model."""
-        found = []
-        alone = None if self.spread is None else self.spread.of_models()
-        for k, metric in enumerate(self.metrics):
-            low, high = bounds = metric.range
-
-            def one(who: int, k: int = k, bounds: tuple[float, float] = bounds) -> Estimate:
-                part = None if alone is None else Part(alone.variance[who, k], alone.before[who, k], alone.freedom)
-                return self.estimate(self.means[who, k], bounds, part, level)
-
-            of_experts = one(0)
-            for number, name in enumerate(self.models, start=1):
-                part = None
-                if self.spread is not None:
-                    both = self.spread.of_difference(number, 0)
-                    part = Part(both.variance[k], both.before[k], both.freedom)
-                apart = self.means[number, k] - self.means[0, k]
-                own, gap = one(number), self.estimate(apart, (low - high, high - low), part, level)
-                found.append(
-                    {
-                        "metric": metric.name,
-                        "model": name,
-                        **of_experts.named("experts", "experts_low", "experts_high"),
-                        **own.named("agreement", "low", "high"),
-                        **gap.named("difference", "difference_low", "difference_high"),
-                        "case_sd": gap.case_sd,
-                        "annotator_sd": gap.annotator_sd,
-                        "verdict": "" if margin is None or k else verdict(gap, margin, better=metric.higher_is_better),
-                    }
-                )
-        return found
-
-    def worth(self, level: float) -> dict[str, Worth]:
-        """Return how many annotators each model is worth, by first choices or, of ratings, by squared distance."""
-        study = self.pairs.study
-        panels, case = Panels(study), study.panel.case_of_opinion
-        mass = weighted_counts(self.pairs.target, self.shares, study.n_opinions)
-        part = None
-        if self.spread is not None and not isinstance(self.metrics[0], DataSetMetric):
-            part = self.spread
-        found = {}
-        for number, (name, model) in enumerate(self.models.items(), start=1):
-            if study.kind == "ratings":
-                values = -np.square(model.numbers[case] - study.scores)
-            else:
-                shares = first_shares(model, study.n_conditions)[case]
-                values = np.asarray(shares.multiply(self.pooled.labels).sum(axis=1)).ravel()
-            own = weighted_counts(case, mass * values, study.n_cases)
-            both = None if part is None else part.of_difference(number, 0)
-
-            def half(gaps: FloatArray, able: Any, both: Part | None = both) -> tuple[float, float]:
-                of_annotators = None if both is None else Part(both.variance[0], both.before[0], both.freedom)
-                weights = np.where(able, study.case_weights, 0.0)
-                found = estimate(
-                    np.where(able, gaps, 0.0), weights, self.clusters, (-np.inf, np.inf), of_annotators, level
-                )
-                return found.mean, (found.high - found.low) / 2
-
-            found[name] = worth_of(own, panels, half)
-        return found
-
-    def annotator_rows(self, level: float) -> list[dict[str, Any]]:
-        """Score every named annotator like a model, beside every model on the same cases against the same others."""
-        study, found = self.pairs.study, []
-        for code, name in enumerate(study.annotator_names):
-            kept = study.annotators[self.pairs.predictor] == code
-            shares = self.pairs.shares(kept)
-            read = np.bincount(self.pairs.case[kept], minlength=study.n_cases) > 0
-            if read.sum() < LEAST_CASES:
-                continue
-            means = self.weighed_by(shares).by_case(shares)
-            weights = np.where(read, study.case_weights, 0.0)
-            for k, metric in enumerate(self.metrics):
-                low, high = metric.range
-                alone = estimate(means[0, k], weights, self.clusters, (low, high), None, level)
-                for number, model in enumerate(self.models, start=1):
-                    apart, ends = means[number, k] - means[0, k], (low - high, high - low)
-                    gap = estimate(apart, weights, self.clusters, ends, None, level)
-                    found.append(
-                        {
-                            "annotator": name,
-                            "metric": metric.name,
-                            "n_cases": int(read.sum()),
-                            **alone.named("agreement", "low", "high"),
-                            "model": model,
-                            "model_agreement": alone.mean + gap.mean,
-                            **gap.named("difference", "difference_low", "difference_high"),
-                        }
-                    )
-        return found
-
-    def weighed_by(self, shares: FloatArray) -> Sample:
-        """Return the same where metrics of a whole data set are those of pairs with these shares."""
-        of_pairs, of_models = self.of_pairs.copy(), self.of_models.copy()
-        for place, metric in enumerate(self.metrics):
-            if isinstance(metric, DataSetMetric):
-                of_pairs[place] = self.pooled.of_pairs(metric, shares)
-                for number, model in enumerate(self.models.values()):
-                    of_models[number, place] = self.pooled.of_model(metric, model, shares)
-        return replace(self, of_pairs=of_pairs, of_models=of_models)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over cases with its interval and what makes it uncertain."""
-
-    mean: float
-    low: float
-    high: float
-    case_sd: float
-    annotator_sd: float
-
-    def named(self, *names: str) -> dict[str, float]:
-        """Return mean and limits under names of columns."""
-        return dict(zip(names, (self.mean, self.low, self.high), strict=True))
-
-
-def estimate(
-    values: FloatArray,
-    weights: FloatArray,
-    clusters: IntArray,
-    bounds: tuple[float, float],
-    part: Part | None,
-    level: float,
-) -> Estimate:
-    """Average values over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
-
-    The variance over cases is that of clusters, with one more case at the ends of the range, so that no interval is
-    empty; that over annotators is added where they are a sample.
-
-    >>> found = estimate(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), (0.0, 1.0), None, 0.95)
-    >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2)
-    (0.75, 0.0, 1.0)
-    """
-    total = float(weights.sum())
-    mean = float(weights @ values / total)
-    sums = weighted_counts(clusters, weights * (values - mean), int(clusters.max()) + 1)
-    n = int((weighted_counts(clusters, weights, len(sums)) > 0).sum())
-    low, high = bounds
-    end = (high - low) / 2 if math.isfinite(high - low) else float(np.ptp(values)) / 2
-    unit = float(np.square(weights).sum()) / total
-    cases = (float(np.square(sums).sum()) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
-    annotators = 0.0 if part is None else float(part.variance)
-    doubt = cases**2 / max(n - 1, 1) + (0.0 if part is None else float(part.before) ** 2 / part.freedom)
-    df = max((cases + annotators) ** 2 / doubt, 1.0) if doubt > 0 else np.inf
-    half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(cases + annotators)
-    return Estimate(
-        mean,
-        max(mean - half, low),
-        min(mean + half, high),
-        math.sqrt(cases),
-        math.nan if part is None else math.sqrt(annotators),
-    )
-
-
-def verdict(gap: Estimate, margin: float, *, better: bool) -> str:
-    """Say what an interval of a difference, model minus annotator, shows.
-
-    >>> verdict(Estimate(0.1, 0.02, 0.18, 0.0, 0.0), 0.05, better=True)
-    'superior'
-    """
-    low = gap.low if better else -gap.high
-    return "superior" if low > 0 else "non-inferior" if low > -margin else "not shown"
+    scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]
+    if scored:
+        found.append(f"{listing(scored)}: of models only, as {called}s give no scores")
+    sizes, apart = study.votes_per_case.astype(np.float64), -Panels(study).agreement(1)
+    if np.ptp(sizes) > 0 and np.ptp(apart) > 0:
+        correlation = float(np.corrcoef(sizes, apart)[0, 1])
+        if correlation > CORRELATED and correlation * math.sqrt(study.n_cases) > CERTAIN:
+            found.append(
+                f"hard cases have more opinions (correlation with disagreement {correlation:.2f}): large panels are "
+                "compared on harder cases; every case counts once unless it has a weight"
+            )
+    return found

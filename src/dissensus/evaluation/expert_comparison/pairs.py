@@ -58,14 +58,7 @@ class Pairs:
     @staticmethod
     def of(study: Study) -> Pairs:
         """Pair the opinions of a study; cases with one annotator are left out."""
-        said = study.counted
-        seats = seats_of(said)
-        case = said.panel.case_of_opinion
-        others = said.votes_per_case[case] - np.where(said.annotators == ANONYMOUS, 1, said.votes)
-        several = np.zeros(said.n_cases, dtype=np.bool_)
-        several[case[others > 0]] = True
-        several &= np.bincount(case, minlength=said.n_cases) > 0
-        said = said.select(np.flatnonzero(several))
+        said = paired(study)
         seats, case = seats_of(said), said.panel.case_of_opinion
         offsets, target = take_rows(said.panel.opinion_offsets, case)
         predictor = row_of_each(offsets)
@@ -79,27 +72,48 @@ class Pairs:
         """Position of the case of each pair."""
         return np.asarray(self.study.panel.case_of_opinion[self.predictor])
 
-    def shares(self, kept: BoolArray | None = None) -> FloatArray:
-        """Return the share of each pair in its case, shape (n_pairs,): predictors alike, and each with its others.
+    def part(self, kept: BoolArray | IntArray) -> tuple[Pairs, IntArray, IntArray]:
+        """Keep some pairs, with the cases that have any and all opinions on them; return the positions of both too."""
+        cases, place = np.unique(self.case[kept]), np.full(self.study.n_opinions, -1)
+        opinions = np.flatnonzero(np.isin(self.study.panel.case_of_opinion, cases))
+        place[opinions] = np.arange(len(opinions))
+        found = Pairs(self.study.select(cases), place[self.predictor[kept]], place[self.target[kept]], self.votes[kept])
+        return found, cases, opinions
 
-        Parameters
-        ----------
-        kept : (n_pairs,)
-            The pairs that count, by default all.
-        """
+    def shares(self) -> FloatArray:
+        """Return the share of each pair in its case, shape (n_pairs,): predictors alike, and each with its others."""
         said = self.study
-        votes = self.votes if kept is None else np.where(kept, self.votes, 0.0)
-        others = weighted_counts(self.predictor, votes, said.n_opinions)
+        others = weighted_counts(self.predictor, self.votes, said.n_opinions)
         own = np.where(others > 0, said.weights * said.votes, 0.0)
         everyone = weighted_counts(said.panel.case_of_opinion, own, said.n_cases)
         scale = np.divide(own, others, out=np.zeros_like(own), where=others > 0)
-        return np.asarray(votes * scale[self.predictor] / np.where(everyone > 0, everyone, 1.0)[self.case])
+        return np.asarray(self.votes * scale[self.predictor] / np.where(everyone > 0, everyone, 1.0)[self.case])
+
+    def involved(self, values: FloatArray) -> FloatArray:
+        """Add up values of pairs by opinion, as the one that agrees and as the one that is agreed with."""
+        n = self.study.n_opinions
+        return weighted_counts(self.predictor, values, n) + weighted_counts(self.target, values, n)
 
     def by_case(self, values: FloatArray, shares: FloatArray) -> FloatArray:
         """Average values (..., n_pairs) over the pairs of each case, shape (..., n_cases)."""
         flat = values.reshape(-1, values.shape[-1])
         found = np.array([weighted_counts(self.case, shares * row, self.study.n_cases) for row in flat])
         return found.reshape(*values.shape[:-1], self.study.n_cases)
+
+
+def paired(study: Study) -> Study:
+    """Return the opinions that count, on the cases with two annotators or more.
+
+    >>> paired(Study.from_rankings([[[["a"]], [["b"]]], [[["a"]]]], ["a", "b"], case_names=["x", "y"])).case_names
+    ('x',)
+    """
+    said = study.counted
+    case = said.panel.case_of_opinion
+    first = np.full(said.n_cases, -1)
+    seats = seats_of(said)
+    first[case[::-1]] = seats[::-1]
+    unlike = (seats != first[case]) | ((said.annotators == ANONYMOUS) & (said.votes > 1))
+    return said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
 
 
 # What pairs are worth -------------------------------------------------------------------------------------
@@ -140,6 +154,8 @@ def values_of_cases(
 ) -> tuple[FloatArray, FloatArray]:
     """Compare opinions with opinions, and models with opinions, by metrics of single cases.
 
+    Metrics that need scores are nan for opinions.
+
     Returns
     -------
     of_pairs : (metrics, n_pairs)
@@ -149,14 +165,15 @@ def values_of_cases(
     kinds = different_opinions(said)
     keys, place = np.unique(kinds[pairs.predictor] * n_opinions + kinds[pairs.target], return_inverse=True)
     one_of_kind = np.unique(kinds, return_index=True)[1]
-    of_pairs = np.empty((len(metrics), len(keys)))
+    of_pairs, own_metrics = np.full((len(metrics), len(keys)), np.nan), [not needs_scores(one) for one in metrics]
+    known = [metric for metric in metrics if not needs_scores(metric)]
     of_models = np.empty((len(models), len(metrics), n_opinions))
-    for start in range(0, len(keys), PAIRS_AT_ONCE):
+    for start in range(0, len(keys) if known else 0, PAIRS_AT_ONCE):
         first, second = np.divmod(keys[start : start + PAIRS_AT_ONCE], n_opinions)
         names = [str(i) for i in range(len(first))]
         own = as_predictions(said, one_of_kind[first], names, called)
         alone = said.each_alone(one_of_kind[second], names)
-        of_pairs[:, start : start + len(first)] = compared(metrics, alone, own)
+        of_pairs[own_metrics, start : start + len(first)] = compared(known, alone, own)
     for start in range(0, n_opinions, PAIRS_AT_ONCE):
         chosen = np.arange(start, min(start + PAIRS_AT_ONCE, n_opinions))
         names = [str(i) for i in range(len(chosen))]
@@ -164,6 +181,16 @@ def values_of_cases(
         for place_of_model, model in enumerate(models.values()):
             of_models[place_of_model, :, chosen] = compared(metrics, alone, repeated(model, case, names)).T
     return of_pairs[:, place.ravel()], of_models
+
+
+def needs_scores(metric: Metric) -> bool:
+    """Tell whether a metric cannot be computed of an annotator, who gives a label, a ranking or a number.
+
+    >>> from dissensus.metrics import AUROC, TopKAccuracy
+    >>> needs_scores(AUROC()), needs_scores(TopKAccuracy(1))
+    (True, False)
+    """
+    return not {"ranking", "numbers"} & set(metric.accepts)
 
 
 def different_opinions(study: Study) -> IntArray:

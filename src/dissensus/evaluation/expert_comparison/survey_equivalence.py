@@ -44,28 +44,42 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
 
     counts = -np.sort(-np.asarray(counts, dtype=np.int64), axis=1)
     patterns, of_case = np.unique(counts, axis=0, return_inverse=True)
-    total = patterns.sum(axis=1)
-    n_patterns, m = patterns.shape
-    votes = np.arange(k + 1)
-    chances = np.asarray(binom.pmf(votes, patterns[..., None], (k / total)[:, None, None]))  # (n_patterns, m, k + 1)
-    nodes, weights = np.polynomial.legendre.leggauss((m + 1) // 2)
-    found = np.zeros(n_patterns)
-    for z, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        for j in range(-(-k // m), k + 1):
-            nobody = np.zeros((n_patterns, k + 1))
-            nobody[:, 0] = 1.0
-            somebody = np.zeros((n_patterns, k + 1))
-            for condition in range(m):
-                own = chances[:, condition].copy()
-                own[:, j + 1 :] = 0.0
-                wins = own[:, j] * (patterns[:, condition] - j)
-                own[:, j] *= z
-                somebody = _product(somebody, own, j)
-                somebody[:, j:] += nobody[:, : k + 1 - j] * wins[:, None]
-                nobody = _product(nobody, own, j)
-            found += weight * somebody[:, k]
-    found /= binom.pmf(k, total, k / total) * (total - k)
+    found, sizes = np.empty(len(patterns)), (patterns > 0).sum(axis=1)
+    for m in np.unique(sizes).tolist():
+        own = patterns[sizes == m, :m]
+        total = own.sum(axis=1)
+        chances = np.asarray(binom.pmf(np.arange(k + 1), own[..., None], (k / total)[:, None, None]))
+        nodes, weights = np.polynomial.legendre.leggauss((m + 1) // 2)
+        wins = sum(w / 2 * _winning(own, chances, (z + 1) / 2) for z, w in zip(nodes, weights, strict=True))
+        found[sizes == m] = wins / (binom.pmf(k, total, k / total) * (total - k))
     return np.asarray(found[of_case.ravel()])
+
+
+def _winning(patterns: IntArray, chances: FloatArray, z: float) -> FloatArray:
+    """Add up, over who wins with how many votes, the chance of the panel times the votes that are left for the winner.
+
+    Parameters
+    ----------
+    patterns, chances : (n_patterns, m), (n_patterns, m, k + 1)
+        Votes of each condition, and the chance that so many of them are in the panel.
+    z
+        What a tied condition counts.
+    """
+    (n_patterns, m), k = patterns.shape, chances.shape[2] - 1
+    found = np.zeros(n_patterns)
+    for j in range(-(-k // m), k + 1):
+        nobody, somebody = np.zeros((n_patterns, k + 1)), np.zeros((n_patterns, k + 1))
+        nobody[:, 0] = 1.0
+        for condition in range(m):
+            own = chances[:, condition].copy()
+            own[:, j + 1 :] = 0.0
+            wins = own[:, j] * (patterns[:, condition] - j)
+            own[:, j] *= z
+            somebody = _product(somebody, own, j)
+            somebody[:, j:] += nobody[:, : k + 1 - j] * wins[:, None]
+            nobody = _product(nobody, own, j)
+        found += somebody[:, k]
+    return found
 
 
 def _product(one: FloatArray, other: FloatArray, degree: int) -> FloatArray:
@@ -154,14 +168,24 @@ class Panels:
         return [k for k in (*range(1, 11), *LARGE) if k <= most]
 
     @cached_property
-    def _known(self) -> dict[int, FloatArray]:
+    def _known(self) -> dict[tuple[str, int], FloatArray]:
         return {}
 
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
-        if k not in self._known:  # all models are compared with the same panels
-            self._known[k] = self._agreement(k)
-        return self._known[k]
+        if ("agreement", k) not in self._known:  # all models are compared with the same panels
+            self._known["agreement", k] = self._agreement(k)
+        return self._known["agreement", k]
+
+    def moves(self, k: int) -> FloatArray:
+        """Return how far the agreement of panels of k falls without each opinion, shape (n_opinions,).
+
+        Where too few remain for a panel and one more, it is that of the largest panel possible; zero where only two
+        annotators gave an opinion.
+        """
+        if ("moves", k) not in self._known:
+            self._known["moves", k] = self._moves(k)
+        return self._known["moves", k]
 
     def _agreement(self, k: int) -> FloatArray:
         found, able = np.full(self.study.n_cases, np.nan), self.sizes > k
@@ -173,17 +197,39 @@ class Panels:
             counts = self._table.by_value[np.flatnonzero(whole)]
             found[whole] = plurality_agreement(_packed(counts), k)
         for case in np.flatnonzero(able & ~whole).tolist():
-            found[case] = self._in_orders(case)[k - 1]
+            found[case] = self._in_orders(case)[0][k - 1]
         return found
+
+    def _moves(self, k: int) -> FloatArray:
+        said, case = self.study, self.study.panel.case_of_opinion
+        n, found = self.sizes[case], np.zeros(said.n_opinions)
+        if said.kind == "ratings":
+            own = np.square(said.scores - self._means[case]) * n / np.maximum(n - 1, 1)
+            without = ((n - 1) * self._variances[case] - own) / np.maximum(n - 2, 1)
+            return np.where(n > 2, -(1 + 1 / k) * (self._variances[case] - without), 0.0)
+        size = np.minimum(k, n - 2)
+        for panel in np.unique(size[size > 0]).tolist():
+            chosen = np.flatnonzero((size == panel) & self._is_whole[case])
+            if len(chosen):
+                rest = self._table.by_value[case[chosen]] - self._table.shares[self._table.kind[chosen]]
+                found[chosen] = self.agreement(panel)[case[chosen]] - plurality_agreement(_packed(rest), panel)
+        for one in np.flatnonzero((self.sizes > 2) & ~self._is_whole).tolist():
+            start, stop = said.panel.opinion_offsets[one : one + 2].tolist()
+            found[start:stop] = self._in_orders(one)[1][size[start] - 1]
+        return found
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        """Mean rating of each case."""
+        said = self.study
+        total = weighted_counts(said.panel.case_of_opinion, said.votes * said.scores, said.n_cases)
+        return np.asarray(total / np.maximum(self.sizes, 1))
 
     @cached_property
     def _variances(self) -> FloatArray:
         said, case = self.study, self.study.panel.case_of_opinion
-        n = np.maximum(self.sizes.astype(np.float64), 1.0)
-        mean = weighted_counts(case, said.votes * said.scores, said.n_cases) / n
-        votes = said.votes.astype(np.float64)
-        squares = weighted_counts(case, votes * np.square(said.scores - mean[case]), said.n_cases)
-        return np.asarray(squares / np.maximum(n - 1, 1.0))
+        squares = weighted_counts(case, said.votes * np.square(said.scores - self._means[case]), said.n_cases)
+        return np.asarray(squares / np.maximum(self.sizes - 1, 1))
 
     @cached_property
     def _is_whole(self) -> BoolArray:
@@ -193,24 +239,37 @@ class Panels:
         return np.asarray(np.bincount(case, minlength=self.study.n_cases) == 0)
 
     @cached_property
-    def _known_orders(self) -> dict[int, FloatArray]:
+    def _known_orders(self) -> dict[int, tuple[FloatArray, FloatArray]]:
         return {}
 
-    def _in_orders(self, case: int) -> FloatArray:
-        """Return the agreement of panels of every size on one case, over random orders of its annotators."""
+    def _in_orders(self, case: int) -> tuple[FloatArray, FloatArray]:
+        """Return the agreement of panels of every size on one case, and how far it falls without each opinion.
+
+        Annotators come in random orders, opinion by opinion without replacement, however many votes stand behind one.
+        """
         if case not in self._known_orders:
             said, table = self.study, self._table
             own = slice(*said.panel.opinion_offsets[case : case + 2].tolist())
-            shares = table.shares[np.repeat(table.kind[own], said.votes[own])]
+            votes, shares = said.votes[own], table.shares[table.kind[own]]
             shares = shares[:, np.unique(shares.indices)].toarray()
-            n = len(shares)
+            n, most = int(votes.sum()), min(int(votes.sum()) - 1, self.grid[-1])
             rng = np.random.default_rng(case_keys([said.case_names[case]]).tolist())
-            order = rng.permuted(np.tile(np.arange(n), (ORDERS, 1)), axis=1)
-            sums = np.cumsum(shares[order], axis=1)[:, :-1]
+            left, taken = np.tile(votes, (ORDERS, 1)), np.zeros((ORDERS, most, len(votes)))
+            for step in range(most):
+                seat = rng.integers(n - step, size=ORDERS)
+                one = (np.cumsum(left, axis=1) <= seat[:, None]).sum(axis=1)
+                left[np.arange(ORDERS), one] -= 1
+                taken[:, step:, :][np.arange(ORDERS), :, one] += 1
+            sums, rest = taken @ shares, np.arange(n - 1, n - 1 - most, -1)
             is_top = sums >= sums.max(axis=2, keepdims=True) - SAME
-            others = (shares.sum(axis=0) - sums) / np.arange(n - 1, 0, -1)[:, None]
-            agreed = (is_top * others).sum(axis=2) / is_top.sum(axis=2)
-            self._known_orders[case] = agreed.mean(axis=0)
+            top = is_top / is_top.sum(axis=2, keepdims=True)
+            agreed = (top * (votes @ shares - sums)).sum(axis=2)
+            out = taken < votes
+            without = np.where(out, agreed[..., None] - top @ shares.T, 0.0).sum(axis=0)
+            of_others = out.sum(axis=0) * np.maximum(rest - 1, 1)[:, None]
+            mean = (agreed / rest).mean(axis=0)
+            moved = np.where(of_others > 0, mean[:, None] - without / np.maximum(of_others, 1), 0.0)
+            self._known_orders[case] = mean, moved
         return self._known_orders[case]
 
     @cached_property
@@ -227,49 +286,43 @@ def _packed(votes: Matrix) -> IntArray:
     return found
 
 
-def worth_of(own: FloatArray, panels: Panels, error: Callable[[FloatArray, BoolArray], tuple[float, float]]) -> Worth:
+def worth_of(panels: Panels, compare: Callable[[int], tuple[float, ...]]) -> Worth:
     """Find the size of the panel that agrees with one more annotator as the model does, and its interval.
 
-    At every size the two are compared on the cases that have one annotator more; where the difference crosses zero,
-    between sizes that differ in agreement, it is interpolated, and so are the limits of its interval.
+    At every size the two are compared on the cases that have one annotator more; where the difference first falls below
+    zero, between sizes that differ in agreement, it is interpolated, and so are the limits of its interval.
 
     Parameters
     ----------
-    own : (n_cases,)
-        Agreement of the model with one annotator of each case.
     panels
-        Agreement of panels on the same cases.
-    error
-        Returns the weighted mean of differences on some cases, and half the width of its interval.
+        Agreement of panels.
+    compare
+        Returns the mean difference, model minus panel of a size, and the limits of its interval.
     """
     curves: list[tuple[int, float, float, float]] = []
     before: FloatArray | None = None
     for k in panels.grid:
         of_panel = panels.agreement(k)
         able = ~np.isnan(of_panel)
-        if before is not None and np.abs(of_panel[able] - before[able]).max() < SAME:
-            before = of_panel
-            continue
-        mean, half = error(own - of_panel, able)
-        curves.append((k, mean, mean - half, mean + half))
+        if before is None or np.abs(of_panel[able] - before[able]).max() >= SAME:
+            mean, low, high = compare(k)[:3]
+            curves.append((k, mean, low, high))
         before = of_panel
-        if len(curves) > 2 and all(row[3] < 0 for row in curves[-3:]):  # cases differ by size: it may come back
+        if curves[-1][3] < 0:
             break
-    value, low, high = (_crossing([(row[0], row[i]) for row in curves], last=i == 3) for i in (1, 2, 3))
+    value, low, high = (_crossing([(row[0], row[i]) for row in curves]) for i in (1, 2, 3))
     return Worth(value, low, high, panels.grid[-1] if panels.grid else 0)
 
 
-def _crossing(points: Sequence[tuple[int, float]], *, last: bool = False) -> float:
-    """Return where a curve falls below zero, first or for good: zero if it starts there, infinity if it never does.
+def _crossing(points: Sequence[tuple[int, float]]) -> float:
+    """Return where a curve first falls below zero: zero if it starts there, infinity if it never does.
 
     >>> _crossing([(1, 0.1), (3, -0.1)]), _crossing([(1, -0.1)]), _crossing([(1, 0.1)])
     (2.0, 0.0, inf)
     """
-    found = [
-        k + (larger - k) * above / (above - below)
-        for (k, above), (larger, below) in pairwise(points)
-        if above >= 0 > below
-    ]
-    if last and points and points[-1][1] >= 0:
-        return math.inf
-    return found[-1 if last else 0] if found else 0.0 if not points or points[0][1] < 0 else math.inf
+    if not points or points[0][1] < 0:
+        return 0.0
+    for (k, above), (larger, below) in pairwise(points):
+        if below < 0:
+            return k + (larger - k) * above / (above - below)
+    return math.inf

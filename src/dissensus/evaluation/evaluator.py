@@ -20,6 +20,7 @@ from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
+from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
 from dissensus.evaluation.questions import IMAGES, Questions
@@ -179,6 +180,8 @@ def evaluate(
     pieces = [learned_from(*asked.of_part(rows), chosen, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
+    how = {"margin": margin, "called": called, "level": level, "strata": asked.strata}
+    beside = experts_unless_incomparable(study, models, plan.metrics, **how) if models else None
     design = design_of(study, annotators) if models else None
     again = 0 if design is None else len(chosen) * len(design.case)
     expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
@@ -202,6 +205,7 @@ def evaluate(
         moved={} if left is None else left.spreads(advance),
         prior=prior_record(priors, reason) if models else None,
         calibration=trust,
+        experts=beside,
         level=level,
     )
 

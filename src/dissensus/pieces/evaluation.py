@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.case_prior import LEARNING_CASES, CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -38,6 +38,7 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
@@ -309,6 +310,7 @@ class FileEvaluation:
             moved=self._left_out(settings),
             prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
+            experts=self._experts(settings),
             disputed=self._disputed(settings, sums),
         )
         found = self._described(found, shown)
@@ -427,6 +429,17 @@ class FileEvaluation:
         found = Piece.read(self.pieces.rows_about(different), self.survey.said_to(self.reading))
         assert found is not None  # these cases were seen before
         return found.select(different)
+
+    def _experts(self, settings: Settings) -> Experts | None:
+        """Put models beside annotators; of very many cases on a sample, which is said."""
+        cases = self.survey.annotated
+        rows = self.sample.select(list(cases)).questions
+        if not rows.models:
+            return None
+        how = {name: self.asked[name] for name in ("margin", "called", "level")}
+        found = experts_unless_incomparable(rows.study, rows.models, settings.plan.metrics, strata=rows.strata, **how)
+        told = f"{found.called}s and models are compared on {len(cases):,} cases, chosen by their names"
+        return replace(found, notes=(told, *found.notes)) if len(cases) >= LEARNING_CASES else found
 
     # What is learned -------------------------------------------------------------------------------------
 

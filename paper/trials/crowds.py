@@ -123,6 +123,16 @@ class Crowd:
         leads = self.counts.max(axis=1) / self.counts.sum(axis=1)
         return self.select(np.sort(np.argsort(leads, kind="stable")[:most]))
 
+    def hardened(self) -> Crowd:
+        """Let models name a label and give no scores."""
+        eye = np.eye(len(self.conditions))
+        firsts = dict(zip(self.predictions, first_choices(self.predictions), strict=True))
+        made = {
+            name: Predictions.from_scores(eye[codes], self.conditions, case_names=self.case_names, name=name)
+            for name, codes in firsts.items()
+        }
+        return replace(self, predictions=made)
+
     def trial(self, n_cases: int, votes: int, *, seed: tuple[int, ...]) -> Trial:
         """Draw cases, and so many of the labels of each, both without replacement."""
         rng = np.random.default_rng(seed)

@@ -75,16 +75,15 @@ def section(scores: Sequence[FamilyScores]) -> str:
     return "\n".join([BEGIN, OPENING, mean_table(scores), verdict(scores), remarks(scores), *tables, END, ""])
 
 
-def with_section(page: str, scores: Sequence[FamilyScores]) -> str:
-    """Put the section into a page: in its place, or at the end if it has none."""
-    text = section(scores)
-    return PLACE.sub(lambda _: text, page) if PLACE.search(page) else f"{page.rstrip()}\n\n{text}"
+def with_section(page: str, text: str, place: re.Pattern[str] = PLACE) -> str:
+    """Put a section into a page: in its place, or at the end if it has none."""
+    return place.sub(lambda _: text, page) if place.search(page) else f"{page.rstrip()}\n\n{text}"
 
 
-def write_section(scores: Sequence[FamilyScores], path: Path) -> FilePath:
-    """Write the section of a page anew, and leave the rest as it is."""
+def write_section(section: str, path: Path, place: re.Pattern[str] = PLACE) -> FilePath:
+    """Write a section of a page anew, and leave the rest as it is."""
     target = FilePath(path)
-    text = with_section(read_text(target), scores)
+    text = with_section(read_text(target), section, place)
     with written_whole(target, overwrite=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return target

@@ -13,6 +13,7 @@ from dissensus.core.errors import FormatError
 from dissensus.simulate.differential_study import MODELS, Expertise
 from paper.data.chaosnli import CHAOSNLI, load_chaosnli
 from paper.data.cifar10h import CIFAR10H, load_cifar10h
+from paper.trials.attacks import attacked
 from paper.trials.coverage import evaluated, rows_of, with_endless_cases
 from paper.trials.crowds import Crowd, Trial, simulated_trial
 from paper.trials.family_scores import DataSet, FamilyScores, Judged, annotated_data_sets, scores_of
@@ -29,6 +30,8 @@ Watch: TypeAlias = Callable[[str, int, int], None]
 CHAOS_TITLE, CIFAR_TITLE = "ChaosNLI", "CIFAR-10H, disputed images"
 SIMULATED_TITLE, LIMIT_TITLE = "Simulated rankings", "Models that know the winner of near-ties"
 
+LABELS_ONLY = "{}, labels only"
+
 CHAOS_VOTES, CHAOS_CASES = (2, 3, 5, 10), 400
 CIFAR_VOTES, CIFAR_CASES, CIFAR_DISPUTED = (3, 5), 600, 2000
 SIMULATED_CONDITIONS, SIMULATED_CASES, SIMULATED_OPINIONS = (60, 419), 400, (3, 5)
@@ -42,6 +45,10 @@ CLASSIFIERS: Mapping[str, Expertise] = {
     "shy, noise 1": Expertise.blurred(1.0, confidence=0.7),
 }
 """Models that err like classifiers, of falling quality."""
+
+
+ATTACKS_EACH = 10
+"""How many studies of each attack there are for every study of another kind; they are small."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,8 @@ class Proof:
         What models that know nothing, or nothing new, do; see :func:`safety_rows`.
     families
         Held-out scores of families of the informed prior, data set by data set; see :func:`scores_of`.
+    attacks
+        Simulated attacks, and published data as it is and without scores; see :func:`tried_attacks`.
     effort
         How much was tried.
     minutes
@@ -101,6 +110,7 @@ class Proof:
     rows: pl.DataFrame
     safety: pl.DataFrame
     families: tuple[FamilyScores, ...]
+    attacks: tuple[pl.DataFrame, pl.DataFrame]
     effort: Effort
     minutes: float
 
@@ -122,7 +132,8 @@ def proof(data: Path, effort: Effort | None = None, *, watch: Watch | None = Non
     chaos, disputed = crowds(data)
     rows = tried([*crowd_arms(chaos, disputed, chosen), *simulated_arms(chosen)], chosen, watch=watch)
     safety, families = tried_safety(chaos, chosen, watch=watch), tried_families(data, chosen, watch=watch)
-    return Proof(rows, safety, families, chosen, (time.monotonic() - began) / 60)
+    attacks = tried_attacks(data, chosen, watch=watch)
+    return Proof(rows, safety, families, attacks, chosen, (time.monotonic() - began) / 60)
 
 
 def crowds(data: Path) -> tuple[Crowd, Crowd]:
@@ -201,6 +212,21 @@ def tried_safety(chaos: Crowd, effort: Effort, *, watch: Watch | None = None) ->
         n_cases = effort.cases(CHAOS_CASES)
         rows += safety_rows(chaos, n_cases=n_cases, number=number, draws=effort.draws, seed=effort.seed)
     return pl.DataFrame(rows)
+
+
+def tried_attacks(data: Path, effort: Effort, *, watch: Watch | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Simulate attacks on the panel estimate, and take the scores from the models of published data."""
+    simulated = attacked(studies=ATTACKS_EACH * effort.studies, draws=effort.draws // 2, seed=effort.seed, watch=watch)
+    return simulated, tried(label_arms(*crowds(data), effort), effort, watch=watch)
+
+
+def label_arms(chaos: Crowd, disputed: Crowd, effort: Effort) -> list[Arm]:
+    """Plan sub-studies with 3 votes whose models give scores, and the same with labels only."""
+    arms = []
+    for title, crowd, n_cases in ((CHAOS_TITLE, chaos, CHAOS_CASES), (CIFAR_TITLE, disputed, CIFAR_CASES)):
+        for name, one in ((title, crowd), (LABELS_ONLY.format(title), crowd.hardened())):
+            arms.append(Arm(name, "3 votes", partial(_substudy, one, effort.cases(n_cases), 3, effort.seed)))
+    return arms
 
 
 def tried_families(data: Path, effort: Effort, *, watch: Watch | None = None) -> tuple[FamilyScores, ...]:

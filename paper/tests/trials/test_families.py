@@ -250,10 +250,10 @@ def test_the_section_stands_between_its_markers_and_the_rest_of_the_page_stays(t
     first, second = [scores("one", ("x", "y"), [0.1, 0.3])], [scores("two", ("x", "y"), [-0.1, -0.4])]
     page = tmp_path / "page.md"
     page.write_text("# Page\n\nWords.\n", encoding="utf-8")
-    assert write_section(first, page) == page
+    assert write_section(section(first), page) == page
     written = page.read_text(encoding="utf-8")
     assert written == f"# Page\n\nWords.\n\n{section(first)}"
-    assert with_section(f"{written}\nMore.\n", second) == f"# Page\n\nWords.\n\n{section(second)}\nMore.\n"
+    assert with_section(f"{written}\nMore.\n", section(second)) == f"# Page\n\nWords.\n\n{section(second)}\nMore.\n"
     assert written.count(BEGIN) == written.count(END) == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from dissensus import Predictions, Study
 from paper.trials import __main__ as command
 from paper.trials import plan
+from paper.trials.attacks import ATTACKS, attacked
 from paper.trials.crowds import Crowd
 from paper.trials.families import USED
 from paper.trials.family_scores import FamilyScores
@@ -73,7 +74,9 @@ def test_the_watch_is_told_of_every_study() -> None:
 def test_the_page_has_a_table_of_models_and_of_differences_for_every_kind_of_study(rows: pl.DataFrame) -> None:
     safety = pl.DataFrame({"question": ["Q", "Q"], "study": [0, 1], "answer": [0.25, 0.75]})
     families = FamilyScores("A", ("x",), np.array([[-0.5]]), (USED.name,))
-    page = page_text(Proof(rows, safety, (families,), QUICK, 1.0))
+    simulated = attacked(ATTACKS[:1], studies=2, draws=20)
+    page = page_text(Proof(rows, safety, (families,), (simulated, rows), QUICK, 1.0))
+    assert "## Attacks" in page
     assert "## Families that were tried" in page
     assert "| Q | 0.500 | 0.250 | 0.750 |" in page
     assert page.startswith(OPENING)

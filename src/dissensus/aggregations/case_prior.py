@@ -191,6 +191,11 @@ class PriorRecipe(Value):
     rows: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def are_labels(self) -> bool:
+        """Whether the models that inform the prior give labels, and no scores."""
+        return bool(self.models) and all(self.ranges[name].is_label for name in self.models if name in self.ranges)
+
     def likelihood(self, opinions: Opinions, models: Mapping[str, Predictions]) -> PriorLikelihood:
         """Lay out what the models that inform the prior say about cases, with covariates as far as they are known."""
         own = {name: models[name] for name in self.models}
@@ -506,6 +511,11 @@ class CasePrior(InformedPrior):
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look, in sentences."""
         return self.recipe.warnings
+
+    @property
+    def are_labels(self) -> bool:
+        """Whether the models that inform it give labels, and no scores."""
+        return self.recipe.are_labels
 
     @property
     def quartiles(self) -> tuple[float, ...]:

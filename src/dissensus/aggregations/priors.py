@@ -154,6 +154,8 @@ Reading: TypeAlias = Literal["ranking", "set", "logarithms", "probabilities", "s
 class ScoreRange:
     """Know between which limits the scores of a model are: they tell what its numbers mean. Ranges add up.
 
+    ``is_label`` says whether no case has more than one condition whose score is not zero.
+
     Examples
     --------
     >>> one, other = (Predictions.from_scores([row], ["a", "b"]) for row in ([0.5, 0.5], [3.0, 1.0]))
@@ -164,16 +166,22 @@ class ScoreRange:
     kind: PredictionKind | None
     lowest: float = 0.0
     most: float = 0.0
+    is_label: bool = True
 
     @staticmethod
     def of(model: Predictions) -> ScoreRange:
-        """Find the lowest score, at most zero, and the largest sum of a case."""
+        """Find the lowest score, at most zero, the largest sum of a case, and whether a case has one score at most."""
         sums = weighted_counts(model.case_of_entry, model.values, model.n_cases)
-        return ScoreRange(model.kind, float(model.values.min(initial=0.0)), float(sums.max(initial=0.0)))
+        told = weighted_counts(model.case_of_entry, (model.values != 0).astype(np.float64), model.n_cases)
+        limits = float(model.values.min(initial=0.0)), float(sums.max(initial=0.0))
+        return ScoreRange(model.kind, *limits, bool((told <= 1).all()))
 
     def __add__(self, other: ScoreRange) -> ScoreRange:
         return ScoreRange(
-            common_kind(self.kind, other.kind), min(self.lowest, other.lowest), max(self.most, other.most)
+            common_kind(self.kind, other.kind),
+            min(self.lowest, other.lowest),
+            max(self.most, other.most),
+            self.is_label and other.is_label,
         )
 
     @property
@@ -392,6 +400,11 @@ class InformedPrior(ABC):
 
     # What every model has in :meth:`table`.
     coefficient_names: ClassVar[tuple[str, ...]]
+
+    @property
+    def are_labels(self) -> bool:
+        """Whether the models that inform it give labels, and no scores."""
+        return False
 
     @cached_property
     def place(self) -> dict[str, int]:

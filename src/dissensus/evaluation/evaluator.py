@@ -320,7 +320,7 @@ def refits_of(
 def prior_record(priors: Mapping[str, InformedPrior | None], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior; by finding, if there are findings."""
     records = {
-        name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings)
+        name: PriorRecord(tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.are_labels)
         for name, prior in priors.items()
         if prior is not None
     }
@@ -339,7 +339,8 @@ def joined_records(records: Mapping[str, PriorRecord]) -> PriorRecord:
     worth = np.array([one.concentrations for one in records.values()])
     middle = np.median(worth[:, 1:4], axis=0).tolist()
     told = tuple(f"{name}: {text}" for name, one in records.items() for text in one.warnings)
-    return PriorRecord(tuple(rows), (float(worth[:, 0].min()), *middle, float(worth[:, 4].max())), "", told)
+    extent = (float(worth[:, 0].min()), *middle, float(worth[:, 4].max()))
+    return PriorRecord(tuple(rows), extent, "", told, any(one.are_labels for one in records.values()))
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:

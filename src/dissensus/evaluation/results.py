@@ -65,12 +65,15 @@ class PriorRecord:
         Why there is no panel estimate; empty if there is one.
     warnings
         What deserves a look, in sentences.
+    are_labels
+        Whether no model that informs the prior gives scores.
     """
 
     models: tuple[Mapping[str, Any], ...] = ()
     concentrations: tuple[float, ...] = ()
     reason: str = ""
     warnings: tuple[str, ...] = ()
+    are_labels: bool = False
 
 
 class Certainties(NamedTuple):

@@ -368,7 +368,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
-        prior=prior and PriorRecord(reason=prior["reason"], **{name: tuple(prior[name]) for name in FITTED}),
+        prior=prior and PriorRecord(**{**prior, **{name: tuple(prior[name]) for name in FITTED}}),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
         experts=described["experts"] and Experts.from_json(described["experts"]),
         lines=tuple(

@@ -619,7 +619,9 @@ class FileEvaluation:
 def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: str) -> PriorRecord:
     """Write down how much each model informs the prior, by finding if there are findings."""
     records = {
-        finding: PriorRecord(tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings)
+        finding: PriorRecord(
+            tuple(CasePrior.table_of(one.rows).to_dicts()), one.concentrations, "", one.warnings, one.are_labels
+        )
         for finding, one in recipes.items()
         if isinstance(one, PriorRecipe)
     }

@@ -6,26 +6,35 @@ It answers, in this order: which model, is it as good as one annotator, how sure
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from dissensus.core.errors import listing
 from dissensus.core.names import visible
-from dissensus.evaluation.comparison import of_estimand
+from dissensus.evaluation.comparison import of_estimate
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.sentences import subjects
 from dissensus.evaluation.tables import Beside, side_by_side
-from dissensus.evaluation.words import NOTHING, counted, number
+from dissensus.evaluation.words import MINUS, NOTHING, counted
+from dissensus.evaluation.words import number as written
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 # So many models are shown, and so many warnings; the rest is counted.
-MOST_MODELS, MOST_WARNINGS = 10, 2
+MOST_MODELS, MOST_WARNINGS = 8, 2
+
+# So long is a warning; the report says it in full.
+MOST_LETTERS = 150
+
+# Stands in the table where there is no value.
+ABSENT = "-"
+
+# So many names stand in a sentence.
+MOST_NAMED = 4
 
 # Sentences are wrapped at so many columns.
 WIDTH = 80
@@ -84,11 +93,19 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
     >>> print(first_screen(evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, aggregations=["majority-vote"])))
     20 cases, 80 opinions of annotators without names; 1 model
-    ...
+    top-1 accuracy, 90 % intervals
+               with one annotator  worth        majority  adjusted
+    annotator  0.75 [0.64, 0.86]   1            -         -
+    A          0.88 [0.81, 0.94]   >3 [>3, >3]  1.00      1.00
+    A minus one annotator: +0.12 (0.03 to 0.22); a margin (--margin) gives a
+      verdict.
+    ! The annotations settle 20 of 20 cases (mean certainty 1.00).
     """
     about = subject(evaluation)
+    if evaluation.models:
+        about += f"\n{evaluation.metrics[0].name}, {100 * evaluation.level:g} % intervals"
     if not evaluation.models:
-        return FirstScreen(about, {}, (), (*certainty(evaluation), *evaluation.warnings[:MOST_WARNINGS]))
+        return FirstScreen(about, {}, (), (*certainty(evaluation), *warnings(evaluation)))
     metric = evaluation.metrics[0]
     by_metric: dict[str, list[Beside]] = {}
     for one in side_by_side(evaluation, evaluation.to_frame()):
@@ -134,27 +151,24 @@ def table(evaluation: Evaluation, metric: Metric, found: Sequence[Beside], *, wi
     shown = found[:MOST_MODELS]
     agreed = [known.get(one.model) or one.agreement for one in shown]
     columns = {
-        metric.name: [f"one {called}", *(one.model for one in shown)],
+        "": [called, *(one.model for one in shown)],
         f"with one {called}": [
             between(first, "experts", "experts_low", "experts_high"),
             *(between(row, "agreement" if row and "agreement" in row else "mean") for row in agreed),
         ],
         "worth": [
             "1",
-            *(str(experts.worth[one.model]) if experts and one.model in experts.worth else NOTHING for one in shown),
+            *(str(experts.worth[one.model]) if experts and one.model in experts.worth else ABSENT for one in shown),
         ],
-        usual: [NOTHING, *(number(one.practices.get(usual), 2) for one in shown)],
-        "adjusted": [NOTHING, *(number((one.adjusted or {}).get("mean"), 2) for one in shown)],
-        "panel (est.)": [
-            NOTHING,
-            *(number((one.panel or {}).get("mean"), 2) if with_panel else NOTHING for one in shown),
-        ],
-        "truth": [NOTHING, *(number(one.truth, 2) for one in shown)],
+        usual.removesuffix(" vote"): [ABSENT, *(short(one.practices.get(usual)) for one in shown)],
+        "adjusted": [ABSENT, *(short((one.adjusted or {}).get("mean")) for one in shown)],
+        "panel (est.)": [ABSENT, *(short((one.panel or {}).get("mean")) if with_panel else ABSENT for one in shown)],
+        "truth": [ABSENT, *(short(one.truth) for one in shown)],
     }
     if first is None:  # nobody is left out in turn
         columns = {name: cells[1:] for name, cells in columns.items()}
         columns["worth"] = []
-    return {name: cells for name, cells in columns.items() if any(cell != NOTHING for cell in cells)}
+    return {name: cells for name, cells in columns.items() if any(cell != ABSENT for cell in cells)}
 
 
 def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low", high: str = "high") -> str:
@@ -164,8 +178,8 @@ def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low",
     '0.50 [0.25, 0.75]'
     """
     if row is None:
-        return NOTHING
-    return f"{number(row[name], 2)} [{number(row[low], 2)}, {number(row[high], 2)}]"
+        return ABSENT
+    return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
 
 
 def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> list[str]:
@@ -174,20 +188,20 @@ def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> 
     if len(found) < 2:
         return []
     best = found[0].model
-    own = [one for one in of_estimand(estimate) if one.metric == metric.name and best in (one.first, one.second)]
+    own = [one for one in of_estimate(estimate) if one.metric == metric.name and best in (one.first, one.second)]
     against = {
         one.second if one.first == best else one.first: one if one.first == best else one.mirrored() for one in own
     }
     open_ones = [name for name, one in against.items() if not one.is_distinguishable]
     if len(against) == 1:
         (one,) = against.values()
-        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {number(one.low, 2)} to {number(one.high, 2)}"
+        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {short(one.low)} to {short(one.high)}"
         return [f"{one.verdict} ({gap})."] if open_ones else [f"{best} outperforms {one.second} by {gap}."]
     if len(open_ones) == len(against):
-        return [f"No model is distinguishable from the leader, {best} ({number(leading_row(found[0])['mean'], 2)})."]
-    tied = f" It is not distinguishable from {listing(open_ones)}." if open_ones else ""
+        return [f"No model is distinguishable from the leader, {best} ({short(leading_row(found[0])['mean'])})."]
+    tied = f" It is not distinguishable from {named(open_ones)}." if open_ones else ""
     beaten = [name for name in against if name not in open_ones]
-    return [f"{best} outperforms {listing(beaten)}.{tied}"]
+    return [f"{best} outperforms {named(beaten)}.{tied}"]
 
 
 def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[str]:
@@ -201,11 +215,32 @@ def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[s
         verdicts: dict[str, list[str]] = {}
         for one in found:
             verdicts.setdefault(rows[one.model]["verdict"] or "no verdict", []).append(one.model)
-        kinds = "; ".join(f"{verdict}: {listing(names)}" for verdict, names in verdicts.items())
+        kinds = "; ".join(f"{verdict}: {named(names)}" for verdict, names in verdicts.items())
         return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
     row = rows[found[0].model]
-    gap = f"{row['difference']:+.2f} ({number(row['difference_low'], 2)} to {number(row['difference_high'], 2)})"
+    gap = f"{row['difference']:+.2f} ({short(row['difference_low'])} to {short(row['difference_high'])})"
     return [f"{found[0].model} minus one {experts.called}{told}: {gap}; a margin (--margin) gives a verdict."]
+
+
+def short(value: float | None) -> str:
+    """Write a number with two decimals, in plain signs.
+
+    >>> short(-0.126), short(None)
+    ('-0.13', '-')
+    """
+    return written(value, 2).replace(MINUS, "-").replace(NOTHING, ABSENT)
+
+
+def named(names: Sequence[str]) -> str:
+    """List names in a sentence; of many, the last ones are counted.
+
+    >>> named(["A", "B", "C"]), named("ABCDEF")
+    ('A, B and C', 'A, B, C and 3 more')
+    """
+    shown = (
+        list(names) if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    )
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
 def certainty(evaluation: Evaluation) -> list[str]:
@@ -222,9 +257,9 @@ def cautions(
 ) -> Iterator[str]:
     """Say what to know before use, what could change the reading first."""
     experts = evaluation.experts
-    trained = [name for name in evaluation.trained_on if name in evaluation.models]
+    trained = [name for name in getattr(evaluation, "trained_on", ()) if name in evaluation.models]
     if trained:
-        yield f"Trained on these annotations, so no verdict: {listing(trained)}."
+        yield f"Trained on these annotations, so no verdict: {named(trained)}."
     if experts is not None and not experts.rows:
         yield f"No comparison with one {experts.called}: {experts.notes[0]}."
     yield from certainty(evaluation)
@@ -235,8 +270,12 @@ def cautions(
         leaders.setdefault(rows[0].model, []).append(name)
     for model, metrics in leaders.items():
         if model != by_metric[metric.name][0].model:
-            yield f"{model} leads in {listing(metrics)}."
-    yield from evaluation.warnings[:MOST_WARNINGS]
-    more = len(evaluation.warnings) - MOST_WARNINGS
-    if more > 0:
-        yield f"{counted(more, 'more warning')} in the report."
+            yield f"{model} leads in {named(metrics)}."
+    yield from warnings(evaluation)
+
+
+def warnings(evaluation: Evaluation) -> list[str]:
+    """Return the first warnings, cut short, and count the rest, which the report says in full."""
+    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in evaluation.warnings[:MOST_WARNINGS]]
+    more = len(evaluation.warnings) - len(found)
+    return [*found, f"{counted(more, 'more warning')} in the report."] if more else found

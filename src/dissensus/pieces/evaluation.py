@@ -22,7 +22,14 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import LEARNING_CASES, CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.case_prior import (
+    LEARNING_CASES,
+    CasePrior,
+    PriorRecipe,
+    Request,
+    fitted_recipe,
+    with_refits,
+)
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories

@@ -5,6 +5,7 @@ It answers, in this order: which model, is it as good as one annotator, how sure
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from markupsafe import Markup
 from dissensus.core.names import visible
 from dissensus.evaluation.comparison import of_estimate
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
-from dissensus.evaluation.sentences import subjects
+from dissensus.evaluation.sentences import rows_of, subjects
 from dissensus.evaluation.tables import Beside, side_by_side
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
@@ -177,7 +178,7 @@ def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low",
     >>> between({"mean": 0.5, "low": 0.25, "high": 0.75})
     '0.50 [0.25, 0.75]'
     """
-    if row is None:
+    if row is None or math.isnan(row[name]):
         return ABSENT
     return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
 
@@ -195,7 +196,8 @@ def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> 
     open_ones = [name for name, one in against.items() if not one.is_distinguishable]
     if len(against) == 1:
         (one,) = against.values()
-        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {short(one.low)} to {short(one.high)}"
+        ends = sorted(float(metric.goodness(np.array(end))) for end in (one.low, one.high))
+        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {short(ends[0])} to {short(ends[1])}"
         return [f"{one.verdict} ({gap})."] if open_ones else [f"{best} outperforms {one.second} by {gap}."]
     if len(open_ones) == len(against):
         return [f"No model is distinguishable from the leader, {best} ({short(leading_row(found[0])['mean'])})."]
@@ -249,7 +251,8 @@ def certainty(evaluation: Evaluation) -> list[str]:
         return []
     counts = evaluation.certainty_counts[evaluation.reference]
     settled = counts.n_cases - counts.n_open
-    return [f"The annotations settle {settled:,} of {counts.n_cases:,} cases (mean certainty {counts.mean:.2f})."]
+    rows = counted(counts.n_cases, *rows_of(evaluation))
+    return [f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f})."]
 
 
 def cautions(
@@ -276,6 +279,7 @@ def cautions(
 
 def warnings(evaluation: Evaluation) -> list[str]:
     """Return the first warnings, cut short, and count the rest, which the report says in full."""
-    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in evaluation.warnings[:MOST_WARNINGS]]
-    more = len(evaluation.warnings) - len(found)
+    known = [one for one in evaluation.warnings if "Monte Carlo" not in one]  # which moves no verdict
+    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
+    more = len(known) - len(found)
     return [*found, f"{counted(more, 'more warning')} in the report."] if more else found

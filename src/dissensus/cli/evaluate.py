@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from dissensus.cli import options, terminal
 from dissensus.cli.options import option
-from dissensus.cli.terminal import say, show
+from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
     from dissensus.study.reading import Reading
     from dissensus.study.study import Study
-
-# How many rows of results are printed.
-MOST_ROWS = 24
 
 # An address of which a path has taken a slash.
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
@@ -276,91 +273,10 @@ def write_page(result: Evaluation, place: Path, page: Mapping[str, Any] | None) 
 
 
 def show_results(result: Evaluation, out: Path) -> None:
-    """Print the tables, the headline, what to beware of, and where everything is."""
-    if result.models:
-        _show_estimates(result)
-        _show_practices(result)
+    """Print the first screen, what calibration found, and where everything is."""
     say(repr(result))
     if result.calibration is not None:
         for sentence in result.calibration.sentences[1:]:
             say(f"  {sentence}")
-    for warning in result.warnings:
-        say(f"  ! {warning}")
-    rows = f"all {len(result.runs)} aggregations are in summary.json; " if len(result.runs) > 1 else ""
     report = out / "report.html"
-    seen = f"{rows}open {report} in a browser" if report.exists() else rows.rstrip("; ")
-    say(f"-> {out}" + (f" ({seen})" if seen else ""))
-
-
-def _shown_estimands(result: Evaluation) -> dict[str, str]:
-    """Name the estimands that tables show, panel and adjusted if there are any, with what they compare with."""
-    adjusted = f"adjusted under {result.run_label(result.reference)}" if result.adjusted_runs else ""
-    words = {
-        "panel": "against a large panel" if result.panel is not None else "",
-        "agreement": "agreement with single annotators",
-        "adjusted": adjusted,
-    }
-    return {name: told for name, told in words.items() if told}
-
-
-def _show_estimates(result: Evaluation) -> None:
-    """Show every model and metric by every estimand, adjusted in the reference run, with intervals.
-
-    Of many metrics the first ones are shown, so that the table fits a screen.
-    """
-    from dissensus.evaluation.tables import side_by_side
-
-    metrics, findings = result.metrics[: max(1, MOST_ROWS // len(result.models))], len(result.asked_findings)
-    shown = {metric.name for metric in metrics}
-    found = [one for one in side_by_side(result, result.to_frame()) if one.metric.name in shown]
-    names = _shown_estimands(result)
-    between = "\n" if len(names) > 2 else " "  # so that it fits 80 columns
-    rows = [(one.model, one.metric.name, *(estimated(getattr(one, name), between) for name in names)) for one in found]
-    *others, last = names.values()
-    title = f"{', '.join(others)} and {last}; {100 * result.level:g} % intervals"
-    show(("model", "metric", *names), rows, numbers=len(names), title=title)
-    hidden = len(result.metrics) - len(metrics)
-    if hidden:
-        say(f"  not in this table: {hidden} more metric{'s' * (hidden > 1)}: summary.json")
-    if findings:
-        say(f"  not in this table: the {findings} findings one by one: report.html, by_group('finding')")
-
-
-def estimated(row: Mapping[str, Any] | None, between: str = " ") -> str:
-    """Write a value with its interval, or a dash where there is none.
-
-    >>> estimated({"mean": 0.5, "low": 0.25, "high": 0.75})
-    '0.500 [0.250, 0.750]'
-    """
-    from dissensus.evaluation.words import NOTHING, number, value
-
-    if row is None:
-        return NOTHING
-    if row["low"] != row["low"]:
-        return value(row["mean"])
-    return f"{number(row['mean'])}{between}[{number(row['low'])}, {number(row['high'])}]"
-
-
-def _show_practices(result: Evaluation) -> None:
-    """Show the first metric of every model as each practice reports it, beside all estimands."""
-    from dissensus.evaluation.sentences import leading
-    from dissensus.evaluation.words import number
-
-    found, estimands = leading(result, result.to_frame()), _shown_estimands(result)
-    known = ["truth"] if found[0].truth is not None else []
-    rows = [
-        (
-            one.model,
-            *(number((getattr(one, name) or {}).get("mean")) for name in estimands),
-            *map(number, one.practices.values()),
-            *(number(one.truth) for _ in known),
-        )
-        for one in found
-    ]
-    whole = "Plackett-Luce maximum likelihood"  # shortened, so that the table fits 80 columns
-    names = ("model", *estimands, *(name.replace(whole, "PL ML") for name in found[0].practices), *known)
-    title = f"{found[0].metric.name} by every practice"
-    title += f"; {estimands['adjusted']}" if "adjusted" in estimands else ""
-    title += f"; PL ML: {whole}" if "PL ML" in names else ""
-    title += f"; truth: known here, {found[0].truth_reason}" if known else ""
-    show(names, rows, numbers=len(names) - 1, title=title)
+    say(f"Report: {report}" if report.exists() else f"Results: {out}")

@@ -180,6 +180,8 @@ ESTIMATES = bundle(
         "Repeat as needed.",
         "NAME",
     ),
+    margin=(float, "How much worse than one annotator a model may be to count as non-inferior."),
+    called=(str, "What an annotator is called, such as radiologist.", "NAME"),
 )
 
 # How studies larger than memory are evaluated.

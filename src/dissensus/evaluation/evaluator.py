@@ -20,6 +20,7 @@ from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
+from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
 from dissensus.evaluation.questions import IMAGES, Questions
@@ -74,6 +75,8 @@ def evaluate(
     reference: Calibration | Literal["calibrated"] | None = None,
     truth: Mapping[str, Any] | Study | None = None,
     trained_on: Sequence[str] = (),
+    margin: float | None = None,
+    called: str = "annotator",
     allow_missing: bool = False,
     executor: object | None = None,
     advance: Callable[[int], None] | None = None,
@@ -129,6 +132,11 @@ def evaluate(
     trained_on
         Names of models that were trained on these annotations, or on some of them. They are evaluated, but do not
         inform the prior of the panel estimate, and ``Evaluation.trained_on`` names them.
+    margin
+        How much worse than one annotator a model may be to count as non-inferior, in units of the primary metric; see
+        :func:`experts`, which every evaluation with models holds (``Evaluation.experts``).
+    called
+        What an annotator is called, such as "radiologist".
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     executor
@@ -185,6 +193,8 @@ def evaluate(
     pieces = [learned_from(*asked.of_part(rows), chosen, known, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
+    how = {"margin": margin, "called": called, "level": level, **known}
+    beside = experts_unless_incomparable(study, models, plan.metrics, **how) if models else None
     design = design_of(study, annotators) if models else None
     again = 0 if design is None else len(chosen) * len(design.case)
     expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
@@ -209,6 +219,7 @@ def evaluate(
         prior=prior_record(priors, reason) if models else None,
         calibration=trust,
         trained_on=tuple(trained_on),
+        experts=beside,
         level=level,
         leads=leads,
     )

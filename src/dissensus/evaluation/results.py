@@ -43,6 +43,7 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
+    from dissensus.evaluation.expert_comparison.experts import Experts
     from dissensus.evaluation.plots import Plots
 
 
@@ -148,6 +149,8 @@ class Evaluation(Value):
         Curves of the headline run and of the reference run, and rows of their confusion matrices.
     disputed
         Of more cases than are held, the evaluation of those with the least certainty, to be looked at.
+    experts
+        Models beside one annotator; missing without models. Where nothing could be compared, its notes say why.
     level
         Probability that intervals hold.
     leads
@@ -210,6 +213,7 @@ class Evaluation(Value):
     remarks: tuple[str, ...] = ()
     lines: tuple[Curve, ...] = ()
     disputed: Evaluation | None = None
+    experts: Experts | None = None
     level: float = 0.9
     leads: Leads = "agreement"
     seed: int = 0
@@ -716,14 +720,15 @@ class Evaluation(Value):
     def _plain(self) -> Evaluation:
         """Put records in the place of specs: what stands for a metric that is not at hand equals it."""
         metrics: Any = tuple(metric.record() for metric in self.metrics)
-        return replace(self, metrics=metrics)
+        experts: Any = self.experts and self.experts.to_json()
+        return replace(self, metrics=metrics, experts=experts)
 
     __hash__ = None
 
     def _repr_html_(self) -> str:
-        from dissensus.evaluation.sentences import headline_html
+        from dissensus.evaluation.first_screen import first_screen
 
-        return headline_html(self)
+        return str(first_screen(self).html())
 
     def metric(self, name: str) -> Metric:
         """Return a metric by name, or say which there are."""
@@ -735,9 +740,9 @@ class Evaluation(Value):
         return frame.filter(frame["run"] == self.runs[run].label)
 
     def __repr__(self) -> str:
-        from dissensus.evaluation.sentences import headline
+        from dissensus.evaluation.first_screen import first_screen
 
-        return headline(self)
+        return str(first_screen(self))
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

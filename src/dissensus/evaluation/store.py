@@ -35,6 +35,7 @@ from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.calibration import restored_calibration
 from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.estimates import Run
+from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.evaluation.tally import is_of_places
@@ -271,6 +272,7 @@ def _described(evaluation: Evaluation) -> Described:
         "annotators": {key: {name: getattr(one, name) for name in SPREAD} for key, one in evaluation.moved.items()},
         "prior": evaluation.prior and asdict(evaluation.prior),
         "calibration": evaluation.calibration and evaluation.calibration.record(),
+        "experts": evaluation.experts and evaluation.experts.to_json(),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
         "study": {
             "kind": study.kind,
@@ -368,6 +370,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         },
         prior=prior and PriorRecord(**{name: tuple(of) if name in FITTED else of for name, of in prior.items()}),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
+        experts=described["experts"] and Experts.from_json(described["experts"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))
             for i, one in enumerate(described["curves"])

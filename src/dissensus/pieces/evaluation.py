@@ -22,7 +22,14 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import CasePrior, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.case_prior import (
+    LEARNING_CASES,
+    CasePrior,
+    PriorRecipe,
+    Request,
+    fitted_recipe,
+    with_refits,
+)
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -39,6 +46,7 @@ from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.labels import check_joined
+from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
@@ -117,6 +125,8 @@ def evaluate_files(
     leads: Leads = "agreement",
     reference: Literal["calibrated"] | None = None,
     trained_on: Sequence[str] = (),
+    margin: float | None = None,
+    called: str = "annotator",
     shard_size: int = PIECE_CASES,
     resume: bool = False,
     learn_again: bool = False,
@@ -137,7 +147,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on, margin, called
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -192,6 +202,8 @@ def evaluate_files(
         "leads": leads,
         "calibrated": reference is not None,
         "trained_on": list(trained_on),
+        "margin": margin,
+        "called": called,
         "categories": categories,
     }
     check_trained_on(trained_on, predictions)
@@ -313,6 +325,7 @@ class FileEvaluation:
             prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
             trained_on=tuple(self.asked["trained_on"]),
+            experts=self._experts(settings),
             disputed=self._disputed(settings, sums),
         )
         found = self._described(found, shown)
@@ -431,6 +444,17 @@ class FileEvaluation:
         found = Piece.read(self.pieces.rows_about(different), self.survey.said_to(self.reading))
         assert found is not None  # these cases were seen before
         return found.select(different)
+
+    def _experts(self, settings: Settings) -> Experts | None:
+        """Put models beside annotators; of very many cases on a sample, which is said."""
+        cases = self.survey.annotated
+        rows = self.sample.select(list(cases)).questions
+        if not rows.models:
+            return None
+        how = {name: self.asked[name] for name in ("margin", "called", "level", "trained_on")}
+        found = experts_unless_incomparable(rows.study, rows.models, settings.plan.metrics, strata=rows.strata, **how)
+        told = f"{found.called}s and models are compared on {len(cases):,} cases, chosen by their names"
+        return replace(found, notes=(told, *found.notes)) if len(cases) >= LEARNING_CASES else found
 
     # What is learned -------------------------------------------------------------------------------------
 

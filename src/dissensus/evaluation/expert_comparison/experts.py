@@ -264,6 +264,10 @@ def _shown(row: Mapping[str, Any], name: str) -> str:
     return f"{row[name]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
 
 
+class IncomparableError(DissensusError):
+    """Models cannot be put beside annotators: too few opinions, or no metric that an annotator can be measured by."""
+
+
 @checked
 def experts(
     study: Study,
@@ -370,7 +374,7 @@ def experts_of(
     for name in trained_on:
         known_name("model", name, models, purpose="to be trained on these annotations")
     if n_cases < LEAST_CASES:
-        raise DissensusError(
+        raise IncomparableError(
             "too few cases have opinions of two annotators",
             expected=f"at least {LEAST_CASES}",
             got=f"{n_cases} of {n_all}",
@@ -386,7 +390,7 @@ def experts_of(
     scored = [metric for metric in metrics if needs_scores(metric) and "scores" in metric.accepts]
     if not able:
         words = "; ".join(f"{metric.name} needs scores, which {called}s do not give" for metric in metrics)
-        raise DissensusError("no metric can be computed of an annotator", got=words)
+        raise IncomparableError("no metric can be computed of an annotator", got=words)
     own = {name: model.select(list(said.case_names)) for name, model in models.items()}
     pairs = Pairs.of(said)
     sample = Sample.of(pairs, own, (*able, *scored), findings=findings, called=called, point=metrics[0] in scored)
@@ -443,6 +447,22 @@ def experts_of(
         (*notes, *_notes(sample, called, trained_on)),
         (study, models),
     )
+
+
+def experts_unless_incomparable(
+    study: Study,
+    models: Mapping[str, Predictions],
+    metrics: Sequence[Metric],
+    *,
+    strata: Mapping[str, Mapping[str, str]],
+    **how: Any,
+) -> Experts:
+    """Do what :func:`experts_of` does, or return no rows and a note that says why."""
+    try:
+        return experts_of(study, models, metrics, strata=strata, **how)
+    except IncomparableError as error:
+        told = error.problem + (f" ({error.got})" if error.got else "")
+        return Experts((), {}, (), (), how["called"], how["margin"], how["level"], 0, study.n_cases, (told,))
 
 
 def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
+from dissensus.evaluation.first_screen import first_screen
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import (
     assumption,
@@ -23,7 +24,6 @@ from dissensus.evaluation.sentences import (
     panel_meaning,
     probability_better,
     reads,
-    statements,
     strong,
     verdict,
 )
@@ -64,7 +64,7 @@ class Summary(ReportSection):
         values = [one for each in found for one in drawn(each).values() if one is not None and one == one] or [0.0, 1.0]
         every = side_by_side(evaluation, results) if evaluation.models else []
         return {
-            "statements": statements(evaluation),
+            "screen": first_screen(evaluation),
             "scores": [score(one, min(values), max(values)) for one in found],
             "metric": evaluation.metrics[0].name if evaluation.metrics else "",
             "practices": list(found[0].practices) if found else [],

@@ -1,0 +1,285 @@
+"""The first screen, the same in a terminal, a notebook and the report: models beside annotators, what that decides.
+
+It answers, in this order: which model, is it as good as one annotator, how sure is that, and what to look at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from dissensus.core.names import visible
+from dissensus.evaluation.comparison import of_estimate
+from dissensus.evaluation.panel_rule import why_panel_is_withheld
+from dissensus.evaluation.sentences import rows_of, subjects
+from dissensus.evaluation.tables import Beside, side_by_side
+from dissensus.evaluation.words import MINUS, NOTHING, counted
+from dissensus.evaluation.words import number as written
+from dissensus.metrics.base import Metric
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.results import Evaluation
+
+# So many models are shown, and so many warnings; the rest is counted.
+MOST_MODELS, MOST_WARNINGS = 8, 2
+
+# So long is a warning; the report says it in full.
+MOST_LETTERS = 150
+
+# Stands in the table where there is no value.
+ABSENT = "-"
+
+# So many names stand in a sentence.
+MOST_NAMED = 4
+
+# Sentences are wrapped at so many columns.
+WIDTH = 80
+
+
+class FirstScreen(NamedTuple):
+    """Hold what is seen first.
+
+    Attributes
+    ----------
+    title
+        What was evaluated.
+    table
+        Columns of text by their headings, one entry per row; the first column names the rows.
+    decisions
+        Which model is better, and each beside one annotator.
+    cautions
+        What to know before use.
+    """
+
+    title: str
+    table: Mapping[str, Sequence[str]]
+    decisions: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [[visible(cell) for cell in row] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        told = [visible(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))]
+        return "\n".join([self.title, *lines, *(fill(one, WIDTH, subsequent_indent="  ") for one in told)])
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of the table, its headings first; none if there is no table."""
+        return [tuple(self.table), *zip(*self.table.values(), strict=True)] if self.table else []
+
+    def html(self) -> Markup:
+        """Write it for a notebook; names are escaped."""
+        kinds = ["th", *["td"] * (len(self.rows) - 1)]
+        line = Markup("").join
+        rows = [
+            Markup("<tr>{}</tr>").format(line(Markup("<{0}>{1}</{0}>").format(kind, cell) for cell in row))
+            for kind, row in zip(kinds, self.rows, strict=False)
+        ]
+        told = line(
+            Markup("<p>{}</p>").format(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))
+        )
+        return Markup("<p>{}</p><table>{}</table>{}").format(self.title, line(rows), told)
+
+
+def first_screen(evaluation: Evaluation) -> FirstScreen:
+    """Say what came out.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+    >>> print(first_screen(evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, aggregations=["majority-vote"])))
+    20 cases, 80 opinions of annotators without names; 1 model
+    top-1 accuracy, 90 % intervals
+               with one annotator  worth        majority  adjusted
+    annotator  0.75 [0.64, 0.86]   1            -         -
+    A          0.88 [0.81, 0.94]   >3 [>3, >3]  1.00      1.00
+    A minus one annotator: +0.12 (0.03 to 0.22); a margin (--margin) gives a
+      verdict.
+    ! The annotations settle 20 of 20 cases (mean certainty 1.00).
+    """
+    about = subject(evaluation)
+    if evaluation.models:
+        about += f"\n{evaluation.metrics[0].name}, {100 * evaluation.level:g} % intervals"
+    if not evaluation.models:
+        return FirstScreen(about, {}, (), (*certainty(evaluation), *warnings(evaluation)))
+    metric = evaluation.metrics[0]
+    by_metric: dict[str, list[Beside]] = {}
+    for one in side_by_side(evaluation, evaluation.to_frame()):
+        by_metric.setdefault(one.metric.name, []).append(one)
+    for rows in by_metric.values():  # the best first, by what leads; undefined values last
+        rows.sort(
+            key=lambda one: -float(np.nan_to_num(one.metric.goodness(np.array(leading_row(one)["mean"])), nan=-np.inf))
+        )
+    found = by_metric[metric.name]
+    withheld = why_panel_is_withheld(evaluation) if evaluation.panel is not None else ()
+    return FirstScreen(
+        about,
+        table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
+        (*contest(evaluation, metric, found), *beside_annotators(evaluation, found)),
+        tuple(cautions(evaluation, metric, by_metric, withheld)),
+    )
+
+
+def leading_row(one: Beside) -> Mapping[str, Any]:
+    """Return what leads: agreement with one annotator, otherwise the adjusted value, otherwise that of the panel."""
+    found = one.agreement or one.adjusted or one.panel
+    assert found is not None, "every evaluation has a run"
+    return found
+
+
+def subject(evaluation: Evaluation) -> str:
+    """Count what was evaluated."""
+    people = evaluation.n_annotators
+    who = "very many annotators" if people is None else counted(people, "annotator")
+    opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else "opinion")
+    who = f"{opinions}, {who}" if people != 0 else f"{opinions} of annotators without names"
+    models = f"; {counted(len(evaluation.models), 'model')}" if evaluation.models else ""
+    return f"{subjects(evaluation)}, {who}{models}"
+
+
+def table(evaluation: Evaluation, metric: Metric, found: Sequence[Beside], *, with_panel: bool) -> dict[str, list[str]]:
+    """Put the models beside one annotator; what has no value anywhere is left out."""
+    experts = evaluation.experts
+    known = {row["model"]: row for row in experts.rows if row["metric"] == metric.name} if experts else {}
+    called = experts.called if experts else "annotator"
+    first = next(iter(known.values()), None)
+    usual = next(iter(found[0].practices), "")
+    shown = found[:MOST_MODELS]
+    agreed = [known.get(one.model) or one.agreement for one in shown]
+    columns = {
+        "": [called, *(one.model for one in shown)],
+        f"with one {called}": [
+            between(first, "experts", "experts_low", "experts_high"),
+            *(between(row, "agreement" if row and "agreement" in row else "mean") for row in agreed),
+        ],
+        "worth": [
+            "1",
+            *(str(experts.worth[one.model]) if experts and one.model in experts.worth else ABSENT for one in shown),
+        ],
+        usual.removesuffix(" vote"): [ABSENT, *(short(one.practices.get(usual)) for one in shown)],
+        "adjusted": [ABSENT, *(short((one.adjusted or {}).get("mean")) for one in shown)],
+        "panel (est.)": [ABSENT, *(short((one.panel or {}).get("mean")) if with_panel else ABSENT for one in shown)],
+        "truth": [ABSENT, *(short(one.truth) for one in shown)],
+    }
+    if first is None:  # nobody is left out in turn
+        columns = {name: cells[1:] for name, cells in columns.items()}
+        columns["worth"] = []
+    return {name: cells for name, cells in columns.items() if any(cell != ABSENT for cell in cells)}
+
+
+def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low", high: str = "high") -> str:
+    """Write a value with its interval.
+
+    >>> between({"mean": 0.5, "low": 0.25, "high": 0.75})
+    '0.50 [0.25, 0.75]'
+    """
+    if row is None or math.isnan(row[name]):
+        return ABSENT
+    return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
+
+
+def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> list[str]:
+    """Say which model agrees best with one annotator, from the better to the worse, or that nobody can tell."""
+    estimate = evaluation.shared or evaluation.estimates[evaluation.reference]
+    if len(found) < 2:
+        return []
+    best = found[0].model
+    own = [one for one in of_estimate(estimate) if one.metric == metric.name and best in (one.first, one.second)]
+    against = {
+        one.second if one.first == best else one.first: one if one.first == best else one.mirrored() for one in own
+    }
+    open_ones = [name for name, one in against.items() if not one.is_distinguishable]
+    if len(against) == 1:
+        (one,) = against.values()
+        ends = sorted(float(metric.goodness(np.array(end))) for end in (one.low, one.high))
+        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {short(ends[0])} to {short(ends[1])}"
+        return [f"{one.verdict} ({gap})."] if open_ones else [f"{best} outperforms {one.second} by {gap}."]
+    if len(open_ones) == len(against):
+        return [f"No model is distinguishable from the leader, {best} ({short(leading_row(found[0])['mean'])})."]
+    tied = f" It is not distinguishable from {named(open_ones)}." if open_ones else ""
+    beaten = [name for name in against if name not in open_ones]
+    return [f"{best} outperforms {named(beaten)}.{tied}"]
+
+
+def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[str]:
+    """Say how models compare with one annotator: with a margin the verdicts, otherwise the leader's difference."""
+    experts = evaluation.experts
+    if experts is None or not experts.rows:
+        return []
+    rows = {row["model"]: row for row in experts.rows if row["metric"] == experts.rows[0]["metric"]}
+    told = "" if experts.rows[0]["metric"] == found[0].metric.name else f", by {experts.rows[0]['metric']}"
+    if experts.margin is not None:
+        verdicts: dict[str, list[str]] = {}
+        for one in found:
+            verdicts.setdefault(rows[one.model]["verdict"] or "no verdict", []).append(one.model)
+        kinds = "; ".join(f"{verdict}: {named(names)}" for verdict, names in verdicts.items())
+        return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
+    row = rows[found[0].model]
+    gap = f"{row['difference']:+.2f} ({short(row['difference_low'])} to {short(row['difference_high'])})"
+    return [f"{found[0].model} minus one {experts.called}{told}: {gap}; a margin (--margin) gives a verdict."]
+
+
+def short(value: float | None) -> str:
+    """Write a number with two decimals, in plain signs.
+
+    >>> short(-0.126), short(None)
+    ('-0.13', '-')
+    """
+    return written(value, 2).replace(MINUS, "-").replace(NOTHING, ABSENT)
+
+
+def named(names: Sequence[str]) -> str:
+    """List names in a sentence; of many, the last ones are counted.
+
+    >>> named(["A", "B", "C"]), named("ABCDEF")
+    ('A, B and C', 'A, B, C and 3 more')
+    """
+    shown = (
+        list(names) if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    )
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+
+
+def certainty(evaluation: Evaluation) -> list[str]:
+    """Say how many cases the annotations settle."""
+    if not evaluation.certainty_counts:
+        return []
+    counts = evaluation.certainty_counts[evaluation.reference]
+    settled = counts.n_cases - counts.n_open
+    rows = counted(counts.n_cases, *rows_of(evaluation))
+    return [f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f})."]
+
+
+def cautions(
+    evaluation: Evaluation, metric: Metric, by_metric: Mapping[str, Sequence[Beside]], withheld: Sequence[str]
+) -> Iterator[str]:
+    """Say what to know before use, what could change the reading first."""
+    experts = evaluation.experts
+    trained = [name for name in evaluation.trained_on if name in evaluation.models]
+    if trained:
+        yield f"Trained on these annotations, so no verdict: {named(trained)}."
+    if experts is not None and not experts.rows:
+        yield f"No comparison with one {experts.called}: {experts.notes[0]}."
+    yield from certainty(evaluation)
+    if withheld:
+        yield f"The panel estimate stands among the sensitivity analyses: {withheld[0]}."
+    leaders: dict[str, list[str]] = {}
+    for name, rows in by_metric.items():
+        leaders.setdefault(rows[0].model, []).append(name)
+    for model, metrics in leaders.items():
+        if model != by_metric[metric.name][0].model:
+            yield f"{model} leads in {named(metrics)}."
+    yield from warnings(evaluation)
+
+
+def warnings(evaluation: Evaluation) -> list[str]:
+    """Return the first warnings, cut short, and count the rest, which the report says in full."""
+    known = [one for one in evaluation.warnings if "Monte Carlo" not in one]  # which moves no verdict
+    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
+    more = len(known) - len(found)
+    return [*found, f"{counted(more, 'more warning')} in the report."] if more else found

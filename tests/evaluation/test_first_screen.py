@@ -1,0 +1,125 @@
+"""The first screen: which model, as good as an annotator, how sure, what to look at; short, and the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dissensus as ds
+from dissensus.evaluation.first_screen import first_screen
+
+SAMPLED: dict[str, Any] = {"draws": 60, "annotators": "fixed"}
+
+
+@cache
+def evaluated(kind: str) -> ds.Evaluation:
+    if kind == "ratings":
+        study = ds.simulate.ratings(n_cases=40, seed=2)
+        noise = np.random.default_rng(0).normal(size=40)
+        return ds.evaluate(study.ratings, {"A": study.truth, "B": study.truth + noise}, **SAMPLED)
+    if kind == "binary":
+        binary = ds.simulate.binary(n_cases=60, seed=2)
+        return ds.evaluate(binary.annotations, binary.predictions, margin=0.1, called="radiologist", **SAMPLED)
+    if kind == "findings":
+        findings = ds.simulate.checklists(n_cases=40, seed=2)
+        return ds.evaluate(findings.annotations, findings.predictions, aggregations=["plackett-luce:1"], **SAMPLED)
+    known = ds.simulate.study(n_cases=60, n_conditions=6, seed=2)
+    models: dict[str, Any] = dict(known.predictions)
+    if kind == "ten models":
+        rng = np.random.default_rng(0)
+        scores = known.predictions["Birch"].to_scores()
+        models = {f"M{i}": rng.dirichlet(np.ones(6), 60) * 0.2 + scores for i in range(9)} | {
+            "best": scores * 0 + truth()
+        }
+    if kind == "dead heat":
+        scores = known.predictions["Birch"].to_scores()
+        models = {"one": scores, "other": np.roll(scores, 0, axis=0) ** 1.1}
+    question = {"aggregations": ["plackett-luce:1,3"], "metrics": ["top-k-accuracy:1", "top-k-accuracy:3"]}
+    return ds.evaluate(known.annotations, models, **question, **SAMPLED)
+
+
+def truth() -> np.ndarray[Any, Any]:
+    """Return the shares of first choices: nobody agrees better with one annotator than who names the largest."""
+    said = ds.simulate.study(n_cases=60, n_conditions=6, seed=2).annotations
+    shares = np.zeros((60, 6))
+    for case, rankings in enumerate(said.to_rankings()):
+        for ranking in rankings:
+            for name in ranking[0]:
+                shares[case, said.conditions.index(name)] += 1 / len(ranking[0])
+    return shares
+
+
+KINDS = ("conditions", "binary", "findings", "ratings", "ten models", "dead heat")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_short_and_answers_what_people_ask(kind: str) -> None:
+    result = evaluated(kind)
+    screen, text = first_screen(result), repr(result)
+    assert text == str(screen)
+    assert len(text.splitlines()) <= 24
+    assert len(re.findall(r"[A-Za-z]{2,}", text)) <= 150
+    assert result.metrics[0].name in text
+    called = "radiologist" if kind == "binary" else "annotator"
+    assert any(f"one {called}" in sentence for sentence in screen.decisions)  # as good as one of them?
+    assert any(model in screen.decisions[0] for model in result.models)  # which model?
+    assert "cases (mean certainty" in text.replace("\n  ", " ") or kind == "ratings"
+    assert "[" in text  # how sure?
+    html = result._repr_html_()
+    assert all(sentence in html for sentence in screen.decisions)
+
+
+def test_the_best_of_ten_outperforms_and_equal_models_are_a_dead_heat() -> None:
+    assert "best outperforms" in first_screen(evaluated("ten models")).decisions[0]
+    heat = first_screen(evaluated("dead heat")).decisions[0]
+    assert "outperforms" not in heat
+    assert "best" not in heat
+
+
+def test_a_margin_gives_verdicts_and_without_one_none_is_said() -> None:
+    binary = first_screen(evaluated("binary")).decisions
+    assert any("margin 0.1" in sentence for sentence in binary)
+    plain = first_screen(evaluated("conditions")).decisions
+    assert any("--margin" in sentence for sentence in plain)
+    assert not any(word in " ".join(plain) for word in ("as good as", "non-inferior"))
+    known = ds.simulate.study(n_cases=20, n_conditions=4)
+    with pytest.raises(ds.DissensusError, match="margin is outside of the range"):
+        ds.evaluate(known.annotations, known.predictions, margin=2.0, aggregations=["majority-vote"])
+
+
+def test_what_the_table_says_is_what_experts_say() -> None:
+    result = evaluated("conditions")
+    assert result.experts is not None
+    alone = ds.experts(result.study, result.predictions, result.metrics, level=result.level)
+    for own, row in zip(result.experts.rows, alone.rows, strict=True):
+        assert own["agreement"] == pytest.approx(row["agreement"])
+        assert own["difference_low"] == pytest.approx(row["difference_low"])
+    screen = first_screen(result)
+    first = result.experts.rows[0]
+    assert screen.table["with one annotator"][0].startswith(f"{first['experts']:.2f} [")
+
+
+def test_results_are_loaded_with_their_experts(tmp_path: Path) -> None:
+    result = evaluated("conditions")
+    result.save(tmp_path / "results")
+    again = ds.load(tmp_path / "results")
+    assert again == result
+    assert repr(again) == repr(result)
+    assert again.experts is not None
+    with pytest.raises(ds.DissensusError, match="needs the study"):
+        again.experts.alt_test()
+
+
+def test_too_few_opinions_are_said_and_names_cannot_break_a_line() -> None:
+    said = ds.Study.from_rankings([[[["a"]]]] * 30, ["a", "b"])
+    result = ds.evaluate(said, {"A\n<b>": [[0.9, 0.1]] * 30}, aggregations=["majority-vote"])
+    assert result.experts is not None
+    assert result.experts.rows == ()
+    assert "No comparison with one annotator: too few cases" in repr(result).replace("\n  ", " ")
+    assert "A\\n<b>" in repr(result)
+    assert "A\n&lt;b&gt;" in result._repr_html_()

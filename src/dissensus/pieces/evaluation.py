@@ -45,8 +45,8 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
-from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
+from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.left_out import LeftOut
 from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
@@ -147,7 +147,9 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on, margin, called
+    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on, margin
+        As in :func:`evaluate`; categories may be a file.
+    called
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.

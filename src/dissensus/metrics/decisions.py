@@ -15,7 +15,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.metrics.base import Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
+from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
 from dissensus.metrics.data_set import (
     BinaryMetric,
     DataSetMetric,
@@ -30,6 +30,36 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 
 # How bad a wrong grade is: all the same, by its distance, or by the square of it.
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
+
+# So far from one may probabilities add up that were rounded to two digits.
+ROUNDED = 0.011
+
+
+def undecided(said: Said, threshold: float | None) -> tuple[str, ...]:
+    """Say why there are no decisions between two conditions: one half is a threshold of probabilities only.
+
+    >>> undecided(Said.of_scores(np.array([[-2.5, 2.5]])), 0.5)
+    ('no decisions: scores are not probabilities; give a threshold on their scale, or decisions',)
+    """
+    if threshold != HALF or said.n_conditions != 2:
+        return ()
+    off = max(np.abs(said.scores.sum(axis=1) - 1).max(initial=0.0), -said.scores.min(initial=0.0))
+    told = "no decisions: scores are not probabilities; give a threshold on their scale, or decisions"
+    return (told,) if off > ROUNDED else ()
+
+
+def decisions(said: Said, threshold: float | None = None) -> FloatArray:
+    """Return how much of each case is called what, shape (n_cases, K); nan where there are no decisions.
+
+    Of two conditions the last is called if its score is at least the threshold; one half, of probabilities, is a tie.
+
+    >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
+    array([[0., 1.]])
+    """
+    if threshold in (None, HALF):
+        return said.picks * np.nan if undecided(said, threshold) else said.picks
+    positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
+    return np.stack([1 - positive, positive], axis=1)
 
 
 class CountedDecisions(FormulaMetric, BinaryMetric):
@@ -49,9 +79,9 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         """Return the metric; plain arithmetic, since it is called with complex numbers as well."""
 
     def stated(self, said: Said, question: Question) -> FloatArray:
-        """Return which cases are called positive; tied conditions share."""
-        if self.threshold is None:
-            return np.asarray(said.picks[question.rows, question.condition])
+        """Return which cases are called positive; tied conditions share, and nan where there are no decisions."""
+        if self.threshold is None or (self.threshold == HALF and said.n_conditions == 2):
+            return decisions(said, self.threshold)[question.rows, question.condition]
         return np.asarray(said.scores[question.rows, question.condition] >= self.threshold, dtype=np.float64)
 
     def sums(self, part: Part) -> FloatArray:
@@ -83,7 +113,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         called = np.array([float(self.stated(said, one) @ weighted[one.rows]) for one in said.questions])
         calls = {"called positive": called, "called negative": totals - called}
         words = few({at_threshold(word, self.threshold): amounts for word, amounts in calls.items()}, totals)
-        return words + super().remarks(said, labels)
+        return undecided(said, self.threshold) + words + super().remarks(said, labels)
 
 
 @dataclass(frozen=True)
@@ -93,7 +123,8 @@ class DecisionMetric(CountedDecisions):
     Parameters
     ----------
     threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
+        A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
+        models give scores for a yes-or-no question. 0.5 needs scores that are probabilities.
     average, truth
         As of :class:`AUROC`.
     """
@@ -247,7 +278,8 @@ class FBeta(CountedDecisions):
     beta
         How many times more sensitivity counts; 1 gives the F1 score.
     threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
+        A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
+        models give scores for a yes-or-no question. 0.5 needs scores that are probabilities.
     average, truth
         As of :class:`AUROC`.
 
@@ -367,18 +399,6 @@ def probabilities_of(said: Said, question: Question) -> FloatArray:
 # The whole matrix ------------------------------------------------------------------------------------------
 
 
-def decisions(said: Said, threshold: float | None = None) -> FloatArray:
-    """Return how much of each case is called what, shape (n_cases, K).
-
-    >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
-    array([[0., 1.]])
-    """
-    if threshold is None:
-        return said.picks
-    positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
-    return np.stack([1 - positive, positive], axis=1)
-
-
 class ConfusionMetric(FormulaMetric):
     """Judge decisions by a formula of the whole matrix; where there are several findings, by the mean over them."""
 
@@ -445,7 +465,7 @@ class ConfusionMetric(FormulaMetric):
         for code, word in ((1, "positive"), (0, "negative")):
             amounts[at_threshold(f"called {word}", self.threshold)] = matrices[:, :, code].sum(axis=1)
             amounts[word] = matrices[:, code].sum(axis=1)
-        return few(amounts, matrices.sum(axis=(1, 2)))
+        return undecided(said, self.threshold) + few(amounts, matrices.sum(axis=(1, 2)))
 
 
 def confusion_of(part: Part) -> FloatArray:
@@ -625,9 +645,9 @@ class SubsetAccuracy(DataSetMetric):
         item, *parts = self._parts(said, labels[None])
         masses, shares, right, weights = (part[0] for part in parts)
         total = float(weights.sum())
-        if not total:
+        value = float((weights * right).sum() / total) if total else np.nan
+        if np.isnan(value):
             return np.full(labels.shape, np.nan)
-        value = float((weights * right).sum() / total)
         counts = np.maximum(np.bincount(item, masses > 0), 1)
         by_weight = ((right - value) / counts)[item]
         # the product of all other shares of a case; where one is zero, nothing can be divided by it
@@ -640,8 +660,12 @@ class SubsetAccuracy(DataSetMetric):
         return np.where(masses > 0, by_weight + by_share, 0.0) / total
 
     def counted(self, said: Said, labels: FloatArray) -> float:
-        """Count all cases."""
-        return float(self._parts(said, labels[None])[-1].sum())
+        """Count all cases, unless there are no decisions."""
+        return 0.0 if undecided(said, self.threshold) else float(self._parts(said, labels[None])[-1].sum())
+
+    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:  # noqa: ARG002
+        """Say that there are no decisions."""
+        return undecided(said, self.threshold)
 
     def _parts(self, said: Said, labels: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Find the case of each row, masses and right shares of rows (n_draws, n), then of cases (n_draws, n_items)."""

@@ -105,13 +105,14 @@ def evaluate_files(
     reading: Mapping[str, Any] | None = None,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
     metrics: Sequence[Metric | str] | None = None,
+    primary: Metric | str | None = None,
     draws: int = 1000,
     seed: int = 0,
     threads: int | None = None,
     categories: Categories | Path | None = None,
     strata: Path | Sequence[Path] | None = None,
     truth: Path | Sequence[Path] | None = None,
-    level: float = 0.9,
+    level: float = 0.95,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     reference: Literal["calibrated"] | None = None,
@@ -135,7 +136,7 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, reference
+    aggregations, metrics, primary, draws, seed, categories, level, annotators, panel, reference
         As in :func:`evaluate`; categories may be a file.
     threads
         Threads that draw in every process.
@@ -181,6 +182,7 @@ def evaluate_files(
     asked: dict[str, Any] = {
         "aggregations": request.chosen_aggregations(aggregations, question=question),
         "metrics": None if metrics is None else request.listed_metrics(metrics),
+        "primary": primary,
         "draws": draws,
         "seed": seed,
         "level": level,
@@ -259,6 +261,7 @@ def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
         **asked,
         "aggregations": [spec.record() for spec in asked["aggregations"]],
         "metrics": metrics and [one if isinstance(one, str) else one.record() for one in metrics],
+        "primary": primary.record() if isinstance(primary := asked["primary"], Metric) else primary,
         "categories": told,
     }
 
@@ -455,6 +458,7 @@ class FileEvaluation:
             {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
             conditions,
             metrics=asked["metrics"],
+            primary=asked["primary"],
             categories=categories,
             draws=asked["draws"],
             seed=asked["seed"],

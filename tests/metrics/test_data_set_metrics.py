@@ -135,8 +135,11 @@ def test_decisions_are_judged_as_scikit_learn_does(
 def test_a_score_at_the_threshold_is_positive() -> None:
     said = Said.of_scores(np.array([[0.5, 0.5], [0.6, 0.4]]), is_binary=True)
     labels = masses_of(np.array([[1, 1]]), 2)
-    for metric in (m.Sensitivity(0.5), m.SubsetAccuracy(0.5), m.NetBenefit(0.5)):
+    for metric in (m.Sensitivity(0.45), m.SubsetAccuracy(0.45), m.NetBenefit(0.5)):
         assert metric.of_draws(said, labels) == 0.5
+    assert m.Sensitivity(0.4).of_draws(said, labels) == 1.0
+    for metric in (m.Sensitivity(0.5), m.SubsetAccuracy(0.5)):  # as likely as not: a tie, which counts half
+        assert metric.of_draws(said, labels) == 0.25
 
 
 def test_conditions_that_no_case_has_are_left_out_of_balanced_accuracy() -> None:
@@ -576,7 +579,7 @@ def test_one_half_decides_between_probabilities_only() -> None:
             assert np.isnan(metric.of_draws(said, labels)).all()
             assert np.isnan(metric.slopes(said, labels[0])).all()
             assert metric.counted(said, labels[0]) == 0
-            assert metric.remarks(said, labels[0])[0].startswith("no decisions: scores are not probabilities")
+            assert metric.remarks(said, labels[0])[0].startswith("no decisions: scores are not between 0 and 1")
             plain = type(metric).from_parameters({**metric.parameters(), "threshold": None})
             np.testing.assert_array_equal(metric.of_draws(fine, labels), plain.of_draws(fine, labels))  # type: ignore[attr-defined]
             other = type(metric).from_parameters({**metric.parameters(), "threshold": 0.3})
@@ -594,15 +597,12 @@ def test_names_say_the_threshold_and_scores_that_are_no_probabilities_have_a_das
     assert [one.name for one in result.metrics[:2]] == ["sensitivity at 0.5", "sensitivity at 0.3"]
     assert result.metrics[3].name == "balanced accuracy at 0.5"
     values = {(row["model"], row["metric"]): row["mean"] for row in result.to_frame().to_dicts()}
-    assert [name for (model, name), value in values.items() if np.isnan(value)] == [
-        "sensitivity at 0.5",
-        "balanced accuracy at 0.5",
-    ] * 1
-    assert np.isnan(values["logit", "sensitivity at 0.5"])
+    undefined = [key for key, value in values.items() if np.isnan(value)]
+    assert undefined == [("logit", "sensitivity at 0.5"), ("logit", "balanced accuracy at 0.5")]
     told = [line for line in result.warnings if "no decisions" in line]
     assert told == [
-        "logit, sensitivity at 0.5, balanced accuracy at 0.5: no decisions: scores are not probabilities; give a "
-        "threshold on their scale, or decisions"
+        "logit, sensitivity at 0.5, balanced accuracy at 0.5: no decisions: scores are not between 0 and 1; "
+        "give a threshold on their scale, or decisions"
     ]
     labels = ds.Predictions.from_rankings([["yes"], ["no"]] * 20, ["no", "yes"], case_names=said.case_names)
     decided = ds.evaluate(said, {"labels": labels}, aggregations=["majority-vote"], metrics=["sensitivity"])

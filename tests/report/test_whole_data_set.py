@@ -54,7 +54,7 @@ def test_every_finding_has_a_row_with_its_expected_positives() -> None:
     assert 0 < expected["AF"] < 25
     known = checklists().by_group("finding").filter(stratum="AF", model="One", metric="AUROC")["mean"][0]
     assert f"{known:.3f}" in table["rows"][0][2][0]
-    assert (undefined["metric"], str(undefined["rows"][2][2][0])) == ("sensitivity", "undefined")
+    assert (undefined["metric"], str(undefined["rows"][2][2][0])) == ("sensitivity at 0.5", "undefined")
 
 
 def test_remarks_are_said_once_for_all_models() -> None:

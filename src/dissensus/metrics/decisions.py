@@ -31,21 +31,19 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 # How bad a wrong grade is: all the same, by its distance, or by the square of it.
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
 
-# So far from one may probabilities add up that were rounded to two digits.
-ROUNDED = 0.011
+# So far above one may a probability be that was computed.
+ROUNDING = 1e-9
 
 
 def undecided(said: Said, threshold: float | None) -> tuple[str, ...]:
-    """Say why there are no decisions between two conditions: one half is a threshold of probabilities only.
+    """Say why there are no decisions between two conditions: one half is a threshold of probabilities.
 
     >>> undecided(Said.of_scores(np.array([[-2.5, 2.5]])), 0.5)
-    ('no decisions: scores are not probabilities; give a threshold on their scale, or decisions',)
+    ('no decisions: scores are not between 0 and 1; give a threshold on their scale, or decisions',)
     """
-    if threshold != HALF or said.n_conditions != 2:
-        return ()
-    off = max(np.abs(said.scores.sum(axis=1) - 1).max(initial=0.0), -said.scores.min(initial=0.0))
-    told = "no decisions: scores are not probabilities; give a threshold on their scale, or decisions"
-    return (told,) if off > ROUNDED else ()
+    is_half = threshold == HALF and said.n_conditions == 2
+    told = "no decisions: scores are not between 0 and 1; give a threshold on their scale, or decisions"
+    return (told,) if is_half and (np.abs(said.scores - HALF) > HALF + ROUNDING).any() else ()
 
 
 def decisions(said: Said, threshold: float | None = None) -> FloatArray:
@@ -124,7 +122,7 @@ class DecisionMetric(CountedDecisions):
     ----------
     threshold
         A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
-        models give scores for a yes-or-no question. 0.5 needs scores that are probabilities.
+        models give scores for a yes-or-no question. 0.5 needs scores between 0 and 1.
     average, truth
         As of :class:`AUROC`.
     """
@@ -279,7 +277,7 @@ class FBeta(CountedDecisions):
         How many times more sensitivity counts; 1 gives the F1 score.
     threshold
         A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
-        models give scores for a yes-or-no question. 0.5 needs scores that are probabilities.
+        models give scores for a yes-or-no question. 0.5 needs scores between 0 and 1.
     average, truth
         As of :class:`AUROC`.
 

@@ -90,7 +90,7 @@ STUDIES = {
     "one with a panel": lambda metric: simulated(metric, seed=1, n_cases=120),
 }
 SAID = re.compile(
-    rf"is ({MINUS}?[\d.]+): it reads (the same as|(\S+)( points?)? (higher|lower) than) "
+    rf"is ({MINUS}?[\d.]+): (the same as|(\S+)( percentage points?)? (above|below)) "
     rf"(?:adjusted under [^()]*|panel )\(({MINUS}?[\d.]+)\)"
 )
 
@@ -114,11 +114,11 @@ def test_every_difference_has_the_right_direction_and_no_size_is_negative(study:
         assert abs(gap) < 0.0021
         assert found.figure[0] not in "+" + MINUS
     else:
-        assert (direction == "higher") == (gap > 0)
+        assert (direction == "above") == (gap > 0)
         assert number_of(size) == pytest.approx(abs(gap) * (100 if points else 1), abs=0.11 if points else 0.0011)
         assert found.figure[0] == ("+" if gap > 0 else MINUS)
-    assert f"reads {MINUS}" not in text
-    assert "ority is right" not in study or metric is not METRICS[0] or (direction == "higher") == ("maj" in study)
+    assert f": {MINUS}" not in text
+    assert "ority is right" not in study or metric is not METRICS[0] or (direction == "above") == ("maj" in study)
     assert claims(repr(result) + result._repr_html_()) == set()
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "polars", "numba", "scipy", "pandas", "pyarrow", "plotly", "jinja2", "matplotlib"}
+HEAVY = {"numpy", "polars", "numba", "scipy", "pandas", "pyarrow", "altair", "vl_convert", "jinja2"}
 
 
 TABLES = {"numpy", "polars"}

@@ -19,7 +19,7 @@ PAUSE = 0.02
 
 IMPORT_ALL = """
 import importlib, pkgutil, dissensus
-import jinja2, numba, plotly.offline, polars, rich.progress, rich.table, scipy.optimize, scipy.special
+import altair, jinja2, numba, polars, rich.progress, rich.table, scipy.optimize, scipy.special
 for module in pkgutil.walk_packages(dissensus.__path__, "dissensus."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -37,8 +36,6 @@ MOST_POINTS = 150
 """Points of a line in a figure of the page."""
 
 FOLDER = "images/reproduction"
-CLOUD = re.compile(r'(?P<group><g clip-path="[^"]*")>(?P<points>(?:\s*<use [^>]*? style="(?P<look>[^"]*)"/>){2,})')
-"""The points of one mark in a drawing by matplotlib, which repeats their look at each of them."""
 
 OPENING = """# Reproducing the paper
 
@@ -284,20 +281,15 @@ def _images(figures: Sequence[PaperFigure], charts: Mapping[str, Chart]) -> list
 
 def _write_images(charts: Mapping[str, Chart], folder: FilePath) -> tuple[FilePath, ...]:
     """Write the charts that are small enough as SVG."""
-    import tempfile
-
-    from dissensus.figures.matplotlib_renderer import write_chart
+    from dissensus.figures.vega import svg
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with tempfile.TemporaryDirectory() as room:
-        for name, chart in charts.items():
-            place = FilePath(room) / f"{name}.svg"
-            write_chart(_thinned(chart), place)
-            text = lightened(place.read_text(encoding="utf-8"))
-            if len(text.encode()) < HEAVY:
-                (folder / f"{name}.svg").write_text(text, encoding="utf-8")
-                written.append(folder / f"{name}.svg")
+    for name, chart in charts.items():
+        text = svg(_thinned(chart), name)
+        if len(text.encode()) < HEAVY:
+            (folder / f"{name}.svg").write_text(text, encoding="utf-8")
+            written.append(folder / f"{name}.svg")
     return tuple(written)
 
 
@@ -316,32 +308,3 @@ def _thinned_mark(mark: Mark) -> Mark:
         base = None if mark.base is None else mark.base[seen]
         return replace(mark, positions=mark.positions[seen], lengths=mark.lengths[seen], base=base, texts=())
     return mark
-
-
-def lightened(svg: str) -> str:
-    r"""Round the coordinates of a drawing to a hundredth of a point, and drop what does not show.
-
-    Line ends within paths, indents, rotations by nothing, and groups of one; numbers that are text stay as they are.
-    The look of points is said once for all that share it.
-
-    >>> lightened('<path d="M 1.234567 2 \nL 3.999999 4"/>')
-    '<path d="M 1.23 2 L 4 4"/>'
-    >>> lightened('<g id="text_3">\n  <text transform="rotate(-0 1 2)" x="1.234567">0.625</text>\n </g>')
-    '<text x="1.23">0.625</text>'
-    >>> lightened('<g clip-path="url(#p)"> <use x="1" style="fill: red"/> <use x="2" style="fill: red"/> </g>')
-    '<g clip-path="url(#p)" style="fill: red"><use x="1"/><use x="2"/> </g>'
-    """
-    rounded = re.sub(r"\d+\.\d{3,}(?!\d*<)", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
-    found = re.sub(r' ?\n(?=[MLCQz"])', " ", rounded)
-    for unseen in (r"(?<=\n) +", r' transform="rotate\(-0 [^"]*"', r'(?<=<g) id="[^"]*_\d+"'):
-        found = re.sub(unseen, "", found)
-    for _ in range(2):  # groups of one within groups of one
-        found = re.sub(r"<g>\n(<(?:use|path|text)\b.*)\n</g>", r"\1", found)
-    names: dict[str, str] = {}
-    short = re.sub(r'(?<=["#])m[0-9a-f]{10}(?=")', lambda one: names.setdefault(one[0], f"m{len(names)}"), found)
-    return CLOUD.sub(_with_one_look, short)
-
-
-def _with_one_look(cloud: re.Match[str]) -> str:
-    points = re.sub(r'\s*<use (?:xlink:)?([^>]*?) style="[^"]*"/>', r"<use \1/>", cloud["points"])
-    return f'{cloud["group"]} style="{cloud["look"]}">{points}'

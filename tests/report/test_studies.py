@@ -170,14 +170,9 @@ def test_what_was_stored_and_the_same_evaluation_give_the_same_bytes(tmp_path: P
 def test_runs_that_differ_in_their_prior_alone_are_three_everywhere() -> None:
     evaluation = three_priors()
     labels = [run.label for run in evaluation.runs]
-    own = "".join(text for text in report_html(evaluation).split("<script>") if "plotly.js v" not in text)
-    choosers = re.findall('data-choose="run">(.*?)</select>', own, flags=re.DOTALL)
-    assert choosers
+    own = report_html(evaluation)
     for label in labels:
-        assert all(f">{label}</option>" in chooser for chooser in choosers), label
         assert f"<tr><td>adjusted</td><td>{label}</td><td>log score</td>" in own
         assert f'<tr><th scope="row">{label}</th>' in own
     data = json.loads(own.split('id="page-data">')[1].split("</script>")[0])
     assert sorted(run["label"] for run in data["explorer"]["runs"]) == sorted(labels)
-    for name in ("certainty", "draws", "comparison"):
-        assert all(label in json.dumps(data["figures"][name]) for label in labels), name

@@ -15,7 +15,7 @@ from paper.data.dermatology import Dermatology
 from paper.reproduction import Reproduction, reproduce
 from paper.reproduction.__main__ import main
 from paper.reproduction.charts_of_paper import FIGURES, charts_of
-from paper.reproduction.page import HEAVY, lightened, page_text, write_page
+from paper.reproduction.page import HEAVY, page_text, write_page
 from paper.tests.data.published_files import SCORES, write_ava, write_cifar10h, write_dermatology, write_toxicity
 
 quickly = partial(reproduce, draws=60, sweep_draws=10)
@@ -199,11 +199,6 @@ def test_a_printed_number_stands_in_the_table_once(full: Reproduction) -> None:
     lines = [line for line in told.splitlines() if line.startswith("| case 1026, model A")]
     assert [("PL" in line, 'ties="each"' in line) for line in lines] == [(True, False), (False, True)]
     assert told.index("**Differs:**") < told.index("<details")
-
-
-def test_drawings_are_lightened_without_change() -> None:
-    assert lightened('<use x="12.3456" y="7"/>') == '<use x="12.35" y="7"/>'
-    assert lightened("no numbers 1.5") == "no numbers 1.5"
 
 
 def test_the_page_is_written_from_the_command_line(

@@ -156,19 +156,17 @@ def plot(
 
       dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
     """
-    from dissensus.core.output import checked_file_target, written_whole
+    from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
     from dissensus.evaluation.store import FILES, load
-    from dissensus.figures.matplotlib_renderer import checked_ending, write_chart
-    from dissensus.figures.plotly_renderer import page
+    from dissensus.figures.vega import checked_ending, write_chart
 
     if not show_list:  # what would fail only after the results are loaded
         if figure is None or out is None:
             missing = "the figure to draw" if figure is None else "--out"
             raise DissensusError(f"{missing} is missing", advice="dissensus plot RESULTS --list shows the figures")
         found_figure(figure)
-        if out.suffix.lower() != ".html":
-            checked_ending(out, others=(".html",))
+        checked_ending(out)
         checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
     evaluation = load(results)
     if show_list or figure is None or out is None:
@@ -180,10 +178,5 @@ def plot(
         say(f"metrics: {', '.join(one.name for one in evaluation.metrics)}")
         say(f"runs: {', '.join(one.label for one in evaluation.runs)}")
         return
-    chart = Plots(evaluation).chart(figure, metric=metric, run=run, case=case)
-    if out.suffix.lower() != ".html":
-        write_chart(chart, out, overwrite=overwrite)
-    else:
-        with written_whole(out, overwrite=overwrite) as temporary:
-            temporary.write_text(page(chart), encoding="utf-8")
+    write_chart(Plots(evaluation).chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
     say(f"  -> {out}")

@@ -22,7 +22,7 @@ from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
     import polars as pl
-    from plotly.graph_objects import Figure
+    from altair import VConcatChart as Figure
 
 # A run by its position or its label; nothing for the run that the figure is about first.
 ChosenRun: TypeAlias = int | str | None
@@ -101,7 +101,7 @@ def found_figure(name: str) -> FigureSort:
 def figure(
     *needs: str, panel: bool = False
 ) -> Callable[[Callable[Concatenate[Plots, Options], Chart]], Callable[Concatenate[Plots, Options], Figure]]:
-    """Make a method that builds a chart one that draws it with plotly, and make the figure known by its name."""
+    """Make a method that builds a chart one that draws it, and make the figure known by its name."""
 
     def declared(build: Callable[Concatenate[Plots, Options], Chart]) -> Callable[Concatenate[Plots, Options], Figure]:
         name, shows = build.__name__, (inspect.getdoc(build) or "").rstrip(".")
@@ -109,9 +109,9 @@ def figure(
         sort = FIGURES[name] = FigureSort(name, shows, build, options, needs, panel)
 
         def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
-            from dissensus.figures.plotly_renderer import interactive
+            from dissensus.figures.vega import drawn as altair_chart
 
-            return interactive(sort.chart(plots, *values, **options))
+            return altair_chart(sort.chart(plots, *values, **options))
 
         update_wrapper(drawn, build)
         return drawn
@@ -132,7 +132,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Plots:
-    """Draw an evaluation with plotly.
+    """Draw an evaluation; every figure is an Altair chart.
 
     A ``run`` is a position in ``evaluation.runs`` or a label such as ``"plackett-luce 3"``. By default, figures that
     compare models are about the panel estimate where there is one, and all others about the reference run. A ``metric``
@@ -302,13 +302,13 @@ class Plots:
     # By name ----------------------------------------------------------------------------------------------
 
     def figure(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Figure:
-        """Draw a figure by its name, one of :data:`FIGURES`, with plotly."""
-        from dissensus.figures.plotly_renderer import interactive
+        """Draw a figure by its name, one of :data:`FIGURES`, as an Altair chart."""
+        from dissensus.figures.vega import drawn
 
-        return interactive(self.chart(name, metric=metric, run=run, case=case))
+        return drawn(self.chart(name, metric=metric, run=run, case=case))
 
     def chart(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Chart:
-        """Return what a figure shows, for plotly and matplotlib alike; options that it does not take are ignored."""
+        """Return what a figure shows; options that it does not take are ignored."""
         sort, given = found_figure(name), {"metric": metric, "run": run, "case": case}
         return sort.chart(self, **{option: given[option] for option in sort.options})
 
@@ -319,9 +319,9 @@ class Plots:
     def write(self, directory: Path, *, ending: str = ".svg") -> tuple[FilePath, ...]:
         """Write all figures (but those of single cases) for a paper into a new directory, and return their paths.
 
-        Figures about metrics are written for every metric. Needs the extra ``static``.
+        Figures about metrics are written for every metric.
         """
-        from dissensus.figures.matplotlib_renderer import write_charts
+        from dissensus.figures.vega import write_charts
 
         charts = {}
         for name in self.names():

@@ -203,7 +203,7 @@ def estimands_side_by_side(
     for name, values in points.items():  # what has no interval: a cross for a practice, a star for the truth
         at = np.array([models.index(model) for model in values], dtype=np.float64)
         texts = tuple(f"{model}, {name}: {_written(value)}" for model, value in values.items())
-        symbol, given = theme.SYMBOLS.index("star") if name == "truth" else -1, np.array(list(values.values()))
+        symbol, given = theme.SHAPES.index(theme.STAR) if name == "truth" else -1, np.array(list(values.values()))
         heights = np.where(np.isfinite(given), given, np.nan)
         marks.append(Points(at, heights, name, theme.NEUTRAL, symbol, 10, texts=texts))
     pane = Pane(tuple(marks), named_places([shortened(model, 22) for model in models]), Axis(metric))

@@ -13,21 +13,21 @@ HUES = ("#1F86C8", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 SHADES = ("#7B4FA3", "#2C7FB8", "#1FA187", "#7FB93B", "#E0A800")
 
 NEUTRAL = "#808080"
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
-PATTERNS = ("", "/", ".", "x", "-", "+")
-CROSS = "x"
+
+# Strokes and gaps of lines, in pixels.
+DASHES: tuple[list[int], ...] = ([1, 0], [6, 4], [2, 3], [7, 3, 2, 3], [12, 4])
+
+# A star has no name among the shapes of Vega-Lite.
+STAR = "M0,-1L0.29,-0.4L0.95,-0.31L0.48,0.15L0.59,0.81L0,0.5L-0.59,0.81L-0.48,0.15L-0.95,-0.31L-0.29,-0.4Z"
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", STAR)
+CROSS = "M-0.7,-0.7L0.7,0.7M-0.7,0.7L0.7,-0.7"
 
 # From the second hue to the first, for probabilities around one half.
 DIVERGING = ((0.0, "#D55E00"), (0.5, "#EDEDED"), (1.0, "#1F86C8"))
 
-# How plotly is asked to draw in a page: ``Plotly.newPlot(element, data, layout, CONFIG)``.
-CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
-
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-# Colours of text and grid on any page, on a light one and on a dark one.
-INKS = {None: ("#737373", "rgba(128,128,128,0.25)"), False: ("#24292f", "#e3e6ea"), True: ("#d7dce2", "#3a4048")}
+GRID = "rgba(128,128,128,0.25)"
 
 
 def hue(place: int) -> str:
@@ -51,34 +51,16 @@ def shade(place: int, number: int) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def template(dark: bool | None = None) -> dict[str, Any]:
-    """Return the plotly template for any page (``None``), a light or a dark one.
-
-    A page changes the look of a drawn figure with ``Plotly.relayout(element, {template: ...})``.
-    """
-    ink, grid = INKS[dark]
-    axis = {
-        "gridcolor": grid,
-        "linecolor": grid,
-        "zeroline": False,
-        "automargin": True,
-        "showline": True,
-        "ticks": "outside",
-        "tickcolor": grid,
-        "ticklen": 4,
-        "title": {"standoff": 10},
-    }
+def config() -> dict[str, Any]:
+    """Return the look of a specification: words take the colour of the text around the figure, light or dark."""
+    ink = {"labelColor": "currentColor", "titleColor": "currentColor"}
+    axis = {**ink, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID, "titleFontWeight": "normal"}
     return {
-        "layout": {
-            "font": {"family": FONT, "size": 13, "color": ink},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "colorway": list(HUES),
-            "xaxis": axis,
-            "yaxis": axis,
-            "legend": {"bgcolor": "rgba(0,0,0,0)"},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": grid, "activecolor": ink},
-            "annotationdefaults": {"font": {"color": ink}},
-            "hoverlabel": {"font": {"family": FONT, "size": 13}, "align": "left"},
-        }
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": axis,
+        "legend": {**ink, "labelLimit": 300, "columnPadding": 24},
+        "title": {"color": "currentColor", "fontSize": 14},
+        "text": {"color": "currentColor"},
     }

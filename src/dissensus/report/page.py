@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 
-# What figures look like, by the names of the theme.
-LOOKS = ("HUES", "DASHES", "SYMBOLS", "PATTERNS", "CROSS", "DIVERGING")
-
-
 @checked
 def write_report(
     evaluation: Evaluation,
@@ -89,16 +85,12 @@ def report_html(
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """
-    from plotly.offline import get_plotlyjs
-
     subject = ReportSubject(evaluation, explorer_cases, remote_images)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
-    scripts = [str(get_plotlyjs()), _own("report.js")]
+    scripts = [_own("report.js")]
     data = {  # what the script of the page works on
         **{name: value for part in parts for name, value in part["data"].items()},
-        "figures": {one.name: one.data() for part in parts for one in part["pictures"]},
-        "templates": {"light": theme.template(dark=False), "dark": theme.template(dark=True)},
-        **{name.lower(): getattr(theme, name) for name in LOOKS},
+        "hues": theme.HUES,
     }
     page = _environment().get_template("page.html.jinja")
     about = "How certain the annotations are"
@@ -117,9 +109,9 @@ def report_html(
 
 
 def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
-    """Render a section as it stands in the page: its words, its pictures, and what the script works on."""
-    pictures, evaluation = tuple(section.pictures(subject)), subject.evaluation
-    figures = _environment().get_template("figures.html.jinja").render(pictures=pictures, evaluation=evaluation)
+    """Render a section as it stands in the page: its words and pictures, and what the script works on."""
+    evaluation = subject.evaluation
+    figures = _environment().get_template("figures.html.jinja").render(pictures=section.pictures(subject))
     body = Markup(
         _environment()
         .from_string(section.source())
@@ -137,7 +129,7 @@ def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
         )
         held = f"{len(evaluation.case_names):,}"
         body = note.format(held, words.counted(evaluation.n_cases, "case")) + body
-    return {"section": section, "body": body, "pictures": pictures, "data": section.data(subject)}
+    return {"section": section, "body": body, "data": section.data(subject)}
 
 
 def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:

@@ -1,20 +1,19 @@
 """What a section of the report is: an id, a title, a place among the others, words, pictures and a template.
 
-Pictures travel as charts, which the script of the page draws: building a hundred plotly figures in Python takes a
-minute, and only the page knows how wide it is.
+Pictures are drawn when the page is written: it needs no plotting library, and is complete without any script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
-from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from markupsafe import Markup
+
 from dissensus.core.spec import Family, Registered
-from dissensus.report.encoding import compact
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plots import Plots, Tables
@@ -25,40 +24,17 @@ if TYPE_CHECKING:
 EXPLORER_CASES = 2000
 
 
-class Variant(NamedTuple):
-    """One chart of a picture: for a metric, a run, both or neither."""
-
-    metric: str | None
-    run: int | None
-    chart: Chart
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A place on the page with one or more drawings to choose from."""
+class Picture(NamedTuple):
+    """A figure, and the same for other metrics, which are seen on request."""
 
     name: str
-    variants: tuple[Variant, ...]
+    charts: tuple[Chart, ...]
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics to choose from."""
-        return tuple(dict.fromkeys(one.metric for one in self.variants if one.metric is not None))
+    def drawings(self) -> list[tuple[Chart, Markup]]:
+        """Return every chart with its drawing, an SVG that is safe in a page."""
+        from dissensus.figures.vega import svg
 
-    @property
-    def runs(self) -> tuple[int, ...]:
-        """The runs to choose from."""
-        return tuple(dict.fromkeys(one.run for one in self.variants if one.run is not None))
-
-    @property
-    def height(self) -> int:
-        """Height of the first chart in pixels, about, so that little moves when it appears."""
-        chart = self.variants[0].chart
-        return chart.rows * (chart.height + chart.gap)
-
-    def data(self) -> list[dict[str, Any]]:
-        """Return what the script of the page needs to draw."""
-        return [{"metric": one.metric, "run": one.run, "chart": compact(one.chart)} for one in self.variants]
+        return [(chart, Markup(svg(chart, f"{self.name}-{place}"))) for place, chart in enumerate(self.charts)]
 
 
 def shown_runs(evaluation: Evaluation, *, first: int | None = None) -> list[int]:
@@ -74,20 +50,13 @@ def shown_runs(evaluation: Evaluation, *, first: int | None = None) -> list[int]
     return sorted(found, key=lambda run: run != first)
 
 
-def picture(
-    name: str, plots: Plots, *, metrics: Sequence[str] | None = None, runs: Sequence[int] | None = None
-) -> Picture:
-    """Make the chart of this name for every choice of metric and run that it takes; by default all of them."""
+def picture(name: str, plots: Plots) -> Picture:
+    """Make the chart of this name, of every metric if it is about one."""
     from dissensus.evaluation.plots import found_figure
 
-    sort, evaluation = found_figure(name), plots.evaluation
-    every = [one.name for one in evaluation.metrics] if metrics is None else metrics
-    if runs is None and sort.panel:
-        runs = shown_runs(evaluation, first=evaluation.headline)
-    elif runs is None:  # only figures about panel show it
-        runs = [run for run in shown_runs(evaluation) if run in evaluation.adjusted_runs] or [evaluation.reference]
-    choices = product(every if "metric" in sort.options else (None,), runs if "run" in sort.options else (None,))
-    return Picture(name, tuple(Variant(m, run, plots.chart(name, metric=m, run=run)) for m, run in choices))
+    is_measured = "metric" in found_figure(name).options
+    metrics = [one.name for one in plots.evaluation.metrics] if is_measured else [None]
+    return Picture(name, tuple(plots.chart(name, metric=metric) for metric in metrics))
 
 
 @dataclass(frozen=True)
@@ -189,7 +158,7 @@ class ReportSection(Registered):
         return {}
 
     def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
-        """Draw the figures, for every metric and run that can be chosen.
+        """Draw the figures, those about metrics for every metric.
 
         Examples
         --------

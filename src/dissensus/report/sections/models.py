@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +30,10 @@ from dissensus.evaluation.sentences import (
 from dissensus.evaluation.tables import Beside, Result, side_by_side
 from dissensus.evaluation.words import NOTHING, counted, number, small_probability, term, value
 from dissensus.metrics.data_set import DataSetMetric
-from dissensus.report.section import Picture, ReportSection, ReportSubject, picture, shown_runs
+from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, PriorRecord
-    from dissensus.figures.charts import Chart
 
 # Empty room at both ends of the scale, as a share of it.
 MARGIN = 0.04
@@ -45,9 +43,6 @@ ESTIMANDS = (PANEL, AGREEMENT, ADJUSTED)
 
 # What the scoreboard draws of an estimand, and the columns that hold it.
 NAMES = {"": "mean", "_low": "low", "_high": "high"}
-
-# So many metrics have a picture of their own; of more, one is chosen at a time.
-MOST_PICTURES = 4
 
 # A factor nearer to one than this is none.
 LEAST_GAIN = 0.005
@@ -153,34 +148,6 @@ class Models(ReportSection):
             "no_panel": no_panel(subject.evaluation),
         }
 
-    def pictures(self, subject: ReportSubject) -> Iterator[Picture]:
-        """Draw all estimands, one picture across reliabilities for each metric, and the draws of some runs."""
-        evaluation, plots = subject.evaluation, subject.plots
-        yield picture("estimands", plots)
-        if evaluation.adjusted_runs and len(evaluation.metrics) > MOST_PICTURES:
-            yield picture("reliability", plots)
-        elif evaluation.adjusted_runs:
-            for place, metric in enumerate(evaluation.metrics):
-                yield replace(picture("reliability", plots, metrics=[metric.name]), name=f"reliability-{place}")
-        own = evaluation.runs[evaluation.reference].aggregation
-        shown = {*shown_runs(evaluation), *(i for i, run in enumerate(evaluation.runs) if run.aggregation == own)}
-        several = [run for run in sorted(shown) if evaluation.runs[run].n_draws > 1] or [evaluation.reference]
-        first = {evaluation.headline: 0, evaluation.reference: 1}
-        draws = picture("draws", plots, runs=sorted(several, key=lambda run: first.get(run, 2)))
-        yield replace(draws, variants=tuple(one._replace(chart=without_texts(one.chart)) for one in draws.variants))
-        yield picture("by_certainty", plots)
-
-
-def without_texts(chart: Chart) -> Chart:
-    """Leave out what is said about every bar: it would weigh a megabyte, and the axes tell the same."""
-    from dissensus.figures.charts import Bars
-
-    panels = tuple(
-        replace(panel, marks=tuple(replace(mark, texts=()) if isinstance(mark, Bars) else mark for mark in panel.marks))
-        for panel in chart.panels
-    )
-    return replace(chart, panels=panels)
-
 
 # The informed prior -------------------------------------------------------------------------------------
 
@@ -273,12 +240,6 @@ class WholeDataSet(ReportSection):
             "remarks": evaluation.remarks,
             "tables": finding_tables(evaluation),
         }
-
-    def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
-        """Draw the curves of the run that sentences are about, and those of the reference run."""
-        evaluation, known = subject.evaluation, subject.plots.names()
-        runs = list(dict.fromkeys((evaluation.headline, evaluation.reference)))
-        return [picture(name, subject.plots, runs=runs) for name in self.shows if name in known]
 
 
 def positive_cases(evaluation: Evaluation) -> Iterable[Markup]:

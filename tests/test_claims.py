@@ -173,7 +173,7 @@ def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
         "Sources of uncertainty: cases 64 %, annotators 29 %, draws 7 %."
     )
     alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
-    assert sentences.plain(alone[0]) == "Sources of uncertainty: cases 100\xa0%."
+    assert sentences.plain(alone[0]).replace("\N{NO-BREAK SPACE}", " ") == "Sources of uncertainty: cases 100 %."
 
 
 # Phrases ------------------------------------------------------------------------------------------------

@@ -234,4 +234,4 @@ def test_the_repr_tells_the_story(result: ds.Evaluation) -> None:
     assert "3 models, 90 cases" in text
     assert "The agreement of good with single annotators is" in text
     assert "adjusted" in text
-    assert "the probability that" in text
+    assert "good outperforms same by" in text

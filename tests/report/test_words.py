@@ -206,15 +206,15 @@ def test_a_point_estimate_is_compared_by_name_with_its_sign_and_size() -> None:
     (found,) = sentences.practice(result, result.to_frame())
     assert found.figure == f"+{gap}\xa0points"
     assert said_by([found]).startswith(
-        f"Against the majority vote, the top-1 accuracy of A is 1.000: it reads {gap} points higher "
-        f"than adjusted under plackett-luce 1 ({mean:.3f}). Against inverse rank it reads"
+        f"Against the majority vote, the top-1 accuracy of A is 1.000: {gap} percentage points above "
+        f"adjusted under plackett-luce 1 ({mean:.3f}). Against inverse rank, "
     )
     told = f"the majority vote minus adjusted goes from \N{MINUS SIGN}{gap} points to +{gap} points."
     assert f"Over the 2 models, {told}" in practice(leaning(TopKAccuracy(1), B=WRONG)).replace("\xa0", " ")
     loss = UserMetric("misses", lambda scores, draws: 1.0 - hits(scores, draws), higher_is_better=False)
     result = leaning(loss)
     text = practice(result)
-    assert f"reads {result.to_frame()['mean'][0]:.3f} lower than adjusted under plackett-luce 1" in text
+    assert f": {result.to_frame()['mean'][0]:.3f} below adjusted under plackett-luce 1" in text
     assert "point" not in text
 
 
@@ -224,8 +224,8 @@ def test_a_deterministic_run_reads_the_same_as_itself() -> None:
         said, {"A": [[1.0, 0.0]] * 2}, aggregations=[InverseRank()], metrics=[TopKAccuracy(1)], draws=40
     )
     text = practice(result)
-    assert "Against inverse rank it reads the same (0.500)" in text
-    assert "Against the majority vote, the top-1 accuracy of A is 0.500: it reads the same as adjusted under" in text
+    assert "Against inverse rank, the same as it (0.500)" in text
+    assert "Against the majority vote, the top-1 accuracy of A is 0.500: the same as adjusted under" in text
     assert "deterministic" in methods.methods_paragraph(result)
     assert sentences.certainty(result)[0].figure == "0\xa0%"
 
@@ -241,7 +241,7 @@ def test_no_sentence_claims_to_know_the_truth(
     show_results(evaluation, Path("results"))
     places = {"terminal": capsys.readouterr().out, "repr": repr(evaluation), "notebook": evaluation._repr_html_()}
     for place, text in {**places, "report": page}.items():
-        assert "higher" in text, place
+        assert "above" in text, place
         assert [word for word in UNTRUE if word in text.lower()] == [], place
 
 

@@ -590,7 +590,9 @@ def verdict(found: Difference) -> Markup:
     sure = f"{100 * found.level:g} % {number(low)} to {number(high)}; {p_values(found.p_value, found.p_adjusted)}"
     if found.is_distinguishable and gap > 0:
         return Markup("{} outperforms {} by {} ({}).").format(found.first, found.second, number(gap), sure)
-    return Markup("{} ({}, {}).").format(capital(Markup.escape(found.verdict)), number(gap), sure)
+    told = Markup.escape(found.verdict)
+    told = told if found.verdict.startswith((found.first, found.second)) else capital(told)
+    return Markup("{} ({}, {}).").format(told, number(gap), sure)
 
 
 def flips(comparison: Comparison) -> list[Markup]:

@@ -127,7 +127,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "ending", "start"),
     [
-        (["reliability", "--metric", "top-3 accuracy"], "svg", b"<?xml"),
+        (["reliability", "--metric", "top-3 accuracy"], "svg", b"<svg"),
         (["draws", "--run", "plackett-luce 10"], "pdf", b"%PDF"),
         (["ranks", "--run", "all"], "png", b"\x89PNG"),
         (["case", "--case", "<i>3</i>"], "html", b"<!DOCTYPE html>"),
@@ -143,7 +143,7 @@ def test_one_figure_is_written(
     assert written.startswith(start)
     assert f"-> {out}" in outcome.out.replace("\n", "")
     if ending == "html":  # it needs no network
-        assert b"Plotly.newPlot" in written
+        assert b"<svg" in written
         assert b"<script src=" not in written
         assert b"<h1>Case &lt;i&gt;3&lt;/i&gt; under" in written
 

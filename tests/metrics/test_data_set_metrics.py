@@ -571,7 +571,7 @@ def test_one_half_decides_between_probabilities_only() -> None:
     """Log-odds have no threshold of one half; any other threshold is the user's."""
     chances = np.random.default_rng(3).random(80).round(3)
     labels = masses_of(np.asarray(np.arange(80)[None] % 3 == 0, dtype=np.int64), 2)
-    metrics: list[m.DataSetMetric] = [m.Sensitivity(0.5), m.CohenKappa(threshold=0.5), m.SubsetAccuracy(0.5)]
+    metrics: list[DataSetMetric] = [m.Sensitivity(0.5), m.CohenKappa(threshold=0.5), m.SubsetAccuracy(0.5)]
     fine = Said.of_scores(np.stack([1 - chances, chances], axis=1), is_binary=True)
     for scores in (np.stack([-chances, chances], axis=1), np.stack([1 - chances, 4 * chances], axis=1)):
         said = Said.of_scores(scores, is_binary=True)
@@ -581,9 +581,9 @@ def test_one_half_decides_between_probabilities_only() -> None:
             assert metric.counted(said, labels[0]) == 0
             assert metric.remarks(said, labels[0])[0].startswith("no decisions: scores are not between 0 and 1")
             plain = type(metric).from_parameters({**metric.parameters(), "threshold": None})
-            np.testing.assert_array_equal(metric.of_draws(fine, labels), plain.of_draws(fine, labels))  # type: ignore[attr-defined]
+            np.testing.assert_array_equal(metric.of_draws(fine, labels), plain.of_draws(fine, labels))
             other = type(metric).from_parameters({**metric.parameters(), "threshold": 0.3})
-            assert np.isfinite(other.of_draws(said, labels)).all()  # type: ignore[attr-defined]
+            assert np.isfinite(other.of_draws(said, labels)).all()
         assert not any("no decisions" in remark for metric in metrics for remark in metric.remarks(fine, labels[0]))
 
 

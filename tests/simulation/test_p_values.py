@@ -15,7 +15,7 @@ from simulation.grid import alone, crossed, grouped
 LEVEL = 0.95
 
 # Differences of a case, how often each is met, and by which factor a tail may be heavier than it says.
-PAIRS = {
+PAIRS: dict[str, tuple[list[float], list[float], float]] = {
     "one vote": ([-1, 0, 1], [0.2, 0.6, 0.2], 1.4),
     "one vote, often alike": ([-1, 0, 1], [0.05, 0.9, 0.05], 1.4),
     "three votes": ([-1, -2 / 3, -1 / 3, 0, 1 / 3, 2 / 3, 1], [0.05] * 3 + [0.7] + [0.05] * 3, 1.4),

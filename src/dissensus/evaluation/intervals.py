@@ -181,7 +181,7 @@ def tail_probability(
     t, skewness = mean / sd, third / sd**3
     corrected = t + skewness * (t * t / 3 + 1 / 6) + skewness**2 * t**3 / 27
     beyond = np.where(t * corrected < 0, 0.0, np.minimum(np.abs(t), np.abs(corrected)))
-    return np.maximum(2 * stdtr(1 / (1 / freedom + 1 / max(n_cases - 1, 1)), -beyond), LEAST_P)
+    return np.asarray(np.maximum(2 * stdtr(1 / (1 / freedom + 1 / max(n_cases - 1, 1)), -beyond), LEAST_P))
 
 
 def widened(

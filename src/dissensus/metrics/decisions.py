@@ -79,7 +79,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return which cases are called positive; tied conditions share, and nan where there are no decisions."""
         if self.threshold is None or (self.threshold == HALF and said.n_conditions == 2):
-            return decisions(said, self.threshold)[question.rows, question.condition]
+            return np.asarray(decisions(said, self.threshold)[question.rows, question.condition])
         return np.asarray(said.scores[question.rows, question.condition] >= self.threshold, dtype=np.float64)
 
     def sums(self, part: Part) -> FloatArray:

@@ -317,7 +317,7 @@ def of_estimate(one: Estimate, margin: float | None = None) -> list[Difference]:
                 low=float(np.fmin(low, gap)),
                 high=float(np.fmax(high, gap)),
                 probability_better=np.nan if np.isnan(gains).any() else float((np.sign(gains).mean() + 1) / 2),
-                p_value=np.nan if same[a, b] else float(p_value),
+                p_value=float(p_value),  # undefined where all values are zero
                 p_adjusted=np.nan,
                 margin=margin,
                 is_primary=k == 0,

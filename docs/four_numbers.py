@@ -76,6 +76,7 @@ def four_numbers(study: SimulatedStudy, *, draws: int, seed: int) -> tuple[FourN
         draws=draws,
         seed=seed,
         annotators="fixed",
+        level=0.9,
     ).to_frame()
     found = {
         (row["estimand"] if row["estimand"] in (PANEL, AGREEMENT) else row["run"], row["model"]): Number(

@@ -90,7 +90,7 @@ STUDIES = {
     "one with a panel": lambda metric: simulated(metric, seed=1, n_cases=120),
 }
 SAID = re.compile(
-    rf"is ({MINUS}?[\d.]+): it reads (the same as|(\S+)( points?)? (higher|lower) than) "
+    rf"is ({MINUS}?[\d.]+): (the same as|(\S+)( percentage points?)? (above|below)) "
     rf"(?:adjusted under [^()]*|panel )\(({MINUS}?[\d.]+)\)"
 )
 
@@ -114,11 +114,11 @@ def test_every_difference_has_the_right_direction_and_no_size_is_negative(study:
         assert abs(gap) < 0.0021
         assert found.figure[0] not in "+" + MINUS
     else:
-        assert (direction == "higher") == (gap > 0)
+        assert (direction == "above") == (gap > 0)
         assert number_of(size) == pytest.approx(abs(gap) * (100 if points else 1), abs=0.11 if points else 0.0011)
         assert found.figure[0] == ("+" if gap > 0 else MINUS)
-    assert f"reads {MINUS}" not in text
-    assert "ority is right" not in study or metric is not METRICS[0] or (direction == "higher") == ("maj" in study)
+    assert f": {MINUS}" not in text
+    assert "ority is right" not in study or metric is not METRICS[0] or (direction == "above") == ("maj" in study)
     assert claims(repr(result) + result._repr_html_()) == set()
 
 
@@ -139,7 +139,7 @@ def test_the_headline_begins_with_both_estimands_their_intervals_and_what_adjust
     assert "No prior is part of it." in texts[0]
     assert "under plackett-luce 1 (reliability 1) is " in texts[1]
     assert "the draws know nothing of the model, and its prior pulls towards chance where opinions are few" in texts[1]
-    assert all(re.search(r"90 % interval 0\.\d+ to 0\.\d+", text) for text in texts)
+    assert all(re.search(r"95 % interval 0\.\d+ to 0\.\d+", text) for text in texts)
 
 
 def told(named: int | None, **options: str) -> str:
@@ -158,10 +158,11 @@ def told(named: int | None, **options: str) -> str:
 
 
 def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
-    assert "Who the annotators were is missing in it: they have no names." in told(None)
-    assert "Who the annotators were is missing in it: they count as fixed." in told(4, annotators="fixed")
-    assert "Who the annotators were is missing in it: fewer than 3 of them share 10 cases" in told(150)
-    assert "missing in it" not in told(4)
+    lacking = "Variation between annotators is not included: "
+    assert f"{lacking}they have no names." in told(None)
+    assert f"{lacking}they count as fixed." in told(4, annotators="fixed")
+    assert f"{lacking}fewer than 3 of them share 10 cases" in told(150)
+    assert lacking not in told(4)
 
 
 def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
@@ -169,8 +170,27 @@ def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
     result = simulated(TopKAccuracy(1), seed=1)
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
-        "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "
-        "what the opinions leave open."
+        "Sources of uncertainty: cases 64 %, annotators 29 %, draws 7 %."
     )
     alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
-    assert sentences.plain(alone[0]) == "The variance of this interval comes from the cases."
+    assert sentences.plain(alone[0]).replace("\N{NO-BREAK SPACE}", " ") == "Sources of uncertainty: cases 100 %."
+
+
+# Phrases ------------------------------------------------------------------------------------------------
+
+# Where a standard term exists, words of our own are not used.
+BANNED = (
+    *("foretell", "foretold", "leaves zero out", "points lower than", "points higher than", "told from chance"),
+    *("who the annotators were", "what the opinions leave open", "by Holm's method"),
+)
+
+
+def test_words_of_our_own_do_not_take_the_place_of_standard_terms() -> None:
+    root = Path(__file__).parents[1]
+    pages = [page for page in (root / "docs").glob("*.md") if page.name != "which-number.md"]
+    sources = [file for file in (root / "src").rglob("*") if file.suffix in (".py", ".jinja", ".js", ".pyi")]
+    assert len(pages) > 5
+    assert len(sources) > 100
+    for file in (*pages, *sources, root / "README.md"):
+        text = " ".join(file.read_text(encoding="utf-8").lower().split())
+        assert not [phrase for phrase in BANNED if phrase.lower() in text], file

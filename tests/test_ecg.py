@@ -68,14 +68,14 @@ def gold() -> pl.DataFrame:
         rows += [
             (name, "AUROC", roc_auc_score(truth, scores, average="macro")),
             (name, "average precision", average_precision_score(truth, scores, average="macro")),
-            (name, "F1", f1_score(truth, calls, average="macro")),
-            (name, "sensitivity", recall_score(truth, calls, average="macro")),
+            (name, "F1 at 0.5", f1_score(truth, calls, average="macro")),
+            (name, "sensitivity at 0.5", recall_score(truth, calls, average="macro")),
             (
                 name,
-                "specificity",
+                "specificity at 0.5",
                 np.mean([recall_score(t, c, pos_label=0) for t, c in zip(truth.T, calls.T, strict=True)]),
             ),
-            (name, "subset accuracy", float((truth == calls).all(axis=1).mean())),
+            (name, "subset accuracy at 0.5", float((truth == calls).all(axis=1).mean())),
         ]
     return pl.DataFrame(rows, schema=["model", "metric", "gold"], orient="row")
 

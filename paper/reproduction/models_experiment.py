@@ -82,11 +82,12 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
 
 def changed_pairs(medium: Evaluation) -> int:
     """Count the pairs of models whose order by mean is not the same everywhere, whether or not it can be told."""
-    signs: dict[tuple[str, str], set[bool]] = {}
+    leaders: dict[frozenset[str], set[str]] = {}
     for found in medium.compare().differences:
         if found.estimand == ADJUSTED and found.probability_better != 0.5:
-            signs.setdefault((found.first, found.second), set()).add(found.probability_better > 0.5)
-    return sum(len(both) > 1 for both in signs.values())
+            best = found.first if found.probability_better > 0.5 else found.second
+            leaders.setdefault(frozenset((found.first, found.second)), set()).add(best)
+    return sum(len(both) > 1 for both in leaders.values())
 
 
 def _made_otherwise(said: Study, settings: Settings) -> Row:

@@ -40,6 +40,7 @@ def evaluated(trial: Trial, *, draws: int, seed: int, threads: int | None = None
         seed=seed,
         threads=threads,
         annotators="fixed",
+        level=0.9,
     )
 
 
@@ -75,7 +76,8 @@ def _models(result: Evaluation, trial: Trial) -> Iterator[dict[str, Any]]:
 
 
 def _differences(result: Evaluation, trial: Trial) -> Iterator[dict[str, Any]]:
-    for found in result.compare().differences:
+    for each in result.compare().differences:
+        found = each if result.models.index(each.first) < result.models.index(each.second) else each.mirrored()
         first, second = (result.models.index(name) for name in (found.first, found.second))
         one, other = (_truths(trial, found.estimand, place) for place in (first, second))
         yield {

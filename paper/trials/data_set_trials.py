@@ -195,7 +195,8 @@ def _estimates(result: Evaluation) -> Iterator[Row]:
     for row in result.to_frame().iter_rows(named=True):
         own = {name: row[name] for name in ("metric", "low", "high")}
         yield {"kind": MODEL, "number": row["estimand"], "name": row["model"], "estimate": row["mean"], **own}
-    for one in result.compare().differences:
+    for each in result.compare().differences:
+        one = each if result.models.index(each.first) < result.models.index(each.second) else each.mirrored()
         own = {name: getattr(one, name) for name in ("metric", "low", "high")}
         name = f"{one.first} - {one.second}"
         yield {"kind": DIFFERENCE, "number": one.estimand, "name": name, "estimate": one.difference, **own}

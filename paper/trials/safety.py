@@ -97,6 +97,7 @@ def results_of(said: Study, models: Models, *, draws: int, seed: int) -> pl.Data
         draws=draws,
         seed=seed,
         annotators="fixed",
+        level=0.9,
     ).to_frame()
 
 

@@ -104,7 +104,9 @@ def test_evaluate_and_compare(run: Run, models: list[str]) -> None:
     assert set(inputs) == {"opinions.csv", "A.csv", "B.csv", "sites.csv"}
     assert Path("out/report.html").stat().st_size > 100_000
     assert run(*request).refused("exists already")
-    assert run(*request, "--overwrite", "--no-report").code == 0
+    assert run(*request, "--overwrite", "--no-report", "--primary", "top-2 set accuracy").code == 0
+    assert ds.load("out").primary == "top-2 set accuracy"
+    assert run(*request, "--overwrite", "--primary", "top-2 accuracy").refused("there is no metric 'top-2 accuracy'")
     assert not Path("out/report.html").exists()
     assert run("compare", "out", "--metric", "top-3 accuracy", "--out", "comparison.csv").code == 0
     assert pl.read_csv("comparison.csv")["estimand"].to_list() == ["adjusted", "adjusted", "agreement"]

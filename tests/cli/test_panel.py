@@ -1,4 +1,4 @@
-"""What a large panel would say, on the command line: asked for, left out, refused, and compared first."""
+"""What a large panel would say, on the command line: asked for, left out, refused, and compared beside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def files(n_cases: int) -> tuple[str, ...]:
     return ("opinions.csv", "--predictions", "A=A.csv", "--predictions", "B=B.csv")
 
 
-def test_the_panel_is_estimated_by_itself_and_compared_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_panel_is_estimated_by_itself_and_stands_beside_what_decides(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     said = run("evaluate", *files(110), *WORDS).out
     assert "against a large panel, agreement with single annotators and adjusted under plackett-luce 1" in said
@@ -37,8 +39,11 @@ def test_the_panel_is_estimated_by_itself_and_compared_first(run: Run, monkeypat
     assert max(map(len, rules)) <= 80
     assert ds.load("results").panel == 2
     titles = [line.strip() for line in run("compare", "results").out.splitlines() if "top-1 accuracy" in line]
-    assert titles[0] == "panel top-1 accuracy"
-    assert titles[1].startswith("adjusted top-1 accuracy, plackett-luce 1")
+    assert titles == ["top-1 accuracy: agreement"]
+    titles = [line.strip() for line in run("compare", "results", "--all").out.splitlines() if "accuracy:" in line]
+    assert titles[0] == "top-1 accuracy: agreement"
+    assert "top-1 accuracy: panel" in titles
+    assert any(title.startswith("top-1 accuracy: adjusted, plackett-luce 1") for title in titles)
 
 
 def test_the_panel_is_left_out_on_request_and_refused_with_too_few_cases(run: Run) -> None:

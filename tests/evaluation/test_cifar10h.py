@@ -42,9 +42,8 @@ def labels() -> IntArray:
 @pytest.fixture(scope="module")
 def adjusted() -> ds.Evaluation:
     said = ds.Study.from_counts(array("cifar10h-counts"), CLASSES)
-    return ds.evaluate(
-        said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, draws=N_DRAWS, seed=4, panel=False
-    )
+    how = {"draws": N_DRAWS, "seed": 4, "panel": False, "level": 0.9}
+    return ds.evaluate(said, scores(), aggregations=[Dirichlet(1, alpha=1)], metrics=METRICS, **how)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -32,19 +32,22 @@ def found(comparison: Comparison, metric: str, first: str, second: str) -> Diffe
 
 
 def test_the_better_model_is_better_whichever_way_the_metric_points(contest: Comparison) -> None:
-    by_accuracy = found(contest, "top-1 accuracy", "half", "right")
-    by_distance = found(contest, "Brier score", "half", "right")
-    assert by_accuracy.difference == pytest.approx(-0.5)
-    assert by_distance.difference > 0
+    by_accuracy = found(contest, "top-1 accuracy", "right", "half")
+    by_distance = found(contest, "Brier score", "right", "half")
+    assert by_accuracy.difference == pytest.approx(0.5)
+    assert by_distance.difference < 0
+    assert by_accuracy.verdict == "right is better than half"
+    assert by_distance.verdict == "right is better than half (secondary, not adjusted)"
     for one in (by_accuracy, by_distance):
-        assert one.probability_better < 0.01
-        assert one.verdict == "right is better than half"
+        assert one.probability_better > 0.99
+        assert (one.mirrored().first, one.mirrored().difference) == ("half", -one.difference)
 
 
 def test_intervals_ranks_and_flips_follow_the_orientation_of_the_metric(contest: Comparison) -> None:
     for one in contest.differences:
         assert one.low - 1e-12 <= one.difference <= one.high + 1e-12
-        assert (one.low > 0) == (one.difference > 0 and one.is_distinguishable)
+        assert (one.low > 0 or one.high < 0) == one.is_distinguishable
+        assert (one.difference > 0) == (one.metric == "top-1 accuracy")  # from better to worse
     table = contest.rank_frame()
     first = table.filter((table["rank"] == 1) & (table["probability"] > 0.99))
     known = set(zip(first["metric"], first["model"], strict=True))
@@ -75,18 +78,17 @@ def test_an_order_that_changes_with_the_metric_is_a_flip_and_both_sides_are_name
     result = ds.evaluate(SAID, models, aggregations=["inverse-rank"], metrics=[TopKAccuracy(1), Overlap(2)], draws=50)
     (row,) = result.compare().flips().to_dicts()
     assert (row["first"], row["second"]) == ("first", "sets")
-    assert row["first_better"] == "top-1 accuracy (inverse-rank); top-1 accuracy (annotators)"
-    assert row["second_better"] == "top-2 overlap (inverse-rank); top-2 overlap (annotators)"
+    assert row["first_better"] == "top-1 accuracy (annotators); top-1 accuracy (inverse-rank)"
+    assert row["second_better"] == "top-2 overlap (annotators); top-2 overlap (inverse-rank)"
 
 
-def test_swapping_models_swaps_the_comparison() -> None:
+def test_swapping_models_does_not_swap_the_comparison() -> None:
     _, one = compared({"half": HALF, "right": RIGHT})
     _, other = compared({"right": RIGHT, "half": HALF})
     for a, b in zip(one.differences, other.differences, strict=True):
-        assert a.difference == pytest.approx(-b.difference)
-        assert a.low == pytest.approx(-b.high)
-        assert a.probability_better == pytest.approx(1 - b.probability_better)
-        assert a.verdict == b.verdict
+        assert (a.first, a.second, a.verdict) == (b.first, b.second, b.verdict)
+        numbers = [(d.difference, d.low, d.high, d.probability_better, d.p_value) for d in (a, b)]
+        assert numbers[0] == pytest.approx(numbers[1])
 
 
 def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
@@ -98,8 +100,9 @@ def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
 
 
 def test_a_flip_names_four_places_and_counts_the_others(contest: Comparison) -> None:
-    one = found(contest, "top-1 accuracy", "half", "right")
-    many = [replace(one, metric=f"metric {number}", probability_better=0.9) for number in range(6)]
+    one = found(contest, "top-1 accuracy", "right", "half")
+    many = [replace(one, metric=f"metric {number}", probability_better=0.1) for number in range(6)]
     (row,) = Comparison((one, *many), contest.ranks, contest.evaluation).flips().to_dicts()
+    assert (row["first"], row["second"]) == ("half", "right")
     assert row["first_better"].endswith("metric 3 (majority-vote) and 2 more")
     assert row["second_better"] == "top-1 accuracy (majority-vote)"

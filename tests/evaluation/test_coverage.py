@@ -119,7 +119,12 @@ def coverage(name: str) -> Coverage:
 def evaluated(
     said: ds.Study, models: Mapping[str, FloatArray], population: Population, metrics: Sequence[Metric]
 ) -> ds.Evaluation:
-    how: dict[str, Any] = {"aggregations": [population.aggregation], "draws": N_DRAWS, "annotators": "fixed"}
+    how: dict[str, Any] = {
+        "aggregations": [population.aggregation],
+        "draws": N_DRAWS,
+        "annotators": "fixed",
+        "level": 0.9,
+    }
     return ds.evaluate(said, models, metrics=metrics, panel=False, **how)
 
 
@@ -129,7 +134,8 @@ def _held(study: ds.Evaluation, truth: FloatArray, here: FloatArray) -> tuple[Fl
         table[column].to_numpy().reshape(len(MODELS), len(METRICS))
         for column in ("low", "high", "annotation_low", "annotation_high")
     )
-    gaps = [gap for gap in study.compare().differences if gap.estimand == "adjusted"]
+    found = [gap for gap in study.compare().differences if gap.estimand == "adjusted"]
+    gaps = [gap if gap.first == study.models[0] else gap.mirrored() for gap in found]
     assert [gap.metric for gap in gaps] == list(NAMES)
     return (
         inside(low, truth, high),

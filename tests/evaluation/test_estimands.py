@@ -58,11 +58,11 @@ def test_the_first_sentence_is_about_panel_and_says_what_it_is_and_what_it_assum
     first = told(result).splitlines()[1]
     one = sentences.leading(result, result.to_frame())[0]
     assert one.panel is not None
-    assert first.startswith(f"  The panel top-1 accuracy of {one.model} is {one.panel['mean']:.3f} (90 % interval ")
+    assert first.startswith(f"  The panel top-1 accuracy of {one.model} is {one.panel['mean']:.3f} (95 % interval ")
     for part in (
         "against what a large panel of annotators like these would say",
-        "as far as they foretell annotators",
-        "it assumes that they foretell a large panel as they foretell these annotators",
+        "as far as they predict annotators",
+        "it assumes that they predict a large panel as well as these annotators",
     ):
         assert part in first
     assert titles(result, 3) == ["Panel", "Agreement", "Adjusted"]
@@ -74,7 +74,8 @@ def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(
     text = told(without)
     assert "What a large panel would say is not estimated: it was not asked for." in text
     assert "The panel" not in text
-    assert "than panel" not in text
+    assert "above panel" not in text
+    assert "below panel" not in text
     assert without.panel is None
     assert titles(without, 2) == ["Agreement", "Adjusted"]
     nobody = ds.evaluate(STUDY.annotations, {}, aggregations=["dirichlet:1"], draws=20)
@@ -91,19 +92,15 @@ def test_a_panel_that_cannot_be_estimated_is_refused_with_the_reason() -> None:
         ds.evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
 
 
-def test_the_leader_and_the_verdict_are_those_of_panel(result: ds.Evaluation) -> None:
-    (card,) = sentences.contest(result, result.to_frame())
-    rows = sentences.best_first(result, result.to_frame(), result.metrics[0])
-    assert {row["estimand"] for row in rows} == {"panel"}
-    values = [row["mean"] for row in rows]
-    assert values == sorted(values, reverse=True)
-    duel = sentences.duel_of(result, rows, result.headline)
-    assert duel.estimand == "panel"
-    text = sentences.plain(card.sentences[0])
-    assert text.startswith(f"{rows[0]['model']} has the best panel top-1 accuracy ({rows[0]['mean']:.3f}), then")
-    assert sentences.plain(card.sentences[1]) == sentences.plain(sentences.judged(duel))
-    assert any("Adjusted under plackett-luce 1, " in sentences.plain(one) for one in card.sentences)
-    assert any("By agreement with single annotators, " in sentences.plain(one) for one in card.sentences)
+def test_the_leader_and_the_verdict_are_those_of_agreement(result: ds.Evaluation) -> None:
+    (card,) = sentences.contest(result)
+    rows = result.to_frame().filter(estimand="agreement", metric=result.primary).sort("mean", descending=True)
+    pairs = sentences.duels(sentences.deciding(result))
+    assert {one.estimand for one in pairs.values()} == {"agreement"}
+    assert {one.first for one in pairs.values()} == {rows["model"][0]}
+    assert list(pairs) == rows["model"].to_list()[1:]
+    assert card.sentences[: len(sentences.decision(result))] == sentences.decision(result)
+    assert "agreement top-1 accuracy" in sentences.plain(card.title)
 
 
 def test_practices_are_compared_with_panel_where_there_is_one(result: ds.Evaluation, without: ds.Evaluation) -> None:
@@ -137,14 +134,14 @@ def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> 
     row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01, "family_sd": 0.0}
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
-        "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "
-        "the fit of the prior."
+        "Sources of uncertainty: cases 64 %, annotators 29 %, prior 7 %."
     )
-    (first,) = sentences.shares(result, {**row, "annotator_sd": 0.0})[:1]
-    assert "from the fit of the prior" in sentences.plain(first)
+    first, second = sentences.shares(result, {**row, "annotator_sd": 0.0})
+    assert "prior 10" in sentences.plain(first)
+    assert sentences.plain(second) == "There is no detectable variation between annotators."
     adjusted = sentences.leading(result, result.to_frame())[0].adjusted
     assert adjusted is not None
-    assert all("the fit" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
+    assert all("prior" not in sentences.plain(one) for one in sentences.shares(result, adjusted))
 
 
 def test_with_the_truth_it_is_said_and_drawn_whether_the_interval_of_panel_holds_it(
@@ -194,13 +191,22 @@ def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
         assert set(table["estimand"]) == {"adjusted", "panel", "agreement"}
 
 
-def test_flips_name_panel_first(result: ds.Evaluation) -> None:
+def test_flips_name_what_decides_first(result: ds.Evaluation) -> None:
     found = result.compare()
-    settled = [dataclasses.replace(one, low=0.1, high=0.2, p_adjusted=0.0) for one in found.differences]
-    turned = [dataclasses.replace(one, probability_better=float(one.metric != "Brier score")) for one in settled]
+    turned = [
+        dataclasses.replace(
+            one if one.first < one.second else one.mirrored(),
+            low=0.1,
+            high=0.2,
+            p_value=0.0,
+            p_adjusted=0.0,
+            probability_better=float(one.metric != "Brier score"),
+        )
+        for one in found.differences
+    ]
     flips = dataclasses.replace(found, differences=tuple(turned)).flips()
     assert len(flips) == 3
-    assert all(row["first_better"].startswith("top-1 accuracy (panel)") for row in flips.iter_rows(named=True))
+    assert all(row["first_better"].startswith("top-1 accuracy (annotators)") for row in flips.iter_rows(named=True))
 
 
 def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:

@@ -99,9 +99,10 @@ def test_earlier_results_are_replaced_whole_when_asked_for_and_never_lost(
 def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(result: ds.Evaluation) -> None:
     found = {(d.first, d.second): d for d in result.compare().differences if d.metric == "top-3 accuracy"}
     assert found["good", "fair"].is_distinguishable
-    assert found["good", "fair"].verdict == "good is better than fair"
+    assert found["good", "fair"].verdict.startswith("good is better than fair")
     assert found["good", "fair"].probability_better > 0.99
-    assert found["fair", "same"].verdict == "fair and same are not distinguishable"
+    (equal,) = (one for pair, one in found.items() if set(pair) == {"fair", "same"})
+    assert "are not distinguishable" in equal.verdict
 
 
 def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
@@ -233,4 +234,4 @@ def test_the_repr_tells_the_story(result: ds.Evaluation) -> None:
     assert "3 models, 90 cases" in text
     assert "The agreement of good with single annotators is" in text
     assert "adjusted" in text
-    assert "the probability that" in text
+    assert "good outperforms same by" in text

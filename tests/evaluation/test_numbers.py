@@ -75,7 +75,7 @@ def test_intervals_hold_where_annotators_leave_little_open() -> None:
     held = dict.fromkeys(truth, 0)
     for seed in range(40):
         study = ds.simulate.ratings(n_cases=60, n_annotators=16, opinions=16, noise=0.5, models={"A": 0.8}, seed=seed)
-        found = ds.evaluate(study.ratings, study.predictions, draws=40, annotators="fixed")
+        found = ds.evaluate(study.ratings, study.predictions, draws=40, annotators="fixed", level=0.9)
         for metric, expected in truth.items():
             one = row(found, "A", metric, "adjusted")
             held[metric] += one["low"] <= expected <= one["high"]

@@ -65,7 +65,7 @@ def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() ->
     held = []
     for seed in range(8):
         study, models = simulated(seed)
-        found = ds.evaluate(study.ratings, models, draws=100, annotators="fixed")
+        found = ds.evaluate(study.ratings, models, draws=100, annotators="fixed", level=0.9)
         for model in SKILLS:
             for metric, truth in errors(models[model].numbers, study.truth).items():
                 rows = {name: row(found, model, metric, name) for name in gaps}

@@ -195,7 +195,8 @@ def test_intervals_of_the_panel_hold_where_the_truth_is_known() -> None:
     held, errors = np.zeros(2), []
     for seed in range(40):
         study, models, _ = labelled(150, 3, seed=seed)
-        rows = ds.evaluate(study, models, aggregations=["dirichlet:1"], metrics=TOP, draws=200, seed=seed).to_frame()
+        how = {"aggregations": ["dirichlet:1"], "metrics": TOP, "draws": 200, "seed": seed, "level": 0.9}
+        rows = ds.evaluate(study, models, **how).to_frame()  # type: ignore[arg-type]
         rows = rows.filter(rows["estimand"] == "panel")
         held += [low <= value <= high for low, value, high in zip(rows["low"], truth, rows["high"], strict=True)]
         errors.append(rows["mean"].to_numpy() - truth)

@@ -33,7 +33,7 @@ def test_values_against_the_truth_are_plain_values() -> None:
     gaps = SCORES[LABELS == 1, 1][:, None] - SCORES[LABELS == 0, 1]
     assert found["top-1 accuracy"] == pytest.approx((called == LABELS).mean())
     assert found["AUROC"] == pytest.approx((gaps > 0).mean() + (gaps == 0).mean() / 2)
-    assert found["sensitivity"] == pytest.approx((called == 1)[LABELS == 1].mean())
+    assert found["sensitivity at 0.5"] == pytest.approx((called == 1)[LABELS == 1].mean())
     assert found["Brier score"] == pytest.approx(((shares - np.eye(2)[LABELS]) ** 2).sum(axis=1).mean())
     plain = ds.evaluate(SAID, {"A": SCORES}, metrics=metrics, **ASKED).to_frame()
     assert result.to_frame().filter(run="dirichlet 1").equals(plain.filter(run="dirichlet 1"))

@@ -1,14 +1,18 @@
-"""Verdicts: Holm's adjustment, margins, too few cases, the same predictions, flips."""
+"""Verdicts: one primary metric, p-values and their resolution, margins, too few cases, dead heats, training, flips."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.evaluation.comparison import Comparison, Difference, difference, holm
+from dissensus.core.aliases import FloatArray
+from dissensus.evaluation.comparison import Comparison, Difference, holm
+from dissensus.evaluation.intervals import LEAST_P, tail_probability
+from dissensus.evaluation.sentences import decision, plain
 from dissensus.metrics import BrierScore, TopKAccuracy
 
 WIDE = Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
@@ -82,7 +86,9 @@ def judged(n_cases: int, *, n_groups: int = 0, margin: float | None = None) -> C
         groups=[str(case % n_groups) for case in range(n_cases)] if n_groups else None,
     )
     models = {"right": [[0.9, 0.1]] * n_cases, "wrong": [[0.2, 0.8]] * n_cases, "same": [[0.9, 0.1]] * n_cases}
-    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1), BrierScore()])
+    result = ds.evaluate(
+        said, models, aggregations=["majority-vote"], metrics=[TopKAccuracy(1), BrierScore()], primary="top-k-accuracy"
+    )
     return result.compare(margin=margin)
 
 
@@ -93,36 +99,178 @@ def test_verdicts_of_an_evaluation_know_its_cases_and_groups() -> None:
         (40, 10, "right is better than wrong"),
     ):
         found = judged(n_cases, n_groups=n_groups).differences
-        assert {one.verdict for one in found if {one.first, one.second} == {"right", "wrong"}} == {verdict}
+        own = [one for one in found if {one.first, one.second} == {"right", "wrong"}]
+        assert {one.verdict for one in own if one.is_primary} == {verdict}
+        secondary = verdict if "few" in verdict else f"{verdict} (secondary, not adjusted)"
+        assert {one.verdict for one in own if not one.is_primary} == {secondary}
 
 
-def test_holm_goes_over_all_pairs_and_metrics_of_a_run_but_the_same_predictions() -> None:
+def test_holm_goes_over_the_pairs_of_the_primary_metric_but_the_same_predictions() -> None:
     comparison = judged(60, margin=0.2)
     same = [one for one in comparison.differences if {one.first, one.second} == {"right", "same"}]
     assert {one.verdict for one in same} == {"right and same are the same predictions"}
     assert all(np.isnan(one.p_value) and one.low == one.high == 0 for one in same)
     assert {one.margin for one in comparison.differences} == {0.2}
+    assert {one.metric for one in comparison.differences if one.is_primary} == {"top-1 accuracy"}
+    assert comparison.to_frame().filter(is_primary=False)["p_adjusted"].is_nan().all()
     for estimand in ("adjusted", "agreement"):
-        own = [one for one in comparison.differences if one.estimand == estimand]
+        own = [one for one in comparison.differences if one.estimand == estimand and one.is_primary]
         assert [one.p_adjusted for one in own] == pytest.approx(naive_holm([one.p_value for one in own]), nan_ok=True)
-    adjusted = [one for one in comparison.differences if one.estimand == "adjusted" and one not in same]
-    assert [one.p_value for one in adjusted] == [1 / 2000] * 4
-    assert [one.p_adjusted for one in adjusted] == pytest.approx([4 / 2000] * 4)
-    one = difference(comparison.evaluation.estimates[0], 0, 1, 0)
-    assert (one.first, one.second, one.verdict) == ("wrong", "right", "right is better than wrong")
+        assert [one.p_adjusted for one in own if one not in same] == [2 * LEAST_P] * 2
+    assert {one.first for one in comparison.differences} == {"right", "same"}  # the better one is first
     for margin in (0.0, -0.1):
         with pytest.raises(ds.DissensusError, match="margin"):
             comparison.evaluation.compare(margin=margin)
 
 
+def test_any_metric_can_be_the_primary_one_and_stays_so() -> None:
+    said = ds.Study.from_counts([[3, 1], [1, 3]] * 20, ["a", "b"])
+    how = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1", "brier-score"]}
+    models = {"A": [[0.9, 0.1], [0.2, 0.8]] * 20, "B": [[0.3, 0.7], [0.4, 0.6]] * 20}
+    for primary in ("Brier score", "brier-score", BrierScore()):
+        result = ds.evaluate(said, models, primary=primary, **how)  # type: ignore[arg-type]
+        assert result.primary == "Brier score"
+        assert [one.name for one in result.metrics] == ["Brier score", "top-1 accuracy"]
+        assert {one.metric for one in result.compare().differences if one.is_primary} == {"Brier score"}
+    assert ds.evaluate(said, models, **how).primary == "top-1 accuracy"  # type: ignore[arg-type]
+    with pytest.raises(ds.DissensusError, match="there is no metric 'Brier'"):
+        ds.evaluate(said, models, primary="Brier", **how)  # type: ignore[arg-type]
+
+
+# p-values -----------------------------------------------------------------------------------------------
+
+
+def naive_tail(values: FloatArray, freedom: float, third: float, n_cases: int, level: float) -> float:
+    """Hold mean over deviation against Student's t, by SciPy's distributions, with Hall's correction written out."""
+    tail = (1 + level) / 2
+    sd = float(np.std(values)) / (scipy.stats.t.ppf(tail, freedom) / scipy.stats.norm.ppf(tail))
+    own = 1 / (1 / freedom + 1 / (n_cases - 1))
+    t, g = float(np.mean(values)) / sd, third / sd**3
+    both = [t, t + g / 3 * t**2 + g**2 / 27 * t**3 + g / 6]
+    found = [2 * float(scipy.stats.t.sf(abs(one), own)) for one in both]
+    return max(LEAST_P, *found) if both[0] * both[1] > 0 else 1.0
+
+
+@pytest.mark.parametrize("shift", [-6.0, -3.0, -1.0, 0.02, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("third", [0.0, 0.2, -0.2])
+def test_p_values_are_a_tail_of_student(shift: float, third: float) -> None:
+    values = np.random.default_rng(3).normal(size=2000) + shift
+    for freedom, n_cases, level in ((np.inf, 100, 0.95), (4.0, 40, 0.9), (12.0, 1000, 0.95)):
+        how = {"n_cases": n_cases, "level": level}
+        found = float(tail_probability(values, np.array(freedom), np.array(third), **how))  # type: ignore[arg-type]
+        assert found == pytest.approx(naive_tail(values, freedom, third, n_cases, level))
+        turned = tail_probability(-values, np.array(freedom), np.array(-third), **how)  # type: ignore[arg-type]
+        assert turned == pytest.approx(found)
+
+
+def test_p_values_of_many_resamples_are_those_of_counting() -> None:
+    """A normal distribution, cases without end: the tail is what is counted, where there is something to count."""
+    drawn = np.random.default_rng(5).normal(size=400_000)
+    for shift in (0.3, 1.0, 2.0, 3.0):
+        counted = 2 * np.mean(drawn + shift < 0)
+        found = tail_probability(drawn + shift, np.array(np.inf), np.zeros(()), n_cases=10**9, level=0.95)
+        assert found == pytest.approx(counted, rel=0.06)
+
+
+def test_ten_models_and_six_metrics_leave_room_for_a_verdict() -> None:
+    """One model is far better than nine that are alike; it is found, and nobody else is."""
+    rng, n_cases, names = np.random.default_rng(8), 300, list("abcd")
+    truth = rng.integers(0, 4, n_cases)
+    votes = np.where(rng.random((n_cases, 3)) < 0.8, truth[:, None], rng.integers(0, 4, (n_cases, 3)))
+    counts = np.stack([(votes == code).sum(axis=1) for code in range(4)], axis=1)
+    models = {}
+    for number in range(10):
+        right = rng.random(n_cases) < (0.9 if number == 4 else 0.6)
+        models[f"M{number}"] = rng.dirichlet(np.ones(4), n_cases) + 2 * np.eye(4)[np.where(right, truth, 3 - truth)]
+    metrics = ["top-k-accuracy:1,2", "set-accuracy:2", "average-overlap:3", "overlap:2", "brier-score"]
+    result = ds.evaluate(
+        ds.Study.from_counts(counts, names), models, aggregations=["majority-vote"], metrics=metrics, panel=False
+    )
+    assert len(result.metrics) == 6
+    own = [one for one in result.compare().differences if one.is_primary and one.estimand == "agreement"]
+    assert len(own) == 45
+    assert {one.verdict for one in own if one.first == "M4"} == {f"M4 is better than M{i}" for i in range(10) if i != 4}
+    assert not any(one.is_distinguishable for one in own if one.first != "M4")
+    assert plain(decision(result)[0]).startswith("M4 outperforms M")
+
+
+def test_what_resolution_does_not_reach_is_not_called_indistinguishable() -> None:
+    clear = replace(WIDE, low=0.5, high=0.7, margin=None, probability_better=1.0, p_value=LEAST_P)
+    assert replace(clear, p_adjusted=5001 * LEAST_P).verdict == "A and B cannot be decided at this resolution"
+    assert replace(clear, p_adjusted=4999 * LEAST_P).verdict == "A is better than B"
+    assert replace(clear, p_value=0.01, p_adjusted=0.2).verdict == "A and B are not distinguishable"
+
+
+# From better to worse -----------------------------------------------------------------------------------
+
+
+def told(models: dict[str, float], *, n_cases: int = 200, **fields: object) -> list[str]:
+    """Say what is decided between models that are right in so many cases; two of three annotators say a."""
+    said = ds.Study.from_counts([[2, 1]] * n_cases, ["a", "b"])
+    scores = {
+        name: [[0.9, 0.1] if case < share * n_cases else [0.1, 0.9] for case in range(n_cases)]
+        for name, share in models.items()
+    }
+    result = ds.evaluate(said, scores, aggregations=["majority-vote"], metrics=["top-k-accuracy:1"], panel=False)
+    for name, value in fields.items():
+        object.__setattr__(result, name, value)  # as long as evaluations do not have these fields
+    return [plain(one) for one in decision(result)]
+
+
+def test_differences_are_told_from_better_to_worse() -> None:
+    (sentence,) = told({"worse": 0.3, "better": 0.9})
+    assert sentence.startswith("better outperforms worse by 0.200 (95 % 0.17")
+    assert sentence.endswith("; p < 0.001).")
+
+
+def test_a_dead_heat_is_said_as_one() -> None:
+    assert told({"A": 0.50, "B": 0.51, "C": 0.49}) == ["No model is distinguishable from the leader, B (0.503)."]
+    assert told({"A": 0.50, "B": 0.51, "C": 0.1}) == ["Not distinguishable from the leader, B (0.503): A."]
+    (sentence,) = told({"A": 0.50, "B": 0.51})
+    assert sentence.startswith("B and A are not distinguishable (0.003, 95 % ")
+    assert told({"A": 0.9, "B": 0.2}, n_cases=20)[0].startswith(
+        "Too few cases for a verdict (20 of at least 30) (0.233"
+    )
+
+
+def test_models_that_saw_the_annotations_have_no_verdict() -> None:
+    models = {"A": 0.2, "B": 0.9, "seen": 1.0}
+    first, second = told(models, trained_on=("seen",))
+    assert first.startswith("B outperforms A by 0.233")
+    assert second == "seen trained on these annotations: no verdict."
+    one = replace(WIDE, low=0.1, high=0.2, p_value=0.001, p_adjusted=0.001, trained=("A",))
+    assert one.verdict == "A trained on these annotations: no verdict"
+    assert not one.is_distinguishable
+
+
+def test_verdicts_are_about_agreement_and_say_what_reverses_them() -> None:
+    """Most annotators of most cases say a; a clear minority of cases counts more often by annotator than by case."""
+    said = ds.Study.from_counts([[3, 2]] * 120 + [[0, 5]] * 60, ["a", "b"])
+    models = {"all a": [[0.9, 0.1]] * 180, "all b": [[0.1, 0.9]] * 180}
+    how = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
+    result = ds.evaluate(said, models, **how)  # type: ignore[arg-type]
+    first, second, third = (plain(one) for one in decision(result))
+    assert first.startswith("all b outperforms all a by 0.200")
+    assert second.startswith("The uncertainty-adjusted value reverses the order: all a outperforms all b by 0.333")
+    assert third == "Against the majority vote, without an interval, the order is reversed: all a above all b."
+    object.__setattr__(result, "leads", "adjusted")
+    assert plain(decision(result)[0]).startswith("all a outperforms all b")
+
+
+# Flips --------------------------------------------------------------------------------------------------
+
+
 def test_flips_are_between_orders_that_can_be_told_apart() -> None:
     clear = replace(WIDE, first="right", second="wrong", low=0.1, high=0.2, p_adjusted=0.01, probability_better=0.99)
-    other = replace(clear, low=-0.2, high=-0.1, probability_better=0.01, metric="n")
+    other = replace(clear, low=-0.2, high=-0.1, probability_better=0.01, metric="n", is_primary=False, p_value=0.01)
     comparison = judged(30)
     for second, expected in (
         (other, 1),
         (replace(other, high=0.1), 0),
-        (replace(other, p_adjusted=0.2), 0),
+        (replace(other, p_value=0.2), 0),
+        (replace(other, is_primary=True, p_adjusted=0.2), 0),
+        (replace(other, first="wrong", second="right", low=0.1, high=0.2, probability_better=0.99), 1),
+        (replace(other, first="wrong", second="right"), 0),
         (replace(other, n_cases=20), 0),
     ):
         assert len(replace(comparison, differences=(clear, second)).flips()) == expected
@@ -137,3 +285,4 @@ def test_infinite_values_are_shown_and_decide_nothing() -> None:
     (found,) = result.compare().differences
     assert np.isnan(found.difference)
     assert not found.is_distinguishable
+    assert found.verdict == "the difference of A and B is undefined"

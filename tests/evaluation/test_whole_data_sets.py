@@ -145,7 +145,8 @@ def test_perfect_sensitivity_has_the_interval_of_jeffreys() -> None:
     counts = np.tile([[0, 9]], (15, 1)).tolist() + np.tile([[9, 0]], (285, 1)).tolist()
     said = ds.Study.from_counts(counts, ["no", "yes"], question="binary")
     scores = np.array(counts) / 9.0
-    result = ds.evaluate(said, {"A": scores}, aggregations=["majority-vote"], metrics=["sensitivity"], panel=False)
+    how = {"aggregations": ["majority-vote"], "metrics": ["sensitivity"], "panel": False, "level": 0.9}
+    result = ds.evaluate(said, {"A": scores}, **how)  # type: ignore[arg-type]
     row = result.to_frame().row(0, named=True)
     assert row["mean"] == 1.0
     assert abs(row["low"] - 0.878) < 0.02  # the 5 % quantile of Beta(15.5, 0.5)

@@ -28,7 +28,7 @@ CASES: dict[str, Callable[[], Tables]] = {}
 """What is evaluated, by name."""
 
 TOLERANCE = 1e-9
-DRAWS = 60
+DRAWS, LEVEL = 60, 0.9
 
 # What is asked for --------------------------------------------------------------------------------------
 
@@ -207,7 +207,8 @@ SAMPLE: dict[str, Any] = {"annotators": "sample"}
 
 def evaluated(study: Any, models: Mapping[str, Any], aggregations: Any, metrics: Any, **how: Any) -> ds.Evaluation:
     """Evaluate at few draws."""
-    return ds.evaluate(study, models, aggregations=aggregations, metrics=metrics, **{"draws": DRAWS, **how})
+    how = {"draws": DRAWS, "level": LEVEL, **how}
+    return ds.evaluate(study, models, aggregations=aggregations, metrics=metrics, **how)
 
 
 def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool = True, draws: bool = False) -> Tables:
@@ -440,7 +441,7 @@ def defaults() -> Tables:
         "checklists": (checked.checklists, checked.predictions),
     }
     return {
-        name: ds.evaluate(study, few(models, 1), draws=50, annotators="fixed").to_frame()
+        name: ds.evaluate(study, few(models, 1), draws=50, annotators="fixed", level=LEVEL).to_frame()
         for name, (study, models) in studies.items()
     }
 
@@ -591,7 +592,7 @@ def given_draws() -> Tables:
     given = ds.Plausibilities.from_draws(made, conditions=list("abcd"), n_chains=2)
     study = ds.Study.from_counts(np.random.default_rng(5).multinomial(3, [0.25] * 4, size=20), list("abcd"))
     metrics = ["top-k-accuracy:1", "auroc"]
-    result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics)
+    result = ds.evaluate(study, two_models(20, 4, 14), aggregations=[given], metrics=metrics, level=LEVEL)
     return {**tables_of(result), "diagnostics": ds.aggregations.sampling_diagnostics(given).to_frame()}
 
 
@@ -770,7 +771,7 @@ def evaluated_files(
         paths = {name: Path(folder) / f"{name}.parquet" for name in tables}
         for name, table in tables.items():
             table.write_parquet(paths[name])
-        how |= {"strata": paths["sites"], "draws": DRAWS, "shard_size": size}
+        how |= {"strata": paths["sites"], "draws": DRAWS, "shard_size": size, "level": LEVEL}
         result = ds.evaluate_files(paths["study"], {name: paths[name] for name in models}, Path(folder) / "run", **how)
         return tables_of(result, cases=False)
 

@@ -135,8 +135,11 @@ def test_decisions_are_judged_as_scikit_learn_does(
 def test_a_score_at_the_threshold_is_positive() -> None:
     said = Said.of_scores(np.array([[0.5, 0.5], [0.6, 0.4]]), is_binary=True)
     labels = masses_of(np.array([[1, 1]]), 2)
-    for metric in (m.Sensitivity(0.5), m.SubsetAccuracy(0.5), m.NetBenefit(0.5)):
+    for metric in (m.Sensitivity(0.45), m.SubsetAccuracy(0.45), m.NetBenefit(0.5)):
         assert metric.of_draws(said, labels) == 0.5
+    assert m.Sensitivity(0.4).of_draws(said, labels) == 1.0
+    for metric in (m.Sensitivity(0.5), m.SubsetAccuracy(0.5)):  # as likely as not: a tie, which counts half
+        assert metric.of_draws(said, labels) == 0.25
 
 
 def test_conditions_that_no_case_has_are_left_out_of_balanced_accuracy() -> None:
@@ -524,11 +527,11 @@ def test_a_threshold_that_is_hardly_crossed_is_remarked() -> None:
     scores[7] = 0.6
     said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
     labels = masses_of(np.asarray(np.arange(500)[None] % 3 == 0, dtype=np.int64), 2)[0]
-    alone = ("only 1 of 500 cases is called positive at threshold 0.5",)
+    alone = ("only 1 of 500 cases is called positive at 0.5",)
     assert m.Sensitivity(0.5).remarks(said, labels) == alone
     assert m.CohenKappa(threshold=0.5).remarks(said, labels) == alone
     assert m.Sensitivity().remarks(said, labels) == ("only 1 of 500 cases is called positive",)
-    assert m.Sensitivity(0.05).remarks(said, labels) == ("only 0 of 500 cases are called negative at threshold 0.05",)
+    assert m.Sensitivity(0.05).remarks(said, labels) == ("only 0 of 500 cases are called negative at 0.05",)
     rare = masses_of(np.asarray(np.arange(500)[None] < 2, dtype=np.int64), 2)[0]
     assert m.Specificity(0.5).remarks(said, rare) == alone
     assert "only 2 of 500 cases are positive" in m.Sensitivity(0.5).remarks(said, rare)
@@ -586,3 +589,48 @@ def test_averages_truths_and_rates_that_there_are_not_are_refused() -> None:
     ):
         with pytest.raises(ds.DissensusError):
             wrong()
+
+
+# Thresholds ---------------------------------------------------------------------------------------------
+
+
+def test_one_half_decides_between_probabilities_only() -> None:
+    """Log-odds have no threshold of one half; any other threshold is the user's."""
+    chances = np.random.default_rng(3).random(80).round(3)
+    labels = masses_of(np.asarray(np.arange(80)[None] % 3 == 0, dtype=np.int64), 2)
+    metrics: list[DataSetMetric] = [m.Sensitivity(0.5), m.CohenKappa(threshold=0.5), m.SubsetAccuracy(0.5)]
+    fine = Said.of_scores(np.stack([1 - chances, chances], axis=1), is_binary=True)
+    for scores in (np.stack([-chances, chances], axis=1), np.stack([1 - chances, 4 * chances], axis=1)):
+        said = Said.of_scores(scores, is_binary=True)
+        for metric in metrics:
+            assert np.isnan(metric.of_draws(said, labels)).all()
+            assert np.isnan(metric.slopes(said, labels[0])).all()
+            assert metric.counted(said, labels[0]) == 0
+            assert metric.remarks(said, labels[0])[0].startswith("no decisions: scores are not between 0 and 1")
+            plain = type(metric).from_parameters({**metric.parameters(), "threshold": None})
+            np.testing.assert_array_equal(metric.of_draws(fine, labels), plain.of_draws(fine, labels))
+            other = type(metric).from_parameters({**metric.parameters(), "threshold": 0.3})
+            assert np.isfinite(other.of_draws(said, labels)).all()
+        assert not any("no decisions" in remark for metric in metrics for remark in metric.remarks(fine, labels[0]))
+
+
+def test_names_say_the_threshold_and_scores_that_are_no_probabilities_have_a_dash() -> None:
+    said = ds.Study.from_counts([[3, 1], [0, 4], [2, 2], [4, 0]] * 10, ["no", "yes"], question="binary")
+    chances = np.random.default_rng(4).random(40)
+    odds = np.log(chances / (1 - chances))
+    models = {"p": np.stack([1 - chances, chances], axis=1), "logit": np.stack([-odds, odds], axis=1)}
+    metrics = ["sensitivity", "sensitivity:0.3", "sensitivity-at-specificity:0.5", "balanced-accuracy", "auroc"]
+    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics, primary="sensitivity")
+    assert [one.name for one in result.metrics[:2]] == ["sensitivity at 0.5", "sensitivity at 0.3"]
+    assert result.metrics[3].name == "balanced accuracy at 0.5"
+    values = {(row["model"], row["metric"]): row["mean"] for row in result.to_frame().to_dicts()}
+    undefined = [key for key, value in values.items() if np.isnan(value)]
+    assert undefined == [("logit", "sensitivity at 0.5"), ("logit", "balanced accuracy at 0.5")]
+    told = [line for line in result.warnings if "no decisions" in line]
+    assert told == [
+        "logit, sensitivity at 0.5, balanced accuracy at 0.5: no decisions: scores are not between 0 and 1; "
+        "give a threshold on their scale, or decisions"
+    ]
+    labels = ds.Predictions.from_rankings([["yes"], ["no"]] * 20, ["no", "yes"], case_names=said.case_names)
+    decided = ds.evaluate(said, {"labels": labels}, aggregations=["majority-vote"], metrics=["sensitivity"])
+    assert decided.to_frame()["mean"].is_finite().all()

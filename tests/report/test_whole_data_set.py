@@ -11,7 +11,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.cli.evaluate import MOST_ROWS, show_results
-from dissensus.evaluation.sentences import headline, reads
+from dissensus.evaluation.sentences import apart, headline
 from dissensus.metrics import AUROC, FBeta, Matthews, Sensitivity, SensitivityAtSpecificity
 from dissensus.report.page import report_html
 from dissensus.report.section import ReportSubject
@@ -54,7 +54,7 @@ def test_every_finding_has_a_row_with_its_expected_positives() -> None:
     assert 0 < expected["AF"] < 25
     known = checklists().by_group("finding").filter(stratum="AF", model="One", metric="AUROC")["mean"][0]
     assert f"{known:.3f}" in table["rows"][0][2][0]
-    assert (undefined["metric"], str(undefined["rows"][2][2][0])) == ("sensitivity", "undefined")
+    assert (undefined["metric"], str(undefined["rows"][2][2][0])) == ("sensitivity at 0.5", "undefined")
 
 
 def test_remarks_are_said_once_for_all_models() -> None:
@@ -71,9 +71,9 @@ def test_the_section_is_left_out_without_such_metrics() -> None:
 
 
 def test_points_are_for_shares_of_cases_only() -> None:
-    assert {reads(0.031, metric) for metric in (AUROC(), Matthews(), FBeta())} == {"reads 0.031 higher"}
+    assert {apart(0.031, metric) for metric in (AUROC(), Matthews(), FBeta())} == {"0.031 above"}
     shares = (Sensitivity(), SensitivityAtSpecificity(0.9))
-    assert {reads(0.031, metric) for metric in shares} == {"reads 3.1\xa0points higher"}
+    assert {apart(0.031, metric) for metric in shares} == {"3.1\xa0percentage points above"}
 
 
 def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:

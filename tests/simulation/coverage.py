@@ -18,7 +18,7 @@ from dissensus.aggregations import Dirichlet
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import Design
 from dissensus.evaluation.comparison import Difference, holm
-from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread
+from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread, tail_probability
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
 from dissensus.metrics import TopKAccuracy
 from simulation.populations import CONDITIONS, EQUAL, MODELS, Population, Studies, annotations_of, batches
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     coverage, coverage_of_difference
         Share of the intervals of means that hold, over all models, and of those of differences of unequal models.
     false_before, false_after
-        Share of the pairs of equal models of which the interval leaves zero out, and of which one is called better.
+        Share of the pairs of equal models of which the interval excludes zero, and of which one is called better.
     false_anywhere
         Share of the studies that call any of the equal models better.
     told : (studies, pairs)
@@ -52,10 +52,12 @@ class Found(NamedTuple):
     told: BoolArray
 
 
-def simulated(population: Population, number: int, *, seed: int, adjusted: bool = False, fixed: bool = False) -> Found:
+def simulated(
+    population: Population, number: int, *, seed: int, adjusted: bool = False, fixed: bool = False, level: float = LEVEL
+) -> Found:
     """Draw studies and see whether their intervals hold, for agreement or the adjusted value."""
     truth = adjusted_truth(population) if adjusted else population.agreement()
-    parts = [_outcome(found, key, truth, adjusted, fixed) for key, found in batches(population, number, seed)]
+    parts = [_outcome(found, key, truth, adjusted, fixed, level) for key, found in batches(population, number, seed)]
     mean, difference, outside, told = (np.concatenate(part) for part in zip(*parts, strict=True))
     shares = (mean, difference[:, WITH_C], outside[:, NULL], told[:, NULL], told[:, NULL].any(axis=1))
     a, b, c, d, e = (float(share.mean()) for share in shares)
@@ -63,11 +65,12 @@ def simulated(population: Population, number: int, *, seed: int, adjusted: bool 
 
 
 def _outcome(
-    studies: Studies, seed: int, truth: FloatArray, adjusted: bool, fixed: bool
+    studies: Studies, seed: int, truth: FloatArray, adjusted: bool, fixed: bool, level: float
 ) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
-    means, gaps = intervals(studies, seed, adjusted=adjusted, fixed=fixed)
+    means, gaps = intervals(studies, seed, adjusted=adjusted, fixed=fixed, level=level)
     apart = np.array([truth[a] - truth[b] for a, b in PAIRS])
-    told = np.array([verdicts(studies.population, *row) for row in zip(gaps.low, gaps.high, gaps.p, strict=True)])
+    rows = zip(gaps.low, gaps.high, gaps.p, strict=True)
+    told = np.array([verdicts(studies.population, *row, level=level) for row in rows])
     return (
         inside(means.low, truth, means.high),
         inside(gaps.low, apart, gaps.high),
@@ -77,7 +80,7 @@ def _outcome(
 
 
 class Intervals(NamedTuple):
-    """Limits of intervals, and twice the smaller probability of either sign; each (studies, quantities)."""
+    """Limits of intervals, and p-values; each (studies, quantities)."""
 
     low: FloatArray
     high: FloatArray
@@ -85,7 +88,7 @@ class Intervals(NamedTuple):
 
 
 def intervals(
-    studies: Studies, seed: int, *, adjusted: bool = False, fixed: bool = False
+    studies: Studies, seed: int, *, adjusted: bool = False, fixed: bool = False, level: float = LEVEL
 ) -> tuple[Intervals, Intervals]:
     """Return the intervals of the means of all models, and of the differences of all pairs."""
     means = values_of(studies, adjusted=adjusted)
@@ -93,11 +96,14 @@ def intervals(
     has_parts = not fixed and studies.population.pool
     moved = annotator_parts(studies, adjusted=adjusted) if has_parts else (None, None)
     kinds = zip((means, gaps), (0.0, -1.0), moved, strict=True)
-    one, other = (limits(each, studies.population, seed, low=low, part=part) for each, low, part in kinds)
+    population = studies.population
+    one, other = (limits(each, population, seed, low=low, part=part, level=level) for each, low, part in kinds)
     return one, other
 
 
-def limits(values: FloatArray, population: Population, seed: int, *, low: float, part: Part | None) -> Intervals:
+def limits(
+    values: FloatArray, population: Population, seed: int, *, low: float, part: Part | None, level: float = LEVEL
+) -> Intervals:
     """Return the intervals of means over cases (studies, quantities, n_cases), as evaluations find them."""
     groups, shape = population.groups(), values.shape[:2]
     names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
@@ -114,17 +120,16 @@ def limits(values: FloatArray, population: Population, seed: int, *, low: float,
         ends=end_weights(seed, RESAMPLES),
         n_groups=population.n_groups or None,
         annotators=part,
-        level=LEVEL,
-    ).values
-    ends, centres = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1), values.mean(axis=-1)
-    chance = (found > 0).mean(axis=-1) + (found == 0).mean(axis=-1) / 2
-    p = np.minimum(1.0, 2 * np.minimum(chance, 1 - chance) + 1 / RESAMPLES)
+        level=level,
+    )
+    ends, centres = np.quantile(found.values, [(1 - level) / 2, (1 + level) / 2], axis=-1), values.mean(axis=-1)
+    p = tail_probability(found.values, found.freedom, found.third, n_cases=len(groups), level=level)
     return Intervals(np.fmin(ends[0], centres), np.fmax(ends[1], centres), p)
 
 
-def verdicts(population: Population, low: FloatArray, high: FloatArray, p: FloatArray) -> list[bool]:
+def verdicts(population: Population, low: FloatArray, high: FloatArray, p: FloatArray, *, level: float) -> list[bool]:
     """Tell which pairs of models of a study one would call different, after Holm's adjustment."""
-    one = Difference("", "", None, "", "", "A", "B", *(0.0,) * 6, n_cases=population.n_cases, level=LEVEL)
+    one = Difference("", "", None, "", "", "A", "B", *(0.0,) * 6, n_cases=population.n_cases, level=level)
     one = replace(one, n_groups=population.n_groups)
     rows = zip(low.tolist(), high.tolist(), holm(p.tolist()), strict=True)
     return [replace(one, low=a, high=b, p_adjusted=c).is_distinguishable for a, b, c in rows]

@@ -1,4 +1,4 @@
-"""The informed prior p(lambda | x): what models say about a case, weighed by how well it foretells annotators.
+"""The informed prior p(lambda | x): what models say about a case, weighed by how well it predicts annotators.
 
 It is fitted to sums over the parts of a study, and its recipe written down. The first fit is made on a sample of the
 cases. From there, sums over all cases of likelihood and slope lead to the fit of all cases in a few steps; the

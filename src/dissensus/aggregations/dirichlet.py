@@ -34,7 +34,7 @@ class Dirichlet(ShapedAggregation):
     prior
         ``"symmetric"``: every condition has the mass ``alpha``. ``"frequency"``: all together have it, each in
         proportion to the number of other cases that mention it, plus a half. ``"informed"``: what the models say about
-        each case, as far as it foretells first choices; inside :func:`evaluate`, or given as what
+        each case, as far as it predicts first choices; inside :func:`evaluate`, or given as what
         :func:`informed_prior` returns.
 
     Notes

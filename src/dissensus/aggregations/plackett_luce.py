@@ -61,7 +61,7 @@ class PlackettLuce(ShapedAggregation):
         ``"observed"``: every mentioned condition has shape ``alpha``, and all others together have shape ``alpha``,
         split among them uniformly. ``"symmetric"``: every condition has shape ``alpha`` (choose about 1 / K).
         ``"frequency"``: all conditions together have shape ``alpha``, each in proportion to the number of other cases
-        that mention it, plus a half. ``"informed"``: what the models say about each case, as far as it foretells first
+        that mention it, plus a half. ``"informed"``: what the models say about each case, as far as it predicts first
         choices; inside :func:`evaluate`, or given as what :func:`informed_prior` returns. By default ``"frequency"``,
         and ``"observed"`` if tempered.
     chains, warmup

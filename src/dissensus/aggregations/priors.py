@@ -480,7 +480,7 @@ def rows_of_models(
     left_out
         Why others do not inform it.
     score
-        How well the prior foretells annotators if some of the models inform it.
+        How well the prior predicts annotators if some of the models inform it.
     """
     names = list(coefficients)
     nobody, everyone = score([]), score(names)

@@ -462,7 +462,7 @@ def rating_prior(
     left_out: Mapping[str, str] | None = None,
     trained_on: Sequence[str] = (),
 ) -> RatingPrior:
-    """Fit a prior of every case to the numbers that models give it, so that the ratings are foretold best.
+    """Fit a prior of every case to the numbers that models give it, so that the ratings are predicted best.
 
     No truth is needed, and none is used: a model that says nothing about ratings gets a coefficient near zero. A model
     that has seen the answers is left out with a warning: one that repeats an annotator with a name, or is nearer to the

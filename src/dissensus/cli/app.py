@@ -82,7 +82,7 @@ def python_defaults(place: str) -> dict[str, Any]:
     """Read the defaults of a function from its source, which costs less than importing it.
 
     >>> python_defaults("dissensus.evaluation.evaluator:evaluate")["level"]
-    0.9
+    0.95
     """
     module, _, name = place.partition(":")
     found = find_spec(module)

@@ -162,6 +162,7 @@ MODELS = bundle(
 # What is estimated.
 ESTIMATES = bundle(
     None,
+    primary=(str, "The metric that verdicts are about; the first by itself. Others are secondary.", "NAME"),
     level=(float, "Probability that intervals hold."),
     annotators=(
         str,

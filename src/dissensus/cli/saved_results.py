@@ -25,13 +25,14 @@ def compare(
             "that, or both are equivalent."
         ),
     ] = None,
+    show_all: Annotated[bool, option("Show every metric and estimand, not only those that decide.", "--all")] = False,
     out: Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Compare models on the same draws and cases: difference, interval, probability, p-value and verdict.
+    """Compare models, from better to worse, by agreement with one annotator: one row per pair, and who leads.
 
-    By every estimand: against a large panel first, adjusted, and agreement with single annotators. p-values are
-    adjusted by Holm's method over all pairs and metrics; below 30 cases, or 5 groups of them, there is no verdict.
+    Verdicts are about the primary metric, Holm-adjusted over its pairs. --all shows the rest: secondary metrics, whose
+    p-values are not adjusted, and other estimands. Below 30 cases, or 5 groups of them, there is no verdict.
 
     [bold]Examples[/bold]
 
@@ -40,50 +41,55 @@ def compare(
       dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.evaluation.estimates import PANEL
-    from dissensus.evaluation.sentences import flips, plain, probability_better
+    from dissensus.evaluation.estimates import AGREEMENT
+    from dissensus.evaluation.sentences import deciding, decision, flips, plain, probability_better
     from dissensus.evaluation.store import FILES, load
-    from dissensus.evaluation.words import small_probability
+    from dissensus.evaluation.words import p_values
 
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
     result = load(results)
-    if metric is not None:
-        result.metric(metric)
+    metric = None if metric is None else result.metric(metric).name
     comparison = result.compare(margin=margin)
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
     wanted = [found for found in comparison.differences if metric in (None, found.metric)]
-    wanted.sort(key=lambda found: found.estimand != PANEL)
-    names = ("difference [interval]", "first better", "p by Holm", "verdict")
+    if not show_all and wanted:
+        run = deciding(result).identity["run"]
+        wanted = [found for found in wanted if found.run == run and (found.is_primary or metric is not None)]
+    wanted.sort(key=lambda found: (not found.is_primary, found.estimand != AGREEMENT))
+    names = (f"difference [{100 * result.level:g} %]", "first better", "p-value", "verdict")
     for title, of_place in groupby(wanted, key=placed):
         rows = [
             (
                 f"{found.first} - {found.second}: {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
                 probability_better(found),
-                small_probability(found.p_adjusted),
+                p_values(found.p_value, found.p_adjusted),
                 found.verdict,
             )
             for found in of_place
         ]
         show(names, rows, title=title)
+    for sentence in decision(result) if len(result.models) > 1 else ():
+        say(plain(sentence))
     for sentence in flips(comparison):
         say(f"  ! the order flips: {plain(sentence)}")
 
 
 def placed(found: Difference) -> str:
-    """Say by what models are compared: estimand, metric and run.
+    """Say by what models are compared: metric, estimand and run.
 
     >>> from dissensus.evaluation.comparison import Difference
     >>> placed(Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05,
     ...                   0.88, 0.24, 0.24))
-    'adjusted top-1 accuracy, dirichlet 1'
+    'top-1 accuracy: adjusted, dirichlet 1'
     """
     from dissensus.evaluation.estimates import AGREEMENT
 
     run = "" if found.estimand in (AGREEMENT, found.run) else f", {found.run}"
-    return f"{found.estimand} {found.metric}{run}"
+    secondary = "" if found.is_primary else " (secondary)"
+    return f"{found.metric}{secondary}: {found.estimand}{run}"
 
 
 def report(

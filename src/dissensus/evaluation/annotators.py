@@ -2,9 +2,9 @@
 
 With the mean m_i of case i, let m_ig be what it is without group g. Around the mean of a case's own m_ig, weighted by
 the opinions that remain, these deviations add up over the cases that g read to one effect per group. The sum of their
-squares, minus what independent cases would give by chance, is the variance that comes from who the annotators were. Its
-scale follows from the design, who read which case with whom: it is the one that makes the answer right where opinions
-are sums of a case, an annotator and noise.
+squares, minus what independent cases would give by chance, is the variance that comes from the choice of annotators.
+Its scale follows from the design, who read which case with whom: it is the one that makes the answer right where
+opinions are sums of a case, an annotator and noise.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.evaluation.estimates import AGREEMENT, PANEL, Estimate
+from dissensus.evaluation.estimates import AGREEMENT, Estimate
+from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
 
@@ -30,7 +31,7 @@ LEAST_CASES, LEAST_GROUPS = 30, 5
 
 @dataclass(frozen=True)
 class Difference:
-    """How one model compares with another under one run and metric.
+    """How the better of two models, by its estimate, compares with the worse under one run and metric.
 
     Attributes
     ----------
@@ -40,16 +41,23 @@ class Difference:
         The first minus the second, and the interval of this difference on cases like these.
     probability_better
         Share of resamples in which the first is better, ties counted half.
-    p_value, p_adjusted
-        Twice the smaller probability of either order, as it is, and by Holm's method over all pairs and metrics of the
-        run; undefined for a model and itself.
+    p_value
+        Twice the probability of the other order, from the tail of the resampled differences; undefined for a model and
+        itself.
+    p_adjusted
+        The same adjusted by Holm for all pairs of models, of the primary metric; undefined for other metrics, and for
+        pairs that have no verdict.
     margin
         The largest difference that does not matter, if one was given.
+    is_primary
+        Whether the metric is the primary one, whose pairs have verdicts; others are secondary.
     level
         Probability that the interval holds.
     higher_is_better, are_same, n_cases, n_groups
         How the metric is oriented, whether both models are the same predictions, how many cases there are, and in how
         many groups (0 if they stand alone).
+    trained
+        Those of the two that were trained on these annotations: there is no verdict about them.
 
     Examples
     --------
@@ -73,32 +81,43 @@ class Difference:
     p_value: float
     p_adjusted: float
     margin: float | None = None
-    level: float = 0.9
+    is_primary: bool = True
+    level: float = 0.95
     higher_is_better: bool = True
     are_same: bool = False
     n_cases: int = 0
     n_groups: int = 0
+    trained: tuple[str, ...] = ()
 
     @property
     def is_decided(self) -> bool:
-        """Whether there are enough cases, and groups of cases, for a verdict."""
-        return self.n_cases >= LEAST_CASES and (not self.n_groups or self.n_groups >= LEAST_GROUPS)
+        """Whether there are enough cases, and groups of cases, for a verdict, and neither model was trained on them."""
+        is_enough = self.n_cases >= LEAST_CASES and (not self.n_groups or self.n_groups >= LEAST_GROUPS)
+        return is_enough and not self.trained
 
     @property
     def is_distinguishable(self) -> bool:
-        """Whether the order of the models is beyond doubt at the level, all comparisons of the run considered."""
+        """Whether the order is beyond doubt at the level: of the primary metric, all pairs of models considered."""
+        p_value = self.p_adjusted if self.is_primary else self.p_value
         outside = self.low > 0 or self.high < 0
-        return self.is_decided and not self.are_same and outside and self.p_adjusted < 1 - self.level
+        return self.is_decided and not self.are_same and outside and p_value < 1 - self.level
 
     @property
     def verdict(self) -> str:
         """Say in words which model is better, or why that cannot be said."""
         if self.are_same:
             return f"{self.first} and {self.second} are the same predictions"
+        if self.trained:
+            return f"{' and '.join(self.trained)} trained on these annotations: no verdict"
         if self.n_cases < LEAST_CASES:
             return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
         if not self.is_decided:
             return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
+        told = self._told
+        return told if self.is_primary else f"{told} (secondary, not adjusted)"
+
+    @property
+    def _told(self) -> str:
         if self.is_distinguishable:
             better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
             return f"{better} is better than {worse}"
@@ -110,6 +129,10 @@ class Difference:
             return f"{self.first} is not worse than {self.second} by more than {margin:g}"
         if high < margin:
             return f"{self.second} is not worse than {self.first} by more than {margin:g}"
+        if np.isnan(self.p_value):
+            return f"the difference of {self.first} and {self.second} is undefined"
+        if self.is_primary and self.p_value <= LEAST_P:
+            return f"{self.first} and {self.second} cannot be decided at this resolution"
         return f"{self.first} and {self.second} are not distinguishable"
 
     def mirrored(self) -> Difference:
@@ -179,7 +202,7 @@ class Comparison:
         import polars as pl
 
         names = [one.name for one in fields(Difference)]
-        shown = names[: names.index("margin") + 1]
+        shown = names[: names.index("is_primary") + 1]
         rows = [{**{name: getattr(d, name) for name in shown}, "verdict": d.verdict} for d in self.differences]
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
@@ -226,17 +249,17 @@ class Comparison:
         >>> metrics = ["top-k-accuracy:1", "set-accuracy:2"]
         >>> result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics)
         >>> result.compare().flips().select("first", "second", "first_better").row(0)
-        ('A', 'B', 'top-1 accuracy (majority-vote); top-1 accuracy (annotators)')
+        ('A', 'B', 'top-1 accuracy (annotators); top-1 accuracy (majority-vote)')
         """
         import polars as pl
 
         rows = []
         for pair in combinations(self.evaluation.models, 2):
             found = [d for d in self.differences if {d.first, d.second} == set(pair) and d.is_distinguishable]
-            found.sort(key=lambda one: one.estimand != PANEL)  # what verdicts are about is named first
-            better = {sign: [d for d in found if np.sign(d.probability_better - 0.5) == sign] for sign in (1, -1)}
-            if better[1] and better[-1]:
-                rows.append((*pair, _where(better[1]), _where(better[-1])))
+            found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))  # what decides is named first
+            better = {name: [d for d in found if (d.probability_better > 0.5) == (d.first == name)] for name in pair}
+            if all(better.values()):
+                rows.append((*pair, *map(_where, better.values())))
         names = ("first", "second", "first_better", "second_better")
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
@@ -261,52 +284,57 @@ def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
 
 @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
 def of_estimate(one: Estimate, margin: float | None = None) -> list[Difference]:
-    """Compare all pairs of models under one estimate, by metric and then by pair, with Holm's adjustment."""
-    evaluation, means, groups = one.evaluation, one.tally.means, one.evaluation.n_groups
-    pairs = list(combinations(range(len(evaluation.models)), 2))
+    """Compare all pairs of models under one estimate, by metric and then by pair, each from better to worse.
+
+    The pairs of the primary metric, which is the first, are the family of Holm's adjustment.
+    """
+    evaluation, n_groups = one.evaluation, one.evaluation.n_groups
+    n_cases, level = evaluation.n_cases, evaluation.level
+    pairs, trained = list(combinations(range(len(evaluation.models)), 2)), getattr(evaluation, "trained_on", ())
     same = evaluation.sums["least", "same"] if pairs else np.empty((0, 0))
-    apart = {(a, b): np.where(same[a, b], 0.0, one.spread_of_difference(a, b).values) for a, b in pairs}
-    tails = (1 - evaluation.level) / 2, (1 + evaluation.level) / 2
+    apart = {(a, b): one.spread_of_difference(a, b) for a, b in pairs}
     found = []
     for k, metric in enumerate(evaluation.metrics):
-        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
+        means, (one_way, other_way) = one.tally.means[:, k].mean(axis=-1), metric.goodness(np.array([1.0, -1.0]))
         for a, b in pairs:
-            values = apart[a, b][k]
-            gains = metric.goodness(values)
+            values, third = np.where(same[a, b], 0.0, apart[a, b].values[k]), apart[a, b].third[k]
+            gains, signed = metric.goodness(values), values
             if one_way == other_way:  # the best value is in the middle: the distances from it are compared
-                gains = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
-            chance = np.nan if np.isnan(gains).any() else float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
-            low, high = (np.nan, np.nan) if np.isnan(values).any() else np.quantile(values, tails)
-            gap = float(np.mean(means[a, k] - means[b, k]))
-            p_value = np.nan if same[a, b] else min(1.0, 2 * min(chance, 1 - chance) + 1 / len(values))
+                signed = gains = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
+                third = np.zeros_like(third)
+            gap = float(means[a] - means[b])
             if one.identity["estimand"] in PARTIAL and np.isnan(gap):
                 continue
-            found.append(
-                Difference(
-                    **one.identity,
-                    metric=metric.name,
-                    first=evaluation.models[a],
-                    second=evaluation.models[b],
-                    difference=gap,
-                    low=float(np.fmin(low, gap)),
-                    high=float(np.fmax(high, gap)),
-                    probability_better=chance,
-                    p_value=p_value,
-                    p_adjusted=p_value,
-                    margin=margin,
-                    level=evaluation.level,
-                    higher_is_better=metric.higher_is_better,
-                    are_same=bool(same[a, b]),
-                    n_cases=evaluation.n_cases,
-                    n_groups=groups,
-                )
+            tails = (1 - level) / 2, (1 + level) / 2
+            low, high = (np.nan, np.nan) if np.isnan(values).any() else np.quantile(values, tails)
+            p_value = tail_probability(signed, apart[a, b].freedom[k], third, n_cases=n_cases, level=level)
+            each = Difference(
+                **one.identity,
+                metric=metric.name,
+                first=evaluation.models[a],
+                second=evaluation.models[b],
+                difference=gap,
+                low=float(np.fmin(low, gap)),
+                high=float(np.fmax(high, gap)),
+                probability_better=np.nan if np.isnan(gains).any() else float((np.sign(gains).mean() + 1) / 2),
+                p_value=float(p_value),  # undefined where all values are zero
+                p_adjusted=np.nan,
+                margin=margin,
+                is_primary=k == 0,
+                level=level,
+                higher_is_better=metric.higher_is_better,
+                are_same=bool(same[a, b]),
+                n_cases=n_cases,
+                n_groups=n_groups,
+                trained=tuple(name for name in (evaluation.models[a], evaluation.models[b]) if name in trained),
             )
-    adjusted = holm([each.p_value for each in found])
+            found.append(each.mirrored() if metric.goodness(means[a]) < metric.goodness(means[b]) else each)
+    adjusted = holm([each.p_value if each.is_primary and not each.trained else np.nan for each in found])
     return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values for their number by Holm's method; undefined ones do not count.
+    """Adjust p-values for their number as Holm does; undefined ones do not count.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -317,14 +345,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     stepped = np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1))
     values[order] = np.minimum(stepped, 1.0)
     return [float(value) for value in values]
-
-
-def difference(one: Estimate, k: int, a: int, b: int) -> Difference:
-    """Compare model ``a`` with model ``b`` by metric ``k`` under one estimate, all its comparisons considered."""
-    models, metric = one.evaluation.models, one.evaluation.metrics[k].name
-    pair = {models[a], models[b]}
-    found = next(each for each in of_estimate(one) if each.metric == metric and {each.first, each.second} == pair)
-    return found if found.first == models[a] else found.mirrored()
 
 
 def rank_probabilities(goodness: FloatArray) -> FloatArray:

@@ -16,7 +16,6 @@ from dissensus.core.checks import check_choice, check_count, check_length, check
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.output import expect
-from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
@@ -28,6 +27,7 @@ from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.request import (
     check_request,
     chosen_aggregations,
+    chosen_metrics,
     common_cases,
     default_metrics,
     listed_metrics,
@@ -62,13 +62,14 @@ def evaluate(
     *,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
     metrics: Sequence[Metric | str] | None = None,
+    primary: Metric | str | None = None,
     draws: int = 1000,
     seed: int = 0,
     threads: int | None = None,
     categories: Categories | None = None,
     strata: Mapping[str, Sequence[str]] | None = None,
     images: Sequence[str] | None = None,
-    level: float = 0.9,
+    level: float = 0.95,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     leads: Leads = "agreement",
@@ -99,6 +100,9 @@ def evaluate(
         Specs or their text such as ``"top-k-accuracy:3"``. By default top-1 and top-3 accuracy, set accuracy of 2 and
         3, average overlap of 3, and the accuracy of categories where there are any; for numbers, the mean absolute
         error, RMSE and correlation.
+    primary
+        The metric that verdicts are about, by its name or as in ``metrics``; the others are secondary. By default the
+        first.
     draws, seed, threads
         As in :meth:`Aggregation.sample`. Models share draws and resampled cases, so differences are paired.
     categories
@@ -187,7 +191,8 @@ def evaluate(
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
         refuse_whole([spec for spec in chosen if not spec.is_informed])
-    how: dict[str, Any] = {"metrics": metrics, "categories": categories, "draws": draws, "seed": seed}
+    how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
+    how["categories"] = categories
     how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
     known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
     pieces = [learned_from(*asked.of_part(rows), chosen, known, **how) for rows in asked.parts.values()]
@@ -304,6 +309,7 @@ def plan_of(
     conditions: tuple[str, ...],
     *,
     metrics: Sequence[Metric | str] | None,
+    primary: Metric | str | None = None,
     categories: Categories | None,
     draws: int,
     seed: int,
@@ -313,12 +319,9 @@ def plan_of(
     """Settle what is computed on a study, or pieces of it; models say how many places of a draw matter."""
     grouping = None if categories is None else categories.aligned(conditions)
     numeric = any(model.kind == "numbers" for model in models.values())
-    if metrics is None:
-        wanted = default_metrics(study, models, conditions, grouping)
-    else:
-        known = {} if grouping is None else {"categories": grouping.labels}
-        wanted = tuple(as_specs(Metric.family, listed_metrics(metrics), known))
-    measured = wanted if models else ()
+    known = {} if grouping is None else {"categories": grouping.labels}
+    wanted = default_metrics(study, models, conditions, grouping) if metrics is None else listed_metrics(metrics)
+    measured = chosen_metrics(wanted, primary, study, models, known) if models else ()
     tops = np.array([top for top in TOPS if top < len(conditions)], dtype=np.int64)
     usual = [*(POINTS if study.question == "conditions" else POINTS[:1]), *(NUMBER_POINTS if numeric else ())]
     usual += [spec.limit for spec in aggregations if spec.limit is not None]

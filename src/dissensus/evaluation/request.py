@@ -16,11 +16,11 @@ from dissensus.aggregations.priors import check_trained_on
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names
+from dissensus.core.names import check_names, known_name
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
-from dissensus.metrics.base import Metric
+from dissensus.metrics.base import HALF, Metric
 from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
 from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
@@ -69,6 +69,36 @@ def default_metrics(
     if categories is not None:
         wanted = (*wanted, CategoryAccuracy(categories.labels))
     return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
+
+
+def chosen_metrics(
+    wanted: Sequence[Metric | str],
+    primary: Metric | str | None,
+    study: Study,
+    models: Mapping[str, Predictions],
+    known: Mapping[str, Any],
+) -> tuple[Metric, ...]:
+    """Return the metrics that are asked for, the primary one first.
+
+    Of two answers that models give scores to, a decision is a score of at least one half, and the name of the metric
+    says so, unless there is another threshold.
+    """
+    is_scored = study.question == "binary" and all(model.kind == "scores" for model in models.values())
+
+    def read(given: Sequence[Metric | str]) -> list[Metric]:
+        specs: list[Any] = as_specs(Metric.family, given, known)
+        return [
+            replace(spec, threshold=HALF) if is_scored and getattr(spec, "threshold", 0.0) is None else spec
+            for spec in specs
+        ]
+
+    found = read(wanted)
+    if primary is None:
+        return tuple(found)
+    is_spec = isinstance(primary, Metric) or primary.partition(":")[0] in Metric.family.known()
+    name = read([primary])[0].name if is_spec else str(primary)
+    first = known_name("metric", name, [metric.name for metric in found])
+    return tuple(sorted(found, key=lambda metric: metric.name != first))
 
 
 def with_panel_unless(
@@ -193,7 +223,7 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
 def check_level(level: float) -> None:
     """Refuse a probability of intervals that is none."""
     if not isinstance(level, Real) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.9 for 90 % intervals")
+        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.95 for 95 % intervals")
 
 
 def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:

@@ -114,7 +114,7 @@ class Evaluation(Value):
     points
         The deterministic aggregations that point estimates come from.
     metrics
-        The metrics.
+        The metrics, the primary one first.
     study
         The opinions on the evaluated cases that are held here: all, or a sample of so many that they are not.
     conditions
@@ -214,7 +214,7 @@ class Evaluation(Value):
     lines: tuple[Curve, ...] = ()
     disputed: Evaluation | None = None
     experts: Experts | None = None
-    level: float = 0.9
+    level: float = 0.95
     leads: Leads = "agreement"
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=present_versions)
@@ -302,6 +302,11 @@ class Evaluation(Value):
     def models(self) -> tuple[str, ...]:
         """Names of the models."""
         return tuple(self.predictions)
+
+    @property
+    def primary(self) -> str:
+        """Name of the primary metric, the first, which verdicts are about; empty without models."""
+        return self.metrics[0].name if self.metrics else ""
 
     @property
     def panel(self) -> int | None:
@@ -417,8 +422,8 @@ class Evaluation(Value):
         one of the annotators, taken at random, says what the model says, *truth* the value against what was given as
         true. ``low`` to ``high`` is an interval for the
         value on cases like these, annotated likewise; ``case_sd``, ``annotator_sd``, ``draw_sd``, ``fit_sd`` and
-        ``family_sd`` are what it owes to the cases, to who the annotators were (nan where they count as fixed), to what
-        their opinions leave open, and to the fit of the prior and its family (nan where none was fitted). ``sd``,
+        ``family_sd`` are what it owes to the cases, to the choice of annotators (nan where they count as fixed), to the
+        draws, and to the fit of the prior and its family (nan where none was fitted). ``sd``,
         ``min``, ``max`` and the interval ``annotation_low`` to ``annotation_high`` tell how far the annotations alone
         move the value on these very cases. ``mc_error`` is the Monte Carlo error of ``mean``.
         ``point_estimate`` is the value against the deterministic aggregation that the run tends to, and ``difference``

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,21 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
-from dissensus.evaluation.comparison import Comparison, Difference, difference
-from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
+from dissensus.evaluation.comparison import Comparison, Difference, of_estimate
+from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.tables import Beside, Result, called, of_estimand, side_by_side
+from dissensus.evaluation.tables import Beside, Result, called, of_estimand, practices, side_by_side
 from dissensus.evaluation.words import (
     NOTHING,
     amount,
     counted,
     is_visible,
     number,
+    p_values,
     percent,
     probability,
     signed,
-    small_probability,
     term,
     value,
 )
@@ -45,13 +45,10 @@ UNBROKEN = 24
 MOST_NAMED = 4
 
 # What makes an interval wide, by the columns of tables.
-PARTS = {
-    "case_sd": "the cases",
-    "annotator_sd": "who the annotators were",
-    "draw_sd": "what the opinions leave open",
-    "fit_sd": "the fit of the prior",
-    "family_sd": "the family of priors",
-}
+PARTS = {"case_sd": "cases", "annotator_sd": "annotators", "draw_sd": "draws", "fit_sd": "prior", "family_sd": "family of priors"}
+
+# Estimates that stand beside the one that decides, as sentences begin with them.
+BESIDE = {PANEL: "The panel estimate", ADJUSTED: "The uncertainty-adjusted value"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def statements(evaluation: Evaluation) -> tuple[Statement, ...]:
         *estimands(evaluation, results),
         *practice(evaluation, results),
         *certainty(evaluation),
-        *contest(evaluation, results),
+        *contest(evaluation),
     )
 
 
@@ -260,8 +257,8 @@ def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
 def panel_meaning() -> Markup:
     """Say what the panel estimand is, and what it takes for granted."""
     return Markup(
-        "against what a large panel of annotators like these would say. Models inform the {} as far as they foretell "
-        "annotators; it assumes that they foretell a large panel as they foretell these annotators."
+        "against what a large panel of annotators like these would say. Models inform the {} as far as they predict "
+        "annotators; it assumes that they predict a large panel as well as these annotators."
     ).format(term("informed prior", "prior"))
 
 
@@ -300,22 +297,17 @@ def shares(evaluation: Evaluation, row: Result) -> list[Markup]:
     total = sum(variances.values())
     if not variances:
         return []
-    parts = [f"{percent(own / total)} from {PARTS[name]}" for name, own in variances.items()]
-    told = Markup("Of the variance of this {}, {}.").format(
-        term("interval"), joined([parts[0].replace(" from", " comes from", 1), *parts[1:]])
-    )
-    if len(parts) == 1:
-        told = Markup("The variance of this {} comes from {}.").format(term("interval"), *map(PARTS.get, variances))
-    found = [told]
+    parts = ", ".join(f"{PARTS[name]} {percent(own / total)}" for name, own in variances.items())
+    found = [Markup("Sources of uncertainty: {}.").format(parts)]
     if row["annotator_sd"] == 0:
-        found.append(Markup("Who the annotators were makes no difference that could be told from chance."))
+        found.append(Markup("There is no detectable variation between annotators."))
     elif math.isnan(row["annotator_sd"]):
         why = "they count as fixed"
         if not evaluation.study.panel.annotator_names:
             why = "they have no names"
         elif not are_crossed(evaluation.study):
             why = f"fewer than {LEAST_ANNOTATORS} of them share {LEAST_COMMON} cases with another one"
-        found.append(Markup("Who the annotators were is missing in it: {}.").format(why))
+        found.append(Markup("Variation between annotators is not included: {}.").format(why))
     return found
 
 
@@ -330,20 +322,19 @@ def practice(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
     one, metric = known[0], evaluation.metrics[0]
     (name, gap), *others = one.gaps.items()
     sentences = [
-        Markup("Against {}, the {} of {} is {}: it {} {} {} ({}).").format(
+        Markup("Against {}, the {} of {} is {}: {} {} ({}).").format(
             called(name),
             unbroken(metric.name),
             one.model,
             strong(number(one.practices[name])),
-            strong(reads(gap, metric)),
-            "than" if is_visible(gap, is_share=metric.is_share) else "as",
+            strong(apart(gap, metric)),
             named_estimand(evaluation, one.headline),
             number(one.headline["mean"]),
         )
     ]
     if others:
         told = [
-            f"against {called(each)} it {reads(own, metric)} ({number(one.practices[each])})" for each, own in others
+            f"against {called(each)}, {apart(own, metric)} it ({number(one.practices[each])})" for each, own in others
         ]
         sentences.append(Markup("{}.").format(capital(joined(told))))
     gaps = [other.gaps[name] for other in known if name in other.gaps]
@@ -389,18 +380,17 @@ def sorted_rows(rows: list[Result], metric: Metric) -> list[Result]:
     return sorted(rows, key=lambda row: (math.isnan(row["mean"]), -float(metric.goodness(np.array(row["mean"])))))
 
 
-def reads(gap: float | None, metric: Metric) -> str:
+def apart(gap: float | None, metric: Metric) -> str:
     r"""Say how a practice compares with panel, or with the adjusted value.
 
     >>> from dissensus.metrics import TopKAccuracy
-    >>> reads(0.031, TopKAccuracy(1)), reads(0.0, TopKAccuracy(1))
-    ('reads 3.1\xa0points higher', 'reads the same')
+    >>> apart(0.031, TopKAccuracy(1)), apart(0.0, TopKAccuracy(1))
+    ('3.1\xa0percentage points above', 'the same as')
     """
-    if gap is None:
-        return NOTHING
-    if not is_visible(gap, is_share=metric.is_share):
-        return "reads the same"
-    return f"reads {amount(gap, is_share=metric.is_share)} {'higher' if gap > 0 else 'lower'}"
+    if gap is None or not is_visible(gap, is_share=metric.is_share):
+        return NOTHING if gap is None else "the same as"
+    told = amount(gap, is_share=metric.is_share).replace("point", "percentage point")
+    return f"{told} {'above' if gap > 0 else 'below'}"
 
 
 def _ranges(evaluation: Evaluation, results: pl.DataFrame, name: str, own: Sequence[float]) -> Iterable[Markup]:
@@ -480,42 +470,78 @@ def _open_categories(evaluation: Evaluation) -> Iterable[Markup]:
 # Which model leads ------------------------------------------------------------------------------------------
 
 
-def contest(evaluation: Evaluation, results: pl.DataFrame) -> list[Statement]:
-    """Say which model leads, how sure that is, and which one other estimands and the majority vote would name."""
+def contest(evaluation: Evaluation) -> list[Statement]:
+    """Say which model leads, how sure that is, and what other estimands and metrics say."""
     if not evaluation.models:
         sentence = Markup("No predictions were given, so nothing is said about models.")
         return [Statement("0", Markup("models evaluated"), (sentence,))]
     if len(evaluation.models) == 1:
         return []
-    rows = best_first(evaluation, results, evaluation.metrics[0])
-    duel = duel_of(evaluation, rows, evaluation.headline)
-    is_panel = duel.estimand == PANEL and named_estimand(evaluation, rows[0]) == term(PANEL)
-    sentences = (
-        Markup("{}{} has the best {} {} ({}), then {} ({}).").format(
-            "" if is_panel else f"Under {duel.run}, ",
-            strong(rows[0]["model"]),
-            term(duel.estimand),
-            unbroken(duel.metric),
-            number(rows[0]["mean"]),
-            rows[1]["model"],
-            number(rows[1]["mean"]),
-        ),
-        judged(duel),
-        *_beside_leaders(evaluation, results),
-        *_usual_leader(evaluation, results),
-        *_other_leaders(evaluation, results, duel.first),
+    pairs = duels(deciding(evaluation))
+    if not pairs:
+        return [Statement(NOTHING, Markup("no model has a verdict"), decision(evaluation))]
+    first = next(iter(pairs.values()))
+    sentences = (*decision(evaluation), *_other_leaders(evaluation, first.first))
+    title = Markup("probability that {} is better than {}: {} {}").format(
+        first.first, first.second, term(first.estimand), unbroken(first.metric)
     )
-    run = "" if duel.run == duel.estimand else f", {duel.run}"
-    title = Markup("probability that {} is better than {}: {} {}{}").format(
-        duel.first, duel.second, term(duel.estimand), unbroken(duel.metric), run
-    )
-    tone = "calm" if duel.is_distinguishable else "warm"
-    return [Statement(probability_better(duel), title, sentences, tone)]
+    return [Statement(probability_better(first), title, sentences, "calm" if first.is_distinguishable else "warm")]
 
 
-def duel_of(evaluation: Evaluation, rows: Sequence[Result], place: int) -> Difference:
-    """Compare the first two models of some rows by the first metric under one estimate."""
-    return difference(evaluation.estimates[place], 0, *(evaluation.models.index(row["model"]) for row in rows[:2]))
+def deciding(evaluation: Evaluation) -> Estimate:
+    """Return what verdicts are about: agreement with one annotator, or the adjusted value where there is none."""
+    shared, leads = evaluation.shared, getattr(evaluation, "leads", AGREEMENT)
+    if leads == AGREEMENT and shared is not None and not np.isnan(shared.tally.means[:, 0]).all():
+        return shared
+    return evaluation.estimates[evaluation.reference]
+
+
+def duels(one: Estimate) -> dict[str, Difference]:
+    """Compare the leader by the primary metric with every other model, the next one first.
+
+    Models that were trained on these annotations have no part in it, nor have those without a value.
+    """
+    found = [each for each in of_estimate(one) if each.is_primary and not (each.trained or math.isnan(each.difference))]
+    beaten = {each.second for each in found}
+    pairs = [each for each in found if each.first not in beaten]
+    return {each.second: each for each in sorted(pairs, key=lambda each: abs(each.difference))}
+
+
+def decision(evaluation: Evaluation) -> tuple[Markup, ...]:
+    """Say which model leads by the primary metric, from better to worse, or that nobody can tell.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[5, 0]] * 40, ["a", "b"])
+    >>> result = evaluate(said, {"A": [[0.8, 0.2]] * 40, "B": [[0.3, 0.7]] * 40}, aggregations=["majority-vote"])
+    >>> print(*map(plain, decision(result)))
+    A outperforms B by 1.000 (95 % 0.873 to 1.000; p < 0.001).
+    """
+    one, trained = deciding(evaluation), [m for m in evaluation.models if m in getattr(evaluation, "trained_on", ())]
+    pairs = duels(one)
+    told = [Markup("{} trained on these annotations: no verdict.").format(joined(trained))] if trained else []
+    if not pairs:
+        return tuple(told)
+    leader = next(iter(pairs.values())).first
+    tied = [name for name, each in pairs.items() if not each.is_distinguishable]
+    value = number(float(one.tally.means[evaluation.models.index(leader), 0].mean()))
+    if len(pairs) > 1 and len(tied) == len(pairs) and all(each.is_decided for each in pairs.values()):
+        told.insert(0, Markup("No model is distinguishable from the leader, {} ({}).").format(leader, value))
+    elif len(pairs) > 1 and tied:
+        told.insert(0, Markup("Not distinguishable from the leader, {} ({}): {}.").format(leader, value, joined(tied)))
+    else:
+        told.insert(0, verdict(next(iter(pairs.values()))))
+    return (*told, *_reversed(evaluation, one), *_usual_leader(evaluation, pairs))
+
+
+def _reversed(evaluation: Evaluation, one: Estimate) -> Iterable[Markup]:
+    """Say which verdicts another estimand reverses, both beyond doubt."""
+    places = [place for place in (evaluation.panel, evaluation.reference) if place is not None]
+    ours = {(each.first, each.second) for each in of_estimate(one) if each.is_primary and each.is_distinguishable}
+    for other in dict.fromkeys(evaluation.estimates[place] for place in places):
+        found = [each for each in of_estimate(other) if each.is_primary and each.is_distinguishable]
+        turned = [verdict(each)[:-1] for each in found if (each.second, each.first) in ours]
+        if turned and other.key != one.key:
+            yield Markup("{} reverses the order: {}.").format(BESIDE[other.identity["estimand"]], joined(turned))
 
 
 def probability_better(found: Difference) -> str:
@@ -523,90 +549,56 @@ def probability_better(found: Difference) -> str:
     return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
 
 
-def judged(duel: Difference) -> Markup:
-    """Say whether two models can be told apart, with the probability and what all comparisons make of it."""
-    if duel.are_same:
-        return Markup("{}.").format(duel.verdict)
-    chance = Markup("the probability that {} is better is {}").format(duel.first, strong(probability_better(duel)))
-    if not duel.is_decided:
-        return Markup("There are {}; {}.").format(duel.verdict, chance)
-    adjusted = small_probability(duel.p_adjusted)
-    many = Markup("the p-value by {} method is {}").format(term("Holm", "Holm's"), adjusted)
-    if duel.is_distinguishable:
-        return Markup("The {} of their difference leaves zero out; {}, and {}.").format(term("interval"), chance, many)
-    return Markup("The two are {}: {}, and {}.").format(term("not distinguishable"), chance, many)
-
-
-def _beside_leaders(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
-    """Say which model has the best adjusted value, beside a large panel, and which agrees most with annotators."""
-    place, metric, n_runs = evaluation.reference, evaluation.metrics[0], len(evaluation.runs)
-    own = results.filter(results["metric"] == metric.name)
-    kinds = [(Markup("By {} with single annotators").format(term("agreement")), of_estimand(own, AGREEMENT), n_runs)]
-    if evaluation.panel is not None and evaluation.adjusted_runs:
-        told = Markup("{} under {}").format(term("adjusted", "Adjusted"), evaluation.run_label(place))
-        kinds.insert(0, (told, evaluation.of_run(own, place).to_dicts(), place))
-    for told, found, which in kinds:
-        if len(found) > 1:
-            first, second = sorted_rows(found, metric)[:2]
-            leads = Markup("{}, {} leads ({}), then {} ({}). {}")
-            duel = judged(duel_of(evaluation, (first, second), which))
-            names = strong(first["model"]), number(first["mean"]), second["model"], number(second["mean"])
-            yield leads.format(told, *names, duel)
-
-
-def _usual_leader(evaluation: Evaluation, results: pl.DataFrame) -> Iterable[Markup]:
-    metric, rows = evaluation.metrics[0], leading(evaluation, results)
-    known = [one for one in rows if one.gaps]
-    if known:
-        name = next(iter(known[0].gaps))
-        best = max(known, key=lambda one: float(metric.goodness(np.array(one.practices[name]))))
-        leads = Markup("{} leads instead").format(strong(best.model))
-        told = Markup("the same model leads") if best is rows[0] else leads
-        yield Markup("Against {}, {} ({}).").format(called(name), told, number(best.practices[name]))
-
-
-def _other_leaders(evaluation: Evaluation, results: pl.DataFrame, leader: str) -> Iterable[Markup]:
-    """Say whether other metrics have another leader."""
-    leaders: dict[str, list[str]] = {}
-    for metric in evaluation.metrics:
-        best = best_first(evaluation, results, metric)[0]
-        if not math.isnan(best["mean"]):
-            leaders.setdefault(best["model"], []).append(metric.name)
-    if len(evaluation.metrics) < 2 or not leaders:
+def _usual_leader(evaluation: Evaluation, pairs: Mapping[str, Difference]) -> Iterable[Markup]:
+    """Say whether usual practice, which has no interval, puts a model first that is worse."""
+    metric, name = evaluation.metrics[0], next(iter(practices(evaluation)), None)
+    if name is None:
         return
-    if list(leaders) == [leader]:
-        yield Markup("{} leads in all {} metrics.").format(leader, len(evaluation.metrics))
-    else:
+    values = evaluation.point_values[practices(evaluation)[name]][:, 0]
+    goodness = dict(zip(evaluation.models, metric.goodness(values).tolist(), strict=True))
+    leader = next(iter(pairs.values())).first
+    above = [other for other, each in pairs.items() if each.is_distinguishable and goodness[other] > goodness[leader]]
+    if above:
+        told = Markup("Against {}, without an interval, the order is reversed: {} above {}.")
+        yield told.format(called(name), joined(above), leader)
+
+
+def _other_leaders(evaluation: Evaluation, leader: str) -> Iterable[Markup]:
+    """Say which other model leads by a secondary metric, under the same estimate."""
+    means, leaders = deciding(evaluation).tally.means.mean(axis=-1), dict[str, list[str]]()
+    for metric, values in zip(evaluation.metrics[1:], means[:, 1:].T, strict=True):
+        if not np.isnan(values).all():
+            best = evaluation.models[int(np.nanargmax(metric.goodness(values)))]
+            leaders.setdefault(best, []).append(metric.name)
+    leaders.pop(leader, None)
+    if leaders:
         few = {
             model: joined(names) if len(names) <= MOST_NAMED else f"{len(names)} metrics"
             for model, names in leaders.items()
         }
         parts = [Markup("{} in {}").format(strong(model), names) for model, names in few.items()]
-        yield Markup("Which model leads depends on the metric: {}.").format(joined(parts))
+        yield Markup("By secondary metrics, others lead: {}.").format(joined(parts))
 
 
 def verdict(found: Difference) -> Markup:
-    """Say how two models compare, with the numbers."""
-    if found.are_same:
+    """Say how two models compare, from the better to the worse, with the numbers."""
+    if found.are_same or math.isnan(found.difference):
         return Markup("{}.").format(found.verdict)
-    return Markup(
-        "{}: the difference {} minus {} is {} ({} to {}), the probability that {} is better is {}, and the p-value is "
-        "{} alone and {} by Holm's method."
-    ).format(
-        capital(Markup.escape(found.verdict)) if found.verdict.startswith("too") else found.verdict,
-        found.first,
-        found.second,
-        *map(number, (found.difference, found.low, found.high)),
-        found.first,
-        probability_better(found),
-        *map(small_probability, (found.p_value, found.p_adjusted)),
-    )
+    gap, low, high = found.difference, found.low, found.high
+    if not found.higher_is_better:
+        gap, low, high = -gap, -high, -low
+    sure = f"{100 * found.level:g} % {number(low)} to {number(high)}; {p_values(found.p_value, found.p_adjusted)}"
+    if found.is_distinguishable and gap > 0:
+        return Markup("{} outperforms {} by {} ({}).").format(found.first, found.second, number(gap), sure)
+    told = Markup.escape(found.verdict)
+    told = told if found.verdict.startswith((found.first, found.second)) else capital(told)
+    return Markup("{} ({}, {}).").format(told, number(gap), sure)
 
 
 def flips(comparison: Comparison) -> list[Markup]:
     """Say which models change order between metrics or aggregations."""
     return [
-        Markup("{first} leads {second} in {first_better}. {second} leads in {second_better}.").format(
+        Markup("{first} leads {second} in {first_better}; {second} leads in {second_better}.").format(
             **{**row, "first": strong(row["first"]), "second": strong(row["second"])}
         )
         for row in comparison.flips().iter_rows(named=True)

@@ -56,12 +56,23 @@ def probability(chance: float, n_draws: int) -> str:
 
 
 def small_probability(value: float) -> str:
-    r"""Write a p-value; the least that resamples can tell is not zero.
+    """Write a p-value.
 
     >>> small_probability(0.0312), small_probability(0.0002), small_probability(1.0)
-    ('0.031', 'under 0.001', '1.000')
+    ('0.031', '< 0.001', '1.000')
     """
-    return f"under {LEAST:g}" if value < LEAST else number(value)
+    return f"< {LEAST:g}" if value < LEAST else number(value)
+
+
+def p_values(alone: float, adjusted: float) -> str:
+    """Write a p-value, and beside it the one that Holm's adjustment makes of it, where that is another.
+
+    >>> p_values(0.0031, 0.0482), p_values(0.0002, math.nan), p_values(0.0002, 0.0004)
+    ('p = 0.003 (Holm-adjusted 0.048)', 'p < 0.001', 'p < 0.001')
+    """
+    plain, many = small_probability(alone), small_probability(adjusted)
+    told = f"p {'' if plain.startswith('<') else '= '}{plain}"
+    return told if many in (plain, NOTHING) else f"{told} (Holm-adjusted {many})"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -161,7 +172,7 @@ GLOSSARY = {
     "probability says; per case. A decision curve shows it for every threshold.",
     "plausibilities": "How plausible each condition of a case is given all opinions: numbers between 0 and 1 that add "
     "up to 1.",
-    "draw": "One plausible set of plausibilities. Many draws together show what the opinions leave open.",
+    "draw": "One plausible set of plausibilities. Many draws together show how far the opinions settle the answer.",
     "reliability": "How much each opinion is trusted. The larger it is, the more the opinions count and the less "
     "remains open. It cannot be known from the data, so results are shown for several values.",
     "certainty": "The share of draws that agree on the most plausible condition of a case. 1 means that the opinions "
@@ -180,7 +191,7 @@ GLOSSARY = {
     "100 annotated cases and two opinions per case, on average, at the least.",
     "informed prior": "What is expected of a case before its own opinions are counted: the models say it, and the "
     "annotators decide how much it counts. It is fitted so that the first choices of the annotators are as likely as "
-    "possible, or mean ratings foretold best; no truth is used. A model that foretells no annotator gets no say, "
+    "possible, or mean ratings predicted best; no truth is used. A model that predicts no annotator gets no say, "
     "whatever it claims.",
     "fit": "The coefficients of the informed prior are found from these cases, and others would have given others. The "
     "prior is fitted again to resampled cases, and how far results move is part of the interval.",
@@ -197,10 +208,10 @@ GLOSSARY = {
     "like these; otherwise that part is missing, and the page says so. That of the panel estimand also holds the "
     "uncertainty of the fit.",
     "point": "One percentage point: the step from 0.70 to 0.71.",
-    "not distinguishable": "The interval of the difference between two models includes zero, or so many pairs and "
-    "metrics were compared that a difference of this size may be chance: the data do not tell which one is better.",
-    "Holm": "Of many comparisons some come out by chance. Holm's method raises their p-values so that the probability "
-    "of any false verdict stays small, all pairs of models and metrics of a run taken together.",
+    "not distinguishable": "The interval of the difference between two models includes zero, or so many pairs were "
+    "compared that a difference of this size may be chance: the data do not tell which one is better.",
+    "Holm": "Of many comparisons some come out by chance. Holm's adjustment raises the p-values of the primary metric "
+    "so that the probability of any false verdict stays small, all pairs of models taken together.",
     "margin": "The largest difference that does not matter, chosen before looking. A model whose interval stays above "
     "minus the margin is not worse by more than it (non-inferiority); one that stays between both is equivalent.",
     "expected risk": "The average risk level of a case, with each condition weighted by its plausibility.",

@@ -51,6 +51,9 @@ Truth: TypeAlias = Literal["top", "soft"]
 # How several questions become one number: their mean, their mean weighted by positive cases, or all in one.
 Average: TypeAlias = Literal["macro", "weighted", "micro"]
 
+# The threshold of probabilities, which decides if no other one is given.
+HALF = 0.5
+
 # Refuses a value of a parameter, given its name and the value.
 Check: TypeAlias = Callable[[str, Any], None]
 
@@ -679,9 +682,9 @@ def at_threshold(name: str, threshold: float | None) -> str:
     """Add a threshold to a name.
 
     >>> at_threshold("sensitivity", 0.5), at_threshold("sensitivity", None)
-    ('sensitivity at threshold 0.5', 'sensitivity')
+    ('sensitivity at 0.5', 'sensitivity')
     """
-    return name if threshold is None else f"{name} at threshold {threshold:g}"
+    return name if threshold is None else f"{name} at {threshold:g}"
 
 
 def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:

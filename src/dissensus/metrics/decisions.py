@@ -15,7 +15,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.metrics.base import Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
+from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
 from dissensus.metrics.data_set import (
     NO_MARKS,
     Added,
@@ -31,6 +31,39 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 
 # How bad a wrong grade is: all the same, by its distance, or by the square of it.
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
+
+# So far above one may a probability be that was computed.
+ROUNDING = 1e-9
+
+
+def is_undecided(said: Said, threshold: float | None) -> bool:
+    """Tell whether there are no decisions between two conditions: one half is a threshold of probabilities.
+
+    >>> is_undecided(Said.of_scores(np.array([[-2.5, 2.5]])), 0.5)
+    True
+    """
+    is_half = threshold == HALF and said.n_conditions == 2
+    return is_half and bool((np.abs(said.scores - HALF) > HALF + ROUNDING).any())
+
+
+def no_decisions(added: Added) -> tuple[str, ...]:
+    """Say why there are no decisions, where sums over cases are undefined; nothing otherwise."""
+    told = "no decisions: scores are not between 0 and 1; give a threshold on their scale, or decisions"
+    return (told,) if any(np.isnan(one).any() for one in added) else ()
+
+
+def decisions(said: Said, threshold: float | None = None) -> FloatArray:
+    """Return how much of each case is called what, shape (n_cases, K); nan where there are no decisions.
+
+    Of two conditions the last is called if its score is at least the threshold; one half, of probabilities, is a tie.
+
+    >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
+    array([[0., 1.]])
+    """
+    if threshold in (None, HALF):
+        return said.picks * np.nan if is_undecided(said, threshold) else said.picks
+    positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
+    return np.stack([1 - positive, positive], axis=1)
 
 
 class CountedDecisions(FormulaMetric, BinaryMetric):
@@ -50,9 +83,9 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         """Return the metric; plain arithmetic, since it is called with complex numbers as well."""
 
     def stated(self, said: Said, question: Question) -> FloatArray:
-        """Return which cases are called positive; tied conditions share."""
-        if self.threshold is None:
-            return np.asarray(said.picks[question.rows, question.condition])
+        """Return which cases are called positive; tied conditions share, and nan where there are no decisions."""
+        if self.threshold is None or (self.threshold == HALF and said.n_conditions == 2):
+            return np.asarray(decisions(said, self.threshold)[question.rows, question.condition])
         return np.asarray(said.scores[question.rows, question.condition] >= self.threshold, dtype=np.float64)
 
     def sums(self, part: Part) -> FloatArray:
@@ -79,7 +112,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
 
     def size(self, sums: FloatArray) -> float:
         """Count the cases that the formula looks at."""
-        counts = dict(zip(("tp", "fp", "fn", "tn"), sums[0], strict=True))
+        counts = dict(zip(("tp", "fp", "fn", "tn"), np.nan_to_num(sums[0]), strict=True))
         return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on))
 
     def told(self, added: Added) -> tuple[str, ...]:
@@ -87,7 +120,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
         called, totals = np.array([(one[0, :2].sum(), one[0].sum()) for one in added]).T  # tp and fp
         calls = {"called positive": called, "called negative": totals - called}
         words = few({at_threshold(word, self.threshold): amounts for word, amounts in calls.items()}, totals)
-        return words + super().told(added)
+        return no_decisions(added) or words + super().told(added)
 
 
 @dataclass(frozen=True)
@@ -97,7 +130,8 @@ class DecisionMetric(CountedDecisions):
     Parameters
     ----------
     threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
+        A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
+        models give scores for a yes-or-no question. 0.5 needs scores between 0 and 1.
     average, truth
         As of :class:`AUROC`.
     """
@@ -251,7 +285,8 @@ class FBeta(CountedDecisions):
     beta
         How many times more sensitivity counts; 1 gives the F1 score.
     threshold
-        A case is positive if its score is at least this; None: if the model puts the condition first.
+        A case is positive if its score is at least this; None: if the model puts the condition first, or 0.5 where
+        models give scores for a yes-or-no question. 0.5 needs scores between 0 and 1.
     average, truth
         As of :class:`AUROC`.
 
@@ -371,18 +406,6 @@ def probabilities_of(said: Said, question: Question) -> FloatArray:
 # The whole matrix ------------------------------------------------------------------------------------------
 
 
-def decisions(said: Said, threshold: float | None = None) -> FloatArray:
-    """Return how much of each case is called what, shape (n_cases, K).
-
-    >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
-    array([[0., 1.]])
-    """
-    if threshold is None:
-        return said.picks
-    positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
-    return np.stack([1 - positive, positive], axis=1)
-
-
 class ConfusionMetric(FormulaMetric):
     """Judge decisions by a formula of the whole matrix; where there are several findings, by the mean over them."""
 
@@ -453,7 +476,7 @@ class ConfusionMetric(FormulaMetric):
         for code, word in ((1, "positive"), (0, "negative")):
             amounts[at_threshold(f"called {word}", self.threshold)] = calls[:, code]
             amounts[word] = labels[:, code]
-        return few(amounts, labels.sum(axis=1))
+        return no_decisions(added) or few(amounts, labels.sum(axis=1))
 
 
 def _split(sums: Any) -> tuple[Any, Any, Any, Any]:
@@ -626,15 +649,15 @@ class SubsetAccuracy(SummedMetric):
         return np.asarray(np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0))
 
     def rests_upon(self, added: Added) -> float:
-        """Count all cases."""
-        return float(added[0][0, 1])
+        """Count all cases, unless there are no decisions."""
+        return 0.0 if no_decisions(added) else float(added[0][0, 1])
 
     def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
         """Differentiate the weight of each case and the share of each finding that is right."""
         item, *parts = self._parts(said, labels[None])
         masses, shares, right, weights = (part[0] for part in parts)
         total, value = float(added[0][0, 1]), float(self.of_added(added)[0])
-        if not total:
+        if np.isnan(value):
             return np.full(labels.shape, np.nan)
         counts = np.maximum(np.bincount(item, masses > 0), 1)
         by_weight = ((right - value) / counts)[item]
@@ -646,6 +669,10 @@ class SubsetAccuracy(SummedMetric):
         calls = decisions(said, self.threshold).T
         by_share = (weights[item] * others / np.where(masses > 0, masses, 1.0)) * (calls - shares)
         return np.where(masses > 0, by_weight + by_share, 0.0) / total
+
+    def told(self, added: Added) -> tuple[str, ...]:
+        """Say that there are no decisions."""
+        return no_decisions(added)
 
     def _parts(self, said: Said, labels: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Find the case of each row, masses and right shares of rows (n_draws, n), then of cases (n_draws, n_items)."""

@@ -113,13 +113,14 @@ def evaluate_files(
     reading: Mapping[str, Any] | None = None,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
     metrics: Sequence[Metric | str] | None = None,
+    primary: Metric | str | None = None,
     draws: int = 1000,
     seed: int = 0,
     threads: int | None = None,
     categories: Categories | Path | None = None,
     strata: Path | Sequence[Path] | None = None,
     truth: Path | Sequence[Path] | None = None,
-    level: float = 0.9,
+    level: float = 0.95,
     annotators: AnnotatorsAre | None = None,
     panel: bool | None = None,
     leads: Leads = "agreement",
@@ -147,10 +148,10 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, draws, seed, categories, level, annotators, panel, leads, reference, trained_on, margin
+    aggregations, metrics, primary, draws, seed, categories, level, annotators, panel, leads, reference, trained_on
         As in :func:`evaluate`; categories may be a file.
-    called
-        As in :func:`evaluate`; categories may be a file.
+    margin, called
+        As in :func:`evaluate`.
     threads
         Threads that draw in every process.
     shard_size
@@ -196,6 +197,7 @@ def evaluate_files(
     asked: dict[str, Any] = {
         "aggregations": request.chosen_aggregations(aggregations, question=question),
         "metrics": None if metrics is None else request.listed_metrics(metrics),
+        "primary": primary,
         "draws": draws,
         "seed": seed,
         "level": level,
@@ -279,6 +281,7 @@ def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
         **asked,
         "aggregations": [spec.record() for spec in asked["aggregations"]],
         "metrics": metrics and [one if isinstance(one, str) else one.record() for one in metrics],
+        "primary": primary.record() if isinstance(primary := asked["primary"], Metric) else primary,
         "categories": told,
     }
 
@@ -489,6 +492,7 @@ class FileEvaluation:
             {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
             conditions,
             metrics=asked["metrics"],
+            primary=asked["primary"],
             categories=categories,
             draws=asked["draws"],
             seed=asked["seed"],

@@ -142,7 +142,7 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     if evaluation.panel is not None:
         yield (
             "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "
-            "informed prior; it assumes that the models foretell a large panel as they foretell these annotators."
+            "informed prior; it assumes that the models predict a large panel as well as these annotators."
         )
     if evaluation.shared is not None:
         yield "Agreement is the average over annotators of the value against one annotator's answer, without any prior."
@@ -152,7 +152,7 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
             "on the aggregation and its reliability."
         )
     moved = list(evaluation.moved.values())
-    who = "with the annotators as fixed, so that the part of who they were is missing"
+    who = "with the annotators as fixed, so that their variation is not included"
     if moved:
         who = f"and a jackknife over {counted(moved[0].n_annotators, 'annotator')}, who count as a sample as well"
     yield (
@@ -164,9 +164,11 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
     if len(evaluation.models) > 1:
         yield (
-            "Models were compared on the same draws and the same resampled cases; p-values were adjusted by Holm's "
-            "method over all pairs and metrics of a run, and two models are called not distinguishable unless the "
-            "interval of their difference leaves zero out and the adjusted p-value is small."
+            "Models were compared on the same draws and the same resampled cases, by agreement with one annotator "
+            f"where it is defined. The primary metric is {evaluation.primary}: its p-values, from Student's t with a "
+            "correction for skewness, were adjusted over all pairs (Holm), and two models are called not "
+            "distinguishable unless the interval of their difference excludes zero and the adjusted p-value is below "
+            f"{1 - evaluation.level:.2g}. Other metrics are secondary; their p-values are not adjusted."
         )
 
 

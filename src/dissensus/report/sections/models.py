@@ -14,6 +14,7 @@ from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.first_screen import first_screen
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import (
+    apart,
     assumption,
     capital,
     flips,
@@ -99,7 +100,7 @@ def score(one: Beside, least: float, most: float) -> dict[str, Any]:
     Words say how the first practice compares with panel or the adjusted value; values are placed between two others.
     """
     name, gap = next(iter(one.gaps.items()), ("", None))
-    told = reads(gap, one.metric).removeprefix("reads ") if name else ""
+    told = apart(gap, one.metric) if name else ""
     return {"beside": one, "places": placed(drawn(one), least, most), "verdict": told}
 
 

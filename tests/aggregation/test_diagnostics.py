@@ -46,14 +46,14 @@ def test_chains_that_have_not_converged_are_reported() -> None:
 
 @pytest.mark.parametrize("n_chains", [1, 4])
 def test_chains_that_have_converged_are_rarely_reported_and_those_that_have_not_are(n_chains: int) -> None:
-    rng, alarms = np.random.default_rng(8), []
+    rng, alarms = np.random.default_rng(8), list[int]()
     for _ in range(60):
         first = rng.beta(3.0, 2.0, size=(100, 400))
         if len(alarms) == 59:  # one case of the last study: a quarter of the draws, or one chain, is elsewhere
             first[7, :100] *= 0.5
         drawn = ds.Plausibilities.from_draws(np.stack([first, 1 - first], axis=2), n_chains=n_chains)
         found = sampling_diagnostics(drawn)
-        alarms.append(found.has_not_converged.sum())
+        alarms.append(int(found.has_not_converged.sum()))
     assert np.count_nonzero(alarms[:59]) <= 8  # 5 % of 59 are 3; more than 8 have a chance of 1 in 500
     assert found.has_not_converged[7]
 

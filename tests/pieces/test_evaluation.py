@@ -142,7 +142,11 @@ def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(
 def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = {**PLAIN, "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"], "primary": "sensitivity"}
+    asked = {
+        **PLAIN,
+        "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"],
+        "primary": "sensitivity",
+    }
     once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_pieces(tmp_path, shard_size=40, **asked)
     assert once.primary == apart.primary
     assert apart.primary.startswith("sensitivity")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 import dissensus as ds
-from dissensus.cli.evaluate import MOST_ROWS, show_results
 from dissensus.evaluation.sentences import apart, headline
 from dissensus.metrics import AUROC, FBeta, Matthews, Sensitivity, SensitivityAtSpecificity
 from dissensus.report.page import report_html
@@ -74,17 +71,3 @@ def test_points_are_for_shares_of_cases_only() -> None:
     assert {apart(0.031, metric) for metric in (AUROC(), Matthews(), FBeta())} == {"0.031 above"}
     shares = (Sensitivity(), SensitivityAtSpecificity(0.9))
     assert {apart(0.031, metric) for metric in shares} == {"3.1\xa0percentage points above"}
-
-
-def test_the_terminal_shows_so_many_rows_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:
-    show_results(checklists(), Path("results"))
-    shown = capsys.readouterr().out
-    assert "not in this table: the 3 findings one by one: report.html, by_group('finding')" in shown
-    assert "more metric" not in shown
-    many = [f"net-benefit:0.{i:02}" for i in range(1, 31)]
-    said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], question="binary")
-    result = ds.evaluate(said, {"A": [[0.8, 0.2], [0.3, 0.7]]}, aggregations=["majority-vote"], metrics=many)
-    show_results(result, Path("results"))
-    shown = capsys.readouterr().out
-    assert shown.count("│ net benefit") == MOST_ROWS
-    assert "not in this table: 6 more metrics: summary.json" in shown

@@ -14,9 +14,9 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.names import visible
-from dissensus.evaluation.comparison import of_estimate
+from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
-from dissensus.evaluation.sentences import rows_of, subjects
+from dissensus.evaluation.sentences import deciding, decision, other_leaders, plain, rows_of, subjects
 from dissensus.evaluation.tables import Beside, side_by_side
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
@@ -94,7 +94,7 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     >>> said = Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
     >>> print(first_screen(evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, aggregations=["majority-vote"])))
     20 cases, 80 opinions of annotators without names; 1 model
-    top-1 accuracy, 90 % intervals
+    top-1 accuracy, 95 % intervals
                with one annotator  worth        majority  adjusted
     annotator  0.75 [0.64, 0.86]   1            -         -
     A          0.88 [0.81, 0.94]   >3 [>3, >3]  1.00      1.00
@@ -107,29 +107,18 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
         about += f"\n{evaluation.metrics[0].name}, {100 * evaluation.level:g} % intervals"
     if not evaluation.models:
         return FirstScreen(about, {}, (), (*certainty(evaluation), *warnings(evaluation)))
-    metric = evaluation.metrics[0]
-    by_metric: dict[str, list[Beside]] = {}
-    for one in side_by_side(evaluation, evaluation.to_frame()):
-        by_metric.setdefault(one.metric.name, []).append(one)
-    for rows in by_metric.values():  # the best first, by what leads; undefined values last
-        rows.sort(
-            key=lambda one: -float(np.nan_to_num(one.metric.goodness(np.array(leading_row(one)["mean"])), nan=-np.inf))
-        )
-    found = by_metric[metric.name]
+    metric, leader = evaluation.metrics[0], deciding(evaluation)
+    goodness = metric.goodness(leader.tally.means[:, 0].mean(axis=-1))
+    order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
+    rows = {one.model: one for one in side_by_side(evaluation, evaluation.to_frame()) if one.metric.name == metric.name}
+    found = [rows[evaluation.models[model]] for model in order]  # the best first, undefined values last
     withheld = why_panel_is_withheld(evaluation) if evaluation.panel is not None else ()
     return FirstScreen(
         about,
         table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
-        (*contest(evaluation, metric, found), *beside_annotators(evaluation, found)),
-        tuple(cautions(evaluation, metric, by_metric, withheld)),
+        (*map(plain, decision(evaluation)), *beside_annotators(evaluation, found)),
+        tuple(cautions(evaluation, found[0].model, withheld)),
     )
-
-
-def leading_row(one: Beside) -> Mapping[str, Any]:
-    """Return what leads: agreement with one annotator, otherwise the adjusted value, otherwise that of the panel."""
-    found = one.agreement or one.adjusted or one.panel
-    assert found is not None, "every evaluation has a run"
-    return found
 
 
 def subject(evaluation: Evaluation) -> str:
@@ -166,6 +155,9 @@ def table(evaluation: Evaluation, metric: Metric, found: Sequence[Beside], *, wi
         "panel (est.)": [ABSENT, *(short((one.panel or {}).get("mean")) if with_panel else ABSENT for one in shown)],
         "truth": [ABSENT, *(short(one.truth) for one in shown)],
     }
+    if evaluation.leads == ADJUSTED:  # the paper's measure first, with its interval
+        columns[ADJUSTED] = [ABSENT, *(between(one.adjusted) for one in shown)]
+        columns = {name: columns[name] for name in ("", ADJUSTED, *columns)}
     if first is None:  # nobody is left out in turn
         columns = {name: cells[1:] for name, cells in columns.items()}
         columns["worth"] = []
@@ -181,29 +173,6 @@ def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low",
     if row is None or math.isnan(row[name]):
         return ABSENT
     return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
-
-
-def contest(evaluation: Evaluation, metric: Metric, found: Sequence[Beside]) -> list[str]:
-    """Say which model agrees best with one annotator, from the better to the worse, or that nobody can tell."""
-    estimate = evaluation.shared or evaluation.estimates[evaluation.reference]
-    if len(found) < 2:
-        return []
-    best = found[0].model
-    own = [one for one in of_estimate(estimate) if one.metric == metric.name and best in (one.first, one.second)]
-    against = {
-        one.second if one.first == best else one.first: one if one.first == best else one.mirrored() for one in own
-    }
-    open_ones = [name for name, one in against.items() if not one.is_distinguishable]
-    if len(against) == 1:
-        (one,) = against.values()
-        ends = sorted(float(metric.goodness(np.array(end))) for end in (one.low, one.high))
-        gap = f"{abs(one.difference):.2f}, {100 * one.level:g} % {short(ends[0])} to {short(ends[1])}"
-        return [f"{one.verdict} ({gap})."] if open_ones else [f"{best} outperforms {one.second} by {gap}."]
-    if len(open_ones) == len(against):
-        return [f"No model is distinguishable from the leader, {best} ({short(leading_row(found[0])['mean'])})."]
-    tied = f" It is not distinguishable from {named(open_ones)}." if open_ones else ""
-    beaten = [name for name in against if name not in open_ones]
-    return [f"{best} outperforms {named(beaten)}.{tied}"]
 
 
 def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[str]:
@@ -255,25 +224,15 @@ def certainty(evaluation: Evaluation) -> list[str]:
     return [f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f})."]
 
 
-def cautions(
-    evaluation: Evaluation, metric: Metric, by_metric: Mapping[str, Sequence[Beside]], withheld: Sequence[str]
-) -> Iterator[str]:
+def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> Iterator[str]:
     """Say what to know before use, what could change the reading first."""
     experts = evaluation.experts
-    trained = [name for name in evaluation.trained_on if name in evaluation.models]
-    if trained:
-        yield f"Trained on these annotations, so no verdict: {named(trained)}."
     if experts is not None and not experts.rows:
         yield f"No comparison with one {experts.called}: {experts.notes[0]}."
     yield from certainty(evaluation)
     if withheld:
         yield f"The panel estimate stands among the sensitivity analyses: {withheld[0]}."
-    leaders: dict[str, list[str]] = {}
-    for name, rows in by_metric.items():
-        leaders.setdefault(rows[0].model, []).append(name)
-    for model, metrics in leaders.items():
-        if model != by_metric[metric.name][0].model:
-            yield f"{model} leads in {named(metrics)}."
+    yield from map(plain, other_leaders(evaluation, leader))
     yield from warnings(evaluation)
 
 

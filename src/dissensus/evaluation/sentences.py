@@ -45,7 +45,13 @@ UNBROKEN = 24
 MOST_NAMED = 4
 
 # What makes an interval wide, by the columns of tables.
-PARTS = {"case_sd": "cases", "annotator_sd": "annotators", "draw_sd": "draws", "fit_sd": "prior", "family_sd": "family of priors"}
+PARTS = {
+    "case_sd": "cases",
+    "annotator_sd": "annotators",
+    "draw_sd": "draws",
+    "fit_sd": "prior",
+    "family_sd": "family of priors",
+}
 
 # Estimates that stand beside the one that decides, as sentences begin with them.
 BESIDE = {PANEL: "The panel estimate", ADJUSTED: "The uncertainty-adjusted value"}
@@ -113,23 +119,6 @@ def subjects(evaluation: Evaluation) -> str:
 def rows_of(evaluation: Evaluation) -> tuple[str, str]:
     """Name what tables count, one of it and several: cases, or findings of cases."""
     return ("finding of a case", "findings of cases") if evaluation.asked_findings else ("case", "cases")
-
-
-def headline_html(evaluation: Evaluation) -> str:
-    """Say the same for notebooks, with a small table of all estimands side by side; names are escaped."""
-    found = evaluation.to_frame()
-    labels = [evaluation.run_label(run) for run in (evaluation.reference, evaluation.headline)]
-    shown = found.filter((found["estimand"] == AGREEMENT) | found["run"].is_in(labels))
-    row = Markup("<tr><td>{model}</td><td>{metric}</td><td>{estimand}</td><td>{run}</td><td>{}</td><td>{}</td></tr>")
-    rows = [
-        row.format(value(values["mean"]), between(values), **values)
-        for values in shown.sort("model", "metric", "estimand", maintain_order=True).iter_rows(named=True)
-    ]
-    names = ("model", "metric", "estimand", "run", "value", f"{100 * evaluation.level:g} % interval")
-    head = Markup("").join(Markup("<th>{}</th>").format(name) for name in names)
-    body = Markup("").join(rows)
-    table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
-    return str(Markup("<pre>{}</pre>{}").format(headline(evaluation), table if rows else ""))
 
 
 def cautions(evaluation: Evaluation) -> tuple[str, ...]:
@@ -481,7 +470,7 @@ def contest(evaluation: Evaluation) -> list[Statement]:
     if not pairs:
         return [Statement(NOTHING, Markup("no model has a verdict"), decision(evaluation))]
     first = next(iter(pairs.values()))
-    sentences = (*decision(evaluation), *_other_leaders(evaluation, first.first))
+    sentences = (*decision(evaluation), *other_leaders(evaluation, first.first))
     title = Markup("probability that {} is better than {}: {} {}").format(
         first.first, first.second, term(first.estimand), unbroken(first.metric)
     )
@@ -490,7 +479,7 @@ def contest(evaluation: Evaluation) -> list[Statement]:
 
 def deciding(evaluation: Evaluation) -> Estimate:
     """Return what verdicts are about: agreement with one annotator, or the adjusted value where there is none."""
-    shared, leads = evaluation.shared, getattr(evaluation, "leads", AGREEMENT)
+    shared, leads = evaluation.shared, evaluation.leads
     if leads == AGREEMENT and shared is not None and not np.isnan(shared.tally.means[:, 0]).all():
         return shared
     return evaluation.estimates[evaluation.reference]
@@ -516,7 +505,7 @@ def decision(evaluation: Evaluation) -> tuple[Markup, ...]:
     >>> print(*map(plain, decision(result)))
     A outperforms B by 1.000 (95 % 0.873 to 1.000; p < 0.001).
     """
-    one, trained = deciding(evaluation), [m for m in evaluation.models if m in getattr(evaluation, "trained_on", ())]
+    one, trained = deciding(evaluation), [m for m in evaluation.models if m in evaluation.trained_on]
     pairs = duels(one)
     told = [Markup("{} trained on these annotations: no verdict.").format(joined(trained))] if trained else []
     if not pairs:
@@ -563,7 +552,7 @@ def _usual_leader(evaluation: Evaluation, pairs: Mapping[str, Difference]) -> It
         yield told.format(called(name), joined(above), leader)
 
 
-def _other_leaders(evaluation: Evaluation, leader: str) -> Iterable[Markup]:
+def other_leaders(evaluation: Evaluation, leader: str) -> Iterable[Markup]:
     """Say which other model leads by a secondary metric, under the same estimate."""
     means, leaders = deciding(evaluation).tally.means.mean(axis=-1), dict[str, list[str]]()
     for metric, values in zip(evaluation.metrics[1:], means[:, 1:].T, strict=True):

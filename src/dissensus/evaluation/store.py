@@ -343,6 +343,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             known = (NUMBER, DEVIATION) if len(codes) > len(panel.case_names) else (NUMBER,)
         parts = (model["title"], model["kind"], known, panel.case_names, offsets, codes, values, model["complete"])
         predictions[model["name"]] = Predictions(*parts).with_receipt(_receipt(model))
+    fitted: Described = {name: tuple(of) if name in FITTED else of for name, of in (prior or {}).items()}
     plain: Described = {
         **{name: described[name] for name in PLAIN},
         **{name: tuple(described[name]) for name in LISTED},
@@ -368,7 +369,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
-        prior=prior and PriorRecord(**{name: tuple(of) if name in FITTED else of for name, of in prior.items()}),
+        prior=prior and PriorRecord(**fitted),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
         experts=described["experts"] and Experts.from_json(described["experts"]),
         lines=tuple(

@@ -159,12 +159,14 @@ def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
     It stays a function of Python, so that nothing is compiled for calls from there, which would take longer than most
     of what is compiled for kernels. What is called in one place is written there, or :func:`copied`.
     """
-    return cast(Callable[Parameters, Result], register_jitable(**RULES)(function))
+    found: Any = register_jitable(**RULES)(function)
+    return cast(Callable[Parameters, Result], found)
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy its machine code into its callers, so that numbers stay in registers."""
-    return cast(Callable[Parameters, Result], register_jitable(forceinline=True, **RULES)(function))
+    found: Any = register_jitable(forceinline=True, **RULES)(function)
+    return cast(Callable[Parameters, Result], found)
 
 
 def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

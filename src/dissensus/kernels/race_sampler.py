@@ -18,7 +18,7 @@ p(block | theta)^(multiplicity - repeats).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,7 +183,8 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
     subsets = 1 << min(size, posterior.lattice_most)
     lengths = columns, columns, columns, n_races + 1, n_races + 1, 1 + n_races + columns, size
     tie_room = TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64))
-    return ChainRoom(*map(np.empty, lengths), np.empty((3, columns)), tie_room)
+    rooms: Any = map(np.empty, lengths)
+    return ChainRoom(*rooms, dirichlet_room=np.empty((3, columns)), tie_room=tie_room)
 
 
 def largest(sizes: IntArray) -> int:

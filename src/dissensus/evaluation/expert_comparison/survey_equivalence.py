@@ -230,7 +230,8 @@ class Panels:
     @cached_property
     def _variances(self) -> FloatArray:
         said, case = self.study, self.study.panel.case_of_opinion
-        squares = weighted_counts(case, 1.0 * said.votes * np.square(said.scores - self._means[case]), said.n_cases)
+        gaps: FloatArray = said.votes * (said.scores - self._means[case]) ** 2
+        squares = weighted_counts(case, gaps, said.n_cases)
         return np.asarray(squares / np.maximum(self.sizes - 1, 1))
 
     @cached_property

@@ -24,7 +24,7 @@ from dissensus.evaluation.sentences import (
     no_panel,
     panel_meaning,
     probability_better,
-    reads,
+    statements,
     strong,
     verdict,
 )
@@ -66,6 +66,7 @@ class Summary(ReportSection):
         every = side_by_side(evaluation, results) if evaluation.models else []
         return {
             "screen": first_screen(evaluation),
+            "statements": statements(evaluation),
             "scores": [score(one, min(values), max(values)) for one in found],
             "metric": evaluation.metrics[0].name if evaluation.metrics else "",
             "practices": list(found[0].practices) if found else [],

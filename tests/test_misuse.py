@@ -225,7 +225,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         **{name: {"plausibilities": drawn, "rank": 2} for name in ("rank_certainty", "rank_shares")},
         "rating_prior": {"study": rated, "predictions": {"A": [1.0, 3.0]}},
         "read": {"path": opinions, "format": "long", "limits": {"columns": 9}},
-        "read_models": {"paths": [f"A={model}"], **scored},
+        "read_models": {"paths": [f"A={model}"]},
         "read_predictions": {"path": model, **scored},
         "simulate.binary": {"opinions": (2, 3), "n_annotators": 3},
         "simulate.checklists": {"opinions": (2, 3), "n_annotators": 3},

@@ -106,16 +106,6 @@ def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
     assert found["receipt"]["everything_was_used"]
 
 
-def test_validate_tells_what_was_done_with_odd_rows(run: Any) -> None:
-    text = "case,annotator,condition,confidence,age\nc1,A,x,5,40\nc1,A,y,0,40\nc1,A,z,,40\n"
-    outcome = run("validate", put(text))
-    assert "rows with confidence 0 or missing: 2, kept as not mentioned" in outcome.out
-    assert "everything else was used" in outcome.out
-    receipt = json.loads(run("validate", put(text), "--json").out)["receipt"]
-    assert [note["count"] for note in receipt["notes"]] == [2]
-    assert receipt["columns"][4] == {"name": "age", "role": "", "reason": ""}
-
-
 def test_validate_understands_ratings(run: Any) -> None:
     text = "case,annotator,score\nc1,A,3\nc1,B,5\nc1,B,4\nc2,A,\n"
     words = " ".join(run("validate", put(text)).out.split())

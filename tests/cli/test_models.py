@@ -161,8 +161,8 @@ LABELS = LABEL + "c1,Melanoma\n"
         (LABEL, ["--kind", "scores"], "scores"),
         (PROBABILITY, [], "does not say whose probability it is"),
         (LABELS, [], "a case has several labels"),
-        (LABEL, ["--kind", "N=set"], "'N', which is no model"),
-        (LABEL, ["--kind", "sets"], "unknown kind of prediction 'sets'"),
+        (LABEL, ["--kind", "N=set"], "there is no model 'N' for --kind"),
+        (LABEL, ["--kind", "sets"], "kind is not understood"),
     ],
 )
 def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(

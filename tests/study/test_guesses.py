@@ -51,15 +51,6 @@ def test_numbers_are_read_as_soon_as_their_role_is_said(put: Any) -> None:
     assert not reading.receipt.everything_was_used
 
 
-def test_numbers_in_parquet_and_json_are_refused_as_well(tmp_path: Path) -> None:
-    rows = {"case": ["c", "c"], "annotator": ["A", "A"], "label": ["x", "y"], "Rang": [1, 2]}
-    pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
-    records = pl.DataFrame(rows).to_dicts()
-    for path in (tmp_path / "a.parquet", write_json(tmp_path / "a.json", records)):
-        assert "'Rang'" in refused(path).problem
-        assert read(path, ignore=["Rang"]).n_rankings == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -157,13 +148,6 @@ def test_two_columns_that_share_nothing_are_both_named(put: Any, text: str) -> N
     assert all(repr(name) in error.got for name in text.split("\n")[0].split(",")[1:])
 
 
-def test_two_questions_are_not_one(put: Any) -> None:
-    path = put("case,dxA,dxB,siteA,siteB,dxC\nc1,x,x,arm,arm,y\nc2,y,x,leg,arm,y\n")
-    error = refused(path)
-    assert "'siteA' shares no labels with 'dxA', 'dxB', 'dxC'" in error.got
-    assert read(path, ignore=["siteA", "siteB"]).n_conditions == 2
-
-
 def test_a_single_column_is_refused_with_both_choices(put: Any) -> None:
     path = put("case,sex\nc1,f\nc2,m\n")
     error = refused(path)
@@ -194,11 +178,6 @@ def test_a_first_column_that_speaks_like_the_others_is_no_case_column(put: Any) 
     assert error.problem == "the table has no case column"
     assert "'Ann', holds labels that 'Bo', 'Cy' uses" in error.got
     assert read(path, columns={"case": "Ann"}).case_names == ("x", "y")
-
-
-def test_ties_in_cells_of_a_wide_table_are_split_as_said(put: Any) -> None:
-    path = put("case,Ann,Bo\nc1,x|y,x\nc2,x,x|y\n")
-    assert read(path, tie_separator="|").to_rankings()[0] == [[["x", "y"]], [["x"]]]
 
 
 # Wide tables as people have them ------------------------------------------------------------------------

@@ -183,15 +183,6 @@ def test_arrays_that_contradict_each_other_are_refused_and_equality_looks_at_eve
     assert said != "annotations"
 
 
-def test_counts_by_hand() -> None:
-    said = small_study()
-    assert (said.n_cases, said.n_rankings, said.n_conditions, said.n_mentioned) == (4, 4, 4, 3)
-    per_ranking = np.array([said.mentions_per_ranking, said.blocks_per_ranking, said.has_tie])
-    assert per_ranking.tolist() == [[3, 1, 0, 1], [2, 1, 0, 1], [1, 0, 0, 0]]
-    assert (said.rankings_per_case.tolist(), said.block_sizes.tolist()) == ([2, 1, 0, 1], [1, 2, 1, 1])
-    assert (said.ranking_of_mention.tolist(), said.unannotated) == ([0, 0, 0, 1, 3], ("x", "y"))
-
-
 CHOICES: list[tuple[Any, str]] = [
     *((["z", "w"], "zw"), (np.array(["z", "w"]), "zw"), (("y",), "y"), ([3, 0], "zw"), ([-1, -4], "zw")),
     *((np.array([1]), "x"), (slice(1, 3), "xy"), (slice(None, None, -1), "zyxw"), ([True, False, False, True], "wz")),
@@ -240,20 +231,3 @@ def test_annotators_are_matched_by_name_and_vocabularies_neither_mixed_nor_cut_s
     assert said.with_conditions(["a", "b", "c"]).n_conditions == 3
     with pytest.raises(DissensusError, match=r"lacks some that are mentioned[^$]*'c'[^$]*did you mean 'C'\?"):
         said.with_conditions(["a", "b", "C"])
-
-
-def test_repr_tells_a_person_what_is_inside() -> None:
-    assert repr(small_study()).splitlines() == [
-        "Annotations: 4 cases, 4 rankings, 4 conditions (not mentioned = below)",
-        "  annotators per case            0 to 2, median 1, mean 1.00",
-        "  conditions                     4, of which 3 mentioned",
-        "  conditions per ranking         0 to 3, median 1, mean 1.25",
-        "  conditions per case (support)  0 to 3, median 0.5, mean 1.00",
-        "  rankings with one condition    2 (66.7 %)",
-        "  rankings with a tie            1 (33.3 %), largest block 2",
-        "  not mentioned means            below",
-        "  annotators                     2",
-        "  abstentions                    1",
-        "  unannotated cases              2",
-        "  groups of cases                2",
-    ]

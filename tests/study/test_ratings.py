@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from dissensus import DissensusError, Study, read
-from voted_studies import written_out_ratings
 
 COLUMNS: dict[str, list[Any]] = {
     "case": ["x", "y", "x", "z"],
@@ -35,19 +34,6 @@ def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
     assert repr(Study.from_scores([])) == "Ratings: 0 cases, 0 ratings"
     for table in (pd.DataFrame(COLUMNS), pa.table(COLUMNS)):
         assert Study.from_long(table) == said
-
-
-def test_a_rating_of_weight_two_counts_like_two() -> None:
-    frame = {"case": ["x", "x"], "annotator": ["A", "B"], "score": [1.0, 4.0]}
-    weighted = Study.from_long(pl.DataFrame({**frame, "weight": [2.0, None]})).opinions
-    written_out = Study.from_scores([[1, 1, 4]]).opinions
-    for name in ("totals", "means", "squares"):
-        np.testing.assert_allclose(getattr(weighted, name), getattr(written_out, name))
-
-
-def test_counts_of_levels_are_that_many_scores() -> None:
-    said = Study.from_counts([[2, 0, 1], [0, 0, 0]], levels=[0, 0.5, 1])
-    assert written_out_ratings(said) == Study.from_scores([[0, 0, 1], []])
 
 
 def test_scores_must_be_finite_numbers_and_a_table_must_have_rows() -> None:

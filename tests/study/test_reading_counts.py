@@ -13,8 +13,8 @@ import pytest
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import open_source
 from dissensus.study.reading import examine, read
-from dissensus.study.reading.counts import Counts
 from dissensus.study.reading.format import Options
+from dissensus.study.reading.wide import Counts
 from dissensus.study.study import Study
 from format_examples import COUNTS, write_array, write_text
 from shared_data import SHARED, needs_shared
@@ -39,15 +39,10 @@ def test_whole_numbers_stored_as_floats_need_the_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("votes", "problem"),
     [
-        *((np.array([[1, wrong]]), "whole numbers, zero or more") for wrong in (-1, 0.5, np.nan)),
         *((np.array([[1, many]]), "too many votes") for many in (np.inf, 2**53 + 3, 2**63 - 1)),
         (np.array([[2**64 - 1]], dtype=np.uint64), "too many votes"),
-        (np.array([["a", "b"]]), "counts must be numbers"),
-        *(
-            (np.zeros((2, 2), dtype=kind), "counts must be numbers")
-            for kind in ([("a", np.int64)], "M8[s]", np.complex128)
-        ),
-        *((np.zeros(shape, dtype=np.int64), "counts must be a matrix") for shape in ((), (3,), (1, 1, 1))),
+        *((np.zeros((2, 2), dtype=kind), "must be numbers") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
+        *((np.zeros(shape, dtype=np.int64), "counts must be a matrix") for shape in ((), (1, 1, 1))),
         (np.zeros((0, 2), dtype=np.int64), "the table has no rows"),
         (np.array([[1, 1, 1]]), "the number of conditions does not fit"),
     ],

@@ -65,7 +65,10 @@ ABSTAINED = "rankings without a condition: {}, kept as abstentions (for example 
 
 
 def says(file: str, content: Any, options: dict[str, Any] | None = None, **expected: Any) -> tuple[Any, ...]:
-    """A name of a file and its content, options to read it with, and what to expect of the study and of the receipt."""
+    """A name of a file and its content, options to read it with, and what to expect of the study and of the receipt.
+
+    Rankings are written as ``a>b=c; - | d``: opinions, of which ``-`` abstains, case by case.
+    """
     return file, content, options or {}, expected
 
 
@@ -73,7 +76,7 @@ READ = {
     "several annotators": says(
         "e.json",
         LABEL_STUDIO,
-        rankings=[[[["Butterfly", "Moth"]], [["Beetle"]], []], []],
+        rankings="Butterfly=Moth; Beetle; - | ",
         cases="41 42",
         annotators="3 ada@example.org 9",
         notes=[
@@ -91,8 +94,8 @@ READ = {
         n=3,
         note="annotations whose id came before: 4, skipped as repeated (for example 'task 41')",
     ),
-    "ranker": says("e.json", task(ranker({"order": ["fir", "yew"]})), rankings=[[[["fir"], ["yew"]]]]),
-    "bare ranker": says("e.json", task(ranker(["fir", "yew"])), rankings=[[[["fir"], ["yew"]]]]),
+    "ranker": says("e.json", task(ranker({"order": ["fir", "yew"]})), rankings="fir>yew"),
+    "bare ranker": says("e.json", task(ranker(["fir", "yew"])), rankings="fir>yew"),
     "untouched ranker": says(
         "e.json",
         task(ranker({"order": ["fir", "yew"]}), ranker({"order": ["yew", "fir"]}), data=SHOWN),
@@ -102,17 +105,15 @@ READ = {
         "e.json",
         task(ranker(BUCKETS), ranker({"good": [], "best": [], "_": ["oak"]})),
         {"bucket_order": ["best", "good"]},
-        rankings=[[[["elm", "fir"], ["yew"]], []]],
+        rankings="elm=fir>yew; -",
     ),
     "leaves": says(
-        "e.json",
-        task(taxonomy(["Insect", "Moth"], ["Bird", "Owl"]), taxonomy(["Bird"])),
-        rankings=[[[["Moth", "Owl"]], [["Bird"]]]],
+        "e.json", task(taxonomy(["Insect", "Moth"], ["Bird", "Owl"]), taxonomy(["Bird"])), rankings="Moth=Owl; Bird"
     ),
     "a control without a name": says(
         "e.json",
         task(taxonomy(["Bird"]), {"from_name": [], "type": "rating", "value": {"rating": 4}}),
-        rankings=[[[["Bird"]], []]],
+        rankings="Bird; -",
     ),
     "one leaf on two branches": says(
         "e.json",
@@ -123,44 +124,36 @@ READ = {
         "e.json",
         BOTH,
         {"columns": {"condition": "tree"}},
-        rankings=[[[], [["Fir"]]]],
+        rankings="-; Fir",
         note="results of the control 'order': 1, not used (for example '1')",
     ),
     "argilla's ranks keep ties": says(
-        "r.json",
-        ARGILLA,
-        rankings=[[[["Eczema", "Psoriasis"], ["Tinea"]]], []],
-        cases="rash-1 1f",
-        annotators="u-one",
-        note=UNUSED,
+        "r.json", ARGILLA, rankings="Eczema=Psoriasis>Tinea | ", cases="rash-1 1f", annotators="u-one", note=UNUSED
     ),
     "argilla's labels": says(
         "r.json",
         record("Acne", ["Tinea", "Acne"], [], None),
-        rankings=[[[["Acne"]], [["Acne", "Tinea"]], [], []]],
+        rankings="Acne; Acne=Tinea; -; -",
         notes=[ABSTAINED.format(2, "r1")],
     ),
     "no rank is not ranked": says(
-        "r.json", record([{"value": "Acne", "rank": 1}, {"value": "Tinea", "rank": None}]), rankings=[[[["Acne"]]]]
+        "r.json", record([{"value": "Acne", "rank": 1}, {"value": "Tinea", "rank": None}]), rankings="Acne"
     ),
     "lists of the second sdk are orders": says(
         "r.json",
         [{"id": "r1", "fields": {"text": "hm"}, "suggestions": {}, "responses": {"dx": SECOND_SDK}}],
-        rankings=[[[["Tinea"], ["Acne"]], [["Acne"]]]],
+        rankings="Tinea>Acne; Acne",
         annotators="u1 u2",
         notes=[NO_TIES],
     ),
-    "chosen question": says("r.json", TWO_ANSWERS, {"columns": {"condition": "mood"}}, rankings=[[[["calm"]]]]),
+    "chosen question": says("r.json", TWO_ANSWERS, {"columns": {"condition": "mood"}}, rankings="calm"),
     "codes of a rating question": says(
-        "r.json",
-        record(0, 1),
-        {"columns": {"condition": "dx"}, "conditions": ["no", "yes"]},
-        rankings=[[[["no"]], [["yes"]]]],
+        "r.json", record(0, 1), {"columns": {"condition": "dx"}, "conditions": ["no", "yes"]}, rankings="no; yes"
     ),
     "prodigy": says(
         "t.jsonl",
         PRODIGY,
-        rankings=[[[["flat", "sharp"]], []], []],
+        rankings="flat=sharp; - | ",
         names="flat sharp fine",
         cases="71 72",
         annotators="db-anna db-bert",
@@ -168,7 +161,7 @@ READ = {
     "options by their text": says(
         "t.jsonl",
         [choice(), choice(options=[{"id": "Fine"}], accept=["Fine"])],
-        rankings=[[[["Sharp"]], [["Fine"]]]],
+        rankings="Sharp; Fine",
         names="Flat Sharp Fine",
     ),
     "input hash and session": says(
@@ -180,19 +173,19 @@ READ = {
     "a second answer": says(
         "t.jsonl",
         [choice(), choice(accept=[0])],
-        rankings=[[[["Sharp"]], [["Flat"]]]],
+        rankings="Sharp; Flat",
         found=["further rankings of a case by one annotator"],
     ),
     "doccano": says(
         "weather",
         DOCCANO,
-        rankings=[[[["ice", "rain"]], [["ice"]]], [[], [["mist"]]]],
+        rankings="ice=rain; ice | -; mist",
         cases="5 6",
         annotators="ines jon",
         notes=[ABSTAINED.format(1, "6")],
     ),
     **{
-        f"doccano's {key}": ("weather", {"ines": [one]}, {}, {"rankings": [[[["ice"]]]], "annotators": (who)})
+        f"doccano's {key}": ("weather", {"ines": [one]}, {}, {"rankings": "ice", "annotators": (who)})
         for key, one, who in (
             ("labels", {"id": 1, "labels": ["ice"]}, "ines"),
             ("user name", {"doc_id": 1, "labels": ["ice"], "username": "kai"}, "kai"),
@@ -201,7 +194,7 @@ READ = {
         )
     },
     "documents of nobody": says(
-        "weather", {"ines": [ICE], "unknown": [{"id": 2, "label": []}]}, rankings=[[[["ice"]]], []], annotators="ines"
+        "weather", {"ines": [ICE], "unknown": [{"id": 2, "label": []}]}, rankings="ice | ", annotators="ines"
     ),
     "a shared file": says("weather", {"all": [ICE]}, found=["file 'all.jsonl'"]),
     "other and empty files": says(
@@ -213,7 +206,7 @@ READ = {
     "a label per annotator": says(
         "t.jsonl",
         HUGGING_FACE,
-        rankings=[[[["joy"]], [["awe", "joy"]]], [[["fear"]]], []],
+        rankings="joy; awe=joy | fear | ",
         cases="s1 s2 s3",
         annotators="kim lou",
         notes=["labels that are null: 1, taken as no opinion (for example 's1')"],
@@ -222,20 +215,20 @@ READ = {
         "t.jsonl",
         [{"id": "s1", "labels": [1.0, float("nan")]}],
         {"conditions": ["awe", "fear"], "lists": "votes"},
-        rankings=[[[["fear"]]]],
+        rankings="fear",
         found=["labels that are null"],
     ),
     "codes": says(
         "t.jsonl",
         [{"id": "s1", "labels": [2, 2, 0], "annotator_ids": ["a", "b", "c"]}],
         {"conditions": ["awe", "fear", "joy"]},
-        rankings=[[[["joy"]], [["joy"]], [["awe"]]]],
+        rankings="joy; joy; awe",
     ),
     "commas in texts": says(
         "dev.json",
         {"17": LE_WI_DI, "18": {**LE_WI_DI, "annotations": "", "annotators": ""}},
         {"conditions": ["calm", "rude"]},
-        rankings=[[[["rude"]], [["calm"]]], []],
+        rankings="rude; calm | ",
         cases="17 18",
         annotators="Ann1 Ann4",
         unused="soft_label text",
@@ -243,13 +236,13 @@ READ = {
     "submitted responses": says(
         "t.jsonl",
         [{"id": "s1", **RESPONSES, "dx.responses.status": STATES}, {"id": "s2", "dx.responses": None}],
-        rankings=[[[["Eczema"]], [["Acne", "Tinea"]]], []],
+        rankings="Eczema; Acne=Tinea | ",
         annotators="u1 u3",
     ),
     "responses with ranks": says(
-        "t.jsonl", [{"id": 1, "dx.responses": [RANKED], "dx.responses.users": ["u1"]}], rankings=[[[["a"], ["b", "c"]]]]
+        "t.jsonl", [{"id": 1, "dx.responses": [RANKED], "dx.responses.users": ["u1"]}], rankings="a>b=c"
     ),
-    "chosen responses": says("t.jsonl", [QUESTIONS], {"columns": {"condition": "mood"}}, rankings=[[[["calm"]]]]),
+    "chosen responses": says("t.jsonl", [QUESTIONS], {"columns": {"condition": "mood"}}, rankings="calm"),
     "unusual keys": says(
         "t.jsonl",
         UNUSUAL,
@@ -264,25 +257,22 @@ READ = {
         assumed="the records have no id and are numbered from 0",
     ),
     "lists of one label": says(
-        "a.jsonl", [{"id": "c1", "labels": ["oak"]}, {"id": "c2", "labels": []}], rankings=[[[["oak"]]], []]
+        "a.jsonl", [{"id": "c1", "labels": ["oak"]}, {"id": "c2", "labels": []}], rankings="oak | "
     ),
     "a list of one annotator per row": says(
         "a.csv",
         "case,annotator,labels\nc1,ann,\"['oak', ['elm', 'ash']]\"\nc1,bo,['elm']\nc2,bo,\nc3,bo,[]\n",
         {"lists": "order"},
-        rankings=[[[["oak"], ["ash", "elm"]], [["elm"]]], [], [[]]],
+        rankings="oak>ash=elm; elm |  | -",
         annotators="ann bo",
     ),
     "quotes and commas in lists": says(
-        "a.csv", "id,labels\nc1,\"['it\\'s', ']']\"\n", {"lists": "tie"}, rankings=[[[["]", "it's"]]]]
+        "a.csv", "id,labels\nc1,\"['it\\'s', ']']\"\n", {"lists": "tie"}, rankings="]=it's"
     ),
     "a label in brackets": says(
-        "a.csv",
-        "case,annotator,label\nc1,ann,[other]\nc2,ann,oak\n",
-        format="long",
-        rankings=[[[["[other]"]]], [[["oak"]]]],
+        "a.csv", "case,annotator,label\nc1,ann,[other]\nc2,ann,oak\n", format="long", rankings="[other] | oak"
     ),
-    "a list of rows": says("l.json", LONG_RECORDS, rankings=[[[["oak"], ["elm"]]], [[["ash"]]]]),
+    "a list of rows": says("l.json", LONG_RECORDS, rankings="oak>elm | ash"),
     "columns of objects do no harm": says(
         "long.jsonl",
         [{"case": "c1", "condition": "oak", "meta": {"x": [1]}}, {"case": "c2", "condition": "elm"}],
@@ -294,15 +284,10 @@ READ = {
         "crowd.jsonl",
         [{"task": "t1", "worker": "w1", "label": "oak"}, {"task": "t1", "worker": "w2", "label": "elm"}],
         format="crowd-kit",
-        rankings=[[[["oak"]], [["elm"]]]],
+        rankings="oak; elm",
     ),
     "people and their cases": says(
-        "a.json",
-        KEYED,
-        {"format": "annotator-json"},
-        annotators="A D",
-        cases="B C",
-        rankings=[[[["oak"]], [["elm"]]], [[["elm"], ["ash", "oak"]]]],
+        "a.json", KEYED, {"format": "annotator-json"}, annotators="A D", cases="B C", rankings="oak; elm | elm>ash=oak"
     ),
     "cases and their people": says(
         "a.json",
@@ -310,38 +295,34 @@ READ = {
         {"format": "case-json"},
         annotators="B C",
         cases="A D",
-        rankings=[[[["oak"]], [["elm"], ["ash", "oak"]]], [[["elm"]]]],
+        rankings="oak; elm>ash=oak | elm",
         assumed="the outer keys are cases, the inner keys annotators",
     ),
     "cases without an opinion": says(
         "a.json",
         {"cases": {"c1": {}, "c2": {"ann": None}, "c3": {"ann": "oak", "bo": []}}},
         format="case-json",
-        rankings=[[], [], [[["oak"]], []]],
+        rankings=" |  | oak; -",
     ),
     "codes under keys": says(
         "a.json",
         {"annotators": {"ann": {"c1": 1, "c2": [[0, 1]]}}},
         {"conditions": ["oak", "elm"]},
         format="annotator-json",
-        rankings=[[[["elm"]]], [[["oak", "elm"]]]],
+        rankings="elm | oak=elm",
     ),
     "nested lists": says(
         "n.json",
         {**NESTED, "annotators": ["Ann"]},
-        rankings=[[[["ant", "dog"], ["cat"]], [["bee"], ["ant"]]], [[["cat"], ["ant", "bee"]], []], []],
+        rankings="ant=dog>cat; bee>ant | cat>ant=bee; - | ",
         names="ant bee cat dog",
         cases="den hive yard",
         unused="annotators",
     ),
     "a bare list numbers its cases": says(
-        "n.json",
-        [[[[1]]], [], [[[0, 1]]]],
-        {"conditions": ["1", "0"]},
-        rankings=[[[["0"]]], [], [[["1", "0"]]]],
-        cases="0 1 2",
+        "n.json", [[[[1]]], [], [[[0, 1]]]], {"conditions": ["1", "0"]}, rankings="0 |  | 1=0", cases="0 1 2"
     ),
-    "nested names": says("n.json", [[[["b"], ["a"]]]], names="a b", rankings=[[[["b"], ["a"]]]]),
+    "nested names": says("n.json", [[[["b"], ["a"]]]], names="a b", rankings="b>a"),
 }
 
 
@@ -350,9 +331,10 @@ def test_what_is_read_of_records(name: str, put: Any) -> None:
     file, content, options, expected = READ[name]
     reading = examine(put(content, file), **options)
     said, receipt = reading.rankings, reading.receipt
+    cases = said.to_rankings()
     notes = [str(note) for note in receipt.notes]
     found = {
-        "rankings": said.to_rankings(),
+        "rankings": " | ".join("; ".join(">".join(map("=".join, one)) or "-" for one in case) for case in cases),
         "cases": " ".join(said.case_names),
         "annotators": " ".join(said.annotator_names),
         "names": " ".join(said.conditions),
@@ -421,7 +403,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str, str]] = [
         for changes, problem in (
             ({"_task_hash": None}, "the hash of a task is not understood"),
             ({"answer": None}, "the answer is not understood"),
-            ({"accept": [2]}, "an accepted option '2' is not among the options"),
+            ({"accept": [2]}, "there is no option '2' to accept"),
             ({"accept": "Flat"}, "the accepted options is not understood"),
             ({"options": [{"text": "Flat"}]}, "a condition is not understood"),
         )

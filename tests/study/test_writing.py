@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from dissensus import DissensusError, Study, read, simulate, write
-from dissensus.core.errors import FormatError
 from dissensus.study.canonical import long_table
 from strategies import NASTY_NAMES, studies
 
@@ -99,14 +98,3 @@ def test_the_canonical_form_has_only_the_columns_it_needs() -> None:
         *("case", "annotation", "annotator", "condition", "rank"),
         *("weight", "group", "case_weight", "unranked"),
     ]
-
-
-@pytest.mark.parametrize("ending", ["csv", "json"])
-def test_an_existing_file_is_replaced_only_when_asked_for(tmp_path: Path, ending: str) -> None:
-    target, said = tmp_path / f"study.{ending}", Study.from_rankings([[[["a"]]]])
-    target.write_text("precious")
-    with pytest.raises(FormatError, match="the output file exists already"):
-        write(said, target)
-    assert target.read_text() == "precious"
-    write(said, target, overwrite=True)
-    assert read(target) == said

@@ -244,18 +244,13 @@ def certainty(
     """
     import polars as pl
 
+    from dissensus.certainty import top_sets
     from dissensus.certainty.categories import VIA, Categories, expected_risk
-    from dissensus.certainty.top_sets import (
-        UNMENTIONED,
-        annotation_certainty,
-        certainty_profile,
-        check_top,
-        rank_certainty,
-    )
+    from dissensus.certainty.top_sets import annotation_certainty, rank_certainty
     from dissensus.core.checks import check_choice
     from dissensus.core.output import checked_table_target, write_table
 
-    check_choice("--unmentioned", unmentioned, UNMENTIONED)
+    check_choice("--unmentioned", unmentioned, top_sets.UNMENTIONED)
     check_choice("--via", via, VIA)
     if rank is not None and (top is not None or via != "top"):
         raise DissensusError(
@@ -269,7 +264,7 @@ def certainty(
     drawn = chosen.sample(study, **how)
     groups = None if categories is None else Categories.from_file(categories, drawn.conditions)
     most = max(1, min(USUAL_TOP, drawn.n_conditions - 1)) if top is None else top
-    check_top(most, drawn.n_conditions)
+    top_sets.check_top(most, drawn.n_conditions)
     terminal.compile_on_first_use("certainty")
 
     def found(what: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -280,7 +275,7 @@ def certainty(
     if rank is not None:
         profile = (found("comparing draws", rank_certainty, rank=rank, unranked=unmentioned),)
     else:
-        profile = found("comparing draws", certainty_profile, tops=range(1, most + 1), unranked=unmentioned)
+        profile = found("comparing draws", top_sets.certainty_profile, tops=range(1, most + 1), unranked=unmentioned)
     named, columns = {}, {"case": profile[0].case_names}
     for one in profile:  # certainties of a case side by side: certainty, certainty_top2 ..., or certainty_rank2
         ending = f"_rank{one.rank}" if one.rank else "" if one.top == 1 else f"_top{one.top}"

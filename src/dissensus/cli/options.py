@@ -370,16 +370,12 @@ def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
     >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
     {'A': 'scores', 'B': 'set'}
     """
+    from dissensus.core.names import known_name
+
     kinds, names = {}, tuple(model_places(models))
     for text in models["kind"] or []:
         name, _, kind = text.rpartition("=")
-        if name and name not in names:
-            raise DissensusError(
-                f"--kind is given for {name!r}, which is no model",
-                expected=f"one of {', '.join(map(repr, names))}",
-                advice=suggestion(name, names),
-            )
-        kinds[name] = kind
+        kinds[known_name("model", name, names, purpose="for --kind") if name else name] = kind
     return {name: kinds.get(name, kinds.get("")) for name in names if name in kinds or "" in kinds}
 
 

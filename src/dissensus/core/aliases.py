@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,10 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 SmallFloatArray: TypeAlias = npt.NDArray[np.float16]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+# The column of each role, where anything is said; and the names by which columns are recognised, by role.
+Said: TypeAlias = "Mapping[str, str | None]"
+Aliases: TypeAlias = "Mapping[str, tuple[str, ...]]"
 
 # A place on disk.
 Path: TypeAlias = "str | PathLike[str]"

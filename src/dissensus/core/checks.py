@@ -90,6 +90,15 @@ def check_offsets(what: str, offsets: IntArray, n_rows: int, n_elements: int) ->
         raise DissensusError(f"the {what}s are not in order", expected=f"ascending numbers from 0 to {n_elements}")
 
 
+def check_codes(codes: IntArray, n_conditions: int) -> None:
+    """Refuse codes that stand for no condition."""
+    if len(codes) and not 0 <= codes.min() <= codes.max() < n_conditions:
+        expected = f"0 to {n_conditions - 1}, as there are {n_conditions} conditions"
+        raise DissensusError(
+            "a condition code is out of range", expected=expected, got=f"{codes.min()} to {codes.max()}"
+        )
+
+
 def check_weights(what: str, weights: FloatArray) -> None:
     """Refuse weights that are negative, infinite or not a number, or so small or large that arithmetic fails."""
     wrong = np.flatnonzero(~((weights == 0) | ((weights >= SMALLEST) & (weights <= GREATEST))))

@@ -30,11 +30,7 @@ class DissensusError(ValueError):
     """
 
     def __init__(self, problem: str, *, expected: str = "", got: str = "", where: str = "", advice: str = "") -> None:
-        self.problem = problem
-        self.expected = expected
-        self.got = got
-        self.where = where
-        self.advice = advice
+        self.problem, self.expected, self.got, self.where, self.advice = problem, expected, got, where, advice
         details = {"expected": expected, "got": got, "where": where, "do": advice}
         lines = [f"  {label + ':':<10}{text}" for label, text in details.items() if text]
         super().__init__("\n".join([problem, *lines]))

@@ -9,7 +9,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -44,9 +45,6 @@ JSON_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}]', re.DOTALL)
-
-# Records of which so few keys are filled, one of so many, are no table.
-SCATTERED = 1000
 
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
 
@@ -127,7 +125,15 @@ def open_source(path: Path, limits: Limits = LIMITS, *, headless: bool = False) 
     start = data[:SHOWN].strip(BLANK)
     if not start:
         raise empty(place)
-    _refuse_packed(place, data)
+    for got, is_it, advice in (  # what is often passed by mistake
+        ("a spreadsheet", place.suffix.lower() in SPREADSHEETS, "save the sheet as CSV UTF-8"),
+        ("a compressed file", data.startswith(COMPRESSED), "unpack it first"),
+        ("UTF-16 text", data.startswith((b"\xff\xfe", b"\xfe\xff")), SAVE_AS_UTF_8),
+    ):
+        if is_it:
+            expected = "UTF-8 text, JSON, Parquet or an array file"
+            problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
+            raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
     kind: Kind
     content: Any
     if data.startswith(b"PAR1"):
@@ -168,21 +174,6 @@ def unreadable(place: FilePath, error: OSError | None = None) -> FormatError:
     return FormatError(
         "the file cannot be read", got=got, where=str(place), advice="check the path and its permissions"
     )
-
-
-def _refuse_packed(place: FilePath, head: bytes) -> None:
-    """Refuse what is often passed by mistake: spreadsheets, compressed files, and UTF-16 text."""
-    advice = ""
-    if place.suffix.lower() in SPREADSHEETS:
-        got, advice = "a spreadsheet", "save the sheet as CSV UTF-8"
-    elif head.startswith(COMPRESSED):
-        got, advice = "a compressed file", "unpack it first"
-    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        got, advice = "UTF-16 text", SAVE_AS_UTF_8
-    if advice:
-        expected = "UTF-8 text, JSON, Parquet or an array file"
-        problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
-        raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
 
 
 def read_bytes(place: FilePath) -> bytes:
@@ -270,8 +261,6 @@ def delimited_table(
     names = _header(data, place, separator)
     limits.check("columns", len(names), where=str(place))
     named = not (headless and all(map(is_number, names)))
-    if named:
-        _refuse_repeated_names(names, place)
     table = _parsed(data, place, separator, names)
     width, has_quotes = len(names), b'"' in data
     # polars fills short rows up, and lets a quoted cell go on after its last quote
@@ -318,7 +307,8 @@ def is_number(text: str) -> bool:
     return True
 
 
-def _refuse_repeated_names(names: Sequence[str], place: FilePath) -> None:
+def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePath) -> pl.DataFrame:
+    """Give the columns the names of the file; the first may have none, as an index has, and so may empty ones."""
     repeated = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     if repeated:
         columns = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
@@ -329,10 +319,6 @@ def _refuse_repeated_names(names: Sequence[str], place: FilePath) -> None:
             where=f"{place}, line 1",
             advice="rename or remove the columns that repeat a name",
         )
-
-
-def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePath) -> pl.DataFrame:
-    """Give the columns the names of the file; the first may have none, as an index has, and so may empty ones."""
     nameless = {number for number, name in enumerate(names) if number and not name.strip()}
     filled = [number for number in sorted(nameless) if table.to_series(number).null_count() < len(table)]
     if filled:
@@ -457,28 +443,27 @@ def _broken_row(problem: str, got: str, where: str) -> FormatError:
 # JSON -------------------------------------------------------------------------------------------------
 
 
-def refuse_scattered(records: Sequence[Mapping[str, Any]], n_keys: int, where: str) -> None:
-    """Refuse records that would make a table of nearly nothing but empty cells, far larger than the file."""
-    filled = sum(map(len, records))
-    if n_keys * len(records) > SCATTERED * filled + 10**7:
-        raise FormatError(
-            "the records have hardly a key in common",
-            expected="records with the same keys",
-            got=f"{n_keys} different keys in {len(records)} records, {filled // len(records)} in each",
-            where=where,
-            advice="give all records the same keys",
-        )
-
-
 def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], Any]:
     """Parse JSON, or JSON lines where the name or the first line says so.
 
     >>> json_content(FilePath("a.jsonl"), '{"id": 1}')
     ('jsonl', [{'id': 1}])
     """
-    _refuse_half_characters(place, text)
+    escapes = ESCAPE.finditer(text) if "\\ud" in text or "\\uD" in text else ()
+    half = next((match for match in escapes if match["half"]), None)
+    if half is not None:  # which is no text and can be written nowhere
+        raise FormatError(
+            "the JSON holds half a character",
+            expected=r"pairs such as \ud83e\udda0",
+            got=f"{half['half']} alone",
+            where=f"{place}, line {text.count(chr(10), 0, half.start()) + 1}",
+            advice="write the text again from its source, as UTF-8",
+        )
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    if place.suffix.lower() not in (".jsonl", ".ndjson") and not (len(lines) > 1 and _is_object(lines[0][1])):
+    are_lines = place.suffix.lower() in (".jsonl", ".ndjson")
+    with suppress(ValueError, RecursionError):
+        are_lines = are_lines or (len(lines) > 1 and isinstance(json.loads(lines[0][1]), dict))
+    if not are_lines:
         return "json", _parse(place, text)
     values = []
     for number, line in lines:
@@ -491,28 +476,6 @@ def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], 
                 where=f"{place}, line {number}",
             )
     return "jsonl", values
-
-
-def _refuse_half_characters(place: FilePath, text: str) -> None:
-    """Refuse an escape that stands for half a pair, which is no text and can be written nowhere."""
-    if "\\ud" not in text and "\\uD" not in text:
-        return
-    half = next((match for match in ESCAPE.finditer(text) if match["half"]), None)
-    if half is not None:
-        raise FormatError(
-            "the JSON holds half a character",
-            expected=r"pairs such as \ud83e\udda0",
-            got=f"{half['half']} alone",
-            where=f"{place}, line {text.count(chr(10), 0, half.start()) + 1}",
-            advice="write the text again from its source, as UTF-8",
-        )
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -537,29 +500,24 @@ def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
             advice="write or download the file again" if cut else "",
         ) from error
     except KeyError:
-        raise _repeated_key(place, text, first_line) from None
+        open_objects: list[set[str]] = []
+        for token in TOKEN.finditer(text):  # up to the first key that its object has already
+            if token[0] == "{":
+                open_objects.append(set())
+            elif token[0] == "}":
+                open_objects.pop()
+            elif token["colon"]:
+                key = json.loads(token[0].removesuffix(token["colon"]))
+                if key in open_objects[-1]:
+                    break
+                open_objects[-1].add(key)
+        line = first_line + text.count("\n", 0, token.start())
+        column = token.start() - text.rfind("\n", 0, token.start())
+        raise FormatError(
+            f"the key {key!r} stands twice in one JSON object",
+            expected="every key once",
+            where=f"{place}, line {line}, column {column}",
+            advice="only one of the two values can be meant: remove the other, or rename its key",
+        ) from None
     except (ValueError, RecursionError) as error:
         raise FormatError("the JSON is nested too deeply or holds a huge number", where=str(place)) from error
-
-
-def _repeated_key(place: FilePath, text: str, first_line: int) -> FormatError:
-    """Find the first key that its object has already."""
-    open_objects: list[set[str]] = []
-    for token in TOKEN.finditer(text):
-        if token[0] == "{":
-            open_objects.append(set())
-        elif token[0] == "}":
-            open_objects.pop()
-        elif token["colon"]:
-            key = json.loads(token[0].removesuffix(token["colon"]))
-            if key in open_objects[-1]:
-                break
-            open_objects[-1].add(key)
-    line = first_line + text.count("\n", 0, token.start())
-    column = token.start() - text.rfind("\n", 0, token.start())
-    return FormatError(
-        f"the key {key!r} stands twice in one JSON object",
-        expected="every key once",
-        where=f"{place}, line {line}, column {column}",
-        advice="only one of the two values can be meant: remove the other, or rename its key",
-    )

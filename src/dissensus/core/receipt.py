@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.aliases import IntArray, Said
 from dissensus.core.checks import check_fields, check_kind
 from dissensus.core.errors import DissensusWarning, listing
 from dissensus.core.notes import Note
@@ -254,11 +254,7 @@ def warn_of_losses(path: object, receipt: Receipt) -> None:
 
 
 def columns_of(
-    names: Iterable[str],
-    roles: Mapping[str, str],
-    given: Mapping[str, str | None],
-    *,
-    unused: Mapping[str, str] | None = None,
+    names: Iterable[str], roles: Mapping[str, str], given: Said, *, unused: Mapping[str, str] | None = None
 ) -> tuple[Column, ...]:
     """Tell the role of every column, and why; ``unused`` says why a column has none.
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from itertools import product
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -79,7 +79,12 @@ class Family(Generic[Known]):
                 if not module.name.startswith("_"):
                     import_module(f"{self.package}.{module.name}")
             for point in entry_points(group=self.group):
-                self._load(point)
+                try:
+                    point.load()
+                except Exception as error:  # noqa: BLE001 - what goes wrong in somebody else's package stops no one
+                    origin = point.dist.name if point.dist is not None else point.value
+                    problem = f"the {self.noun} {point.name!r} of the package {origin!r} could not be loaded: {error!r}"
+                    warnings.warn(problem, DissensusWarning, stacklevel=2)
         own = f"{self.package}."
         return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
 
@@ -90,15 +95,6 @@ class Family(Generic[Known]):
             expected, advice = f"one of {', '.join(known)}", suggestion(name, known)
             raise DissensusError(f"unknown {self.noun} {name!r}", expected=expected, advice=advice)
         return known[name]
-
-    def _load(self, point: EntryPoint) -> None:
-        """Import what others declare: whatever goes wrong there must not stop this one."""
-        try:
-            point.load()
-        except Exception as error:  # noqa: BLE001 - whatever somebody else's package does
-            origin = point.dist.name if point.dist is not None else point.value
-            problem = f"the {self.noun} {point.name!r} of the package {origin!r} could not be loaded: {error!r}"
-            warnings.warn(problem, DissensusWarning, stacklevel=2)
 
 
 class Registered:
@@ -317,21 +313,17 @@ def read_value(hint: Any, text: str) -> Any:
         if len(parts) != len(hints):
             raise ValueError(f"{len(hints)} numbers: {','.join(hints).upper()}")
         return hint(*(read_value(kind, part.strip()) for kind, part in zip(hints.values(), parts, strict=True)))
-    return text if hint is str or origin is Literal else _read_plain(hint, text)
-
-
-def _read_plain(hint: Any, text: str) -> Any:
-    """Read a truth value or a number; without a type that says which, a number if it is one."""
     if hint is bool:
         if text.lower() not in ("true", "false"):
             raise ValueError("true or false")
         return text.lower() == "true"
-    for kind in (hint,) if hint in (int, float) else (int, float):
+    kinds = () if hint is str or origin is Literal else (hint,) if hint in (int, float) else (int, float)
+    for kind in kinds:
         with suppress(ValueError):
             return kind(text)
     if hint in (int, float):
         raise ValueError("a whole number" if hint is int else "a number")
-    return text
+    return text  # also where nothing says which it is, and it is no number
 
 
 # Names ---------------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
 from dissensus.core.ragged import take_rows
 from dissensus.predictions.lists import Predictions
+from dissensus.study.builders import unknown_condition
 from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
@@ -180,13 +181,8 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
     listed = np.bincount(predictions.codes, minlength=len(recoded)) > 0
     unknown = [predictions.conditions[code] for code in np.flatnonzero(listed & (recoded < 0))]
     if unknown:
-        raise DissensusError(
-            f"unknown condition {unknown[0]!r}",
-            expected=f"one of the {len(conditions)} conditions of the study",
-            got=f"{len(unknown)} unknown: {listing(unknown)}",
-            where=f"model {predictions.name!r}",
-            advice=suggestion(unknown[0], conditions) or "correct the names, or add them to the conditions",
-        )
+        where = f"model {predictions.name!r}; {len(unknown)} unknown: {listing(unknown)}"
+        raise unknown_condition(unknown[0], conditions, where)
     # zeros alone were refused before, or are findings
     subject = Subject(predictions.name, conditions, predictions.case_names, findings=True)
     case, codes, values = predictions.case_of_entry, recoded[predictions.codes], predictions.values

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import is_number
 from dissensus.core.ragged import begins_run, offsets_from_lengths
-from dissensus.predictions.lists import DEVIATION, NUMBER, Conditions, PredictionKind, Predictions, check_kind, in_order
+from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
 from dissensus.study import tables
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
 
@@ -38,6 +38,12 @@ KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
 PANDAS_INDEX = "__index_level_0__"
 
 NOT_SEEN = "leave out the cases that the model did not see"
+
+# What to do with an array of too many axes.
+OTHER_AXES = {
+    2: "scores of conditions go to Predictions.from_scores",
+    3: "average an ensemble over its members first; sets for several values of alpha are arrays of booleans",
+}
 
 # Why a matrix is of neither kind, and what to do.
 NO_MATRIX = {
@@ -169,7 +175,7 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             got="a data frame, whose columns could be in another order",
             advice="use Predictions.from_wide, which goes by the names of the columns",
         )
-    matrix = _array(values, what, "a matrix", "shape (cases, K)")
+    matrix = numeric_array(values, what, "a matrix", "shape (cases, K)")
     n_cases, n_conditions = matrix.shape
     columns = options.names or condition_names([], n_conditions)
     rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
@@ -197,16 +203,8 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
     return subject.with_all(matrix.astype(np.float64), options.kind or "scores")
 
 
-def from_numbers(numbers: ArrayLike, deviations: ArrayLike | None, options: PredictionOptions) -> Predictions:
-    """Check one number per case, and maybe its standard deviation; see :meth:`Predictions.from_numbers`."""
-    given = [numbers] if deviations is None else [numbers, deviations]
-    columns = [_array(values, "numbers", "a list with one number per case", "shape (cases,)") for values in given]
-    check_length(DEVIATION, len(columns[-1]), len(columns[0]))
-    names = (NUMBER, DEVIATION)[: len(given)]
-    return from_matrix(np.stack(columns, axis=1), replace(options, conditions=names, kind="numbers"))
-
-
-def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
+def numeric_array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
+    """Return numbers as an array with the axes of a list or a matrix, or say what they are instead."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -217,7 +215,7 @@ def _array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[An
             f"{what} must be {form}",
             expected=f"numbers in the {expected}",
             got=f"shape {array.shape} of {array.dtype}",
-            advice="scores of conditions go to Predictions.from_scores" if array.ndim > n_axes else "",
+            advice=OTHER_AXES.get(array.ndim, "") if array.ndim > n_axes else "",
         )
     return array
 
@@ -300,7 +298,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     all present.
     """
     kind = options.kind
-    check_kind(kind or "scores")
+    check_choice("kind", kind or "scores", get_args(PredictionKind))
     offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
     if not offered and kind is None and options.findings:
         return "set"
@@ -338,8 +336,22 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     table = tables.polars_frame(frame)
     column = case_column(table, options.names, given=options.columns.get("case"))
     rows = row_names(table, column, options.cases)
-    cells = table if column is None else table.drop(column)
-    names = _column_conditions(cells.columns, options.names)
+    cells, conditions = table if column is None else table.drop(column), options.names
+    columns, known = cells.columns, conditions or cells.columns
+    repeated = [name.rpartition("_duplicated_")[0] for name in columns if name.rpartition("_duplicated_")[0] in columns]
+    if repeated:
+        raise DissensusError(f"condition {repeated[0]!r} has several columns", expected="one column per condition")
+    are_codes = all(map(is_number, columns)) and not set(columns) <= set(conditions or ())  # which need a list
+    if are_codes and not all(name.isdecimal() for name in columns):
+        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
+        raise DissensusError("the table seems to have no header", expected=expected, got=got)
+    if are_codes and conditions is None:
+        raise tables.integers_need_names(columns)
+    named = {str(code): name for code, name in enumerate(known)} if are_codes else {name: name for name in known}
+    unknown = [name for name in columns if (str(int(name)) if are_codes else name) not in named]
+    if unknown:
+        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
+    names = tuple(named[str(int(name)) if are_codes else name] for name in columns)
     binary, matrix = numbers_in(cells, rows)
     kind = kind_of_matrix(options, are_binary=binary)
     return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
@@ -348,7 +360,7 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
 def kind_of_matrix(options: PredictionOptions, *, are_binary: bool) -> PredictionKind:
     """Tell scores from sets, as said or by what cells hold; a matrix is neither rankings nor one number per case."""
     kind = options.kind or ("set" if are_binary else "scores")
-    check_kind(kind)
+    check_choice("kind", kind, get_args(PredictionKind))
     if kind in NO_MATRIX:
         what, advice = NO_MATRIX[kind]
         expected = "kind='scores' or kind='set'"
@@ -381,31 +393,7 @@ def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | No
         raise tables.missing_column("case", ALIASES["case"], table.columns)
     if column is None:
         return tuple(given or ())
-    names = table.select(pl.col(column).cast(pl.String).alias("case"))
-    tables.refuse_rows(names, (names["case"].is_null()) | (names["case"] == ""), "case", "a row has no case")
-    tables.refuse_repeated_cases(names["case"].to_list())
-    return tuple(names["case"].to_list())
-
-
-def _column_conditions(columns: Sequence[str], conditions: Sequence[str] | None) -> tuple[str, ...]:
-    """Name the condition of each column; integers are codes and need a list."""
-    repeated = [column for column in columns if column.rpartition("_duplicated_")[0] in columns]
-    if repeated:
-        name = repeated[0].rpartition("_duplicated_")[0]
-        raise DissensusError(f"condition {name!r} has several columns", expected="one column per condition")
-    are_codes = all(is_number(column) for column in columns) and not set(columns) <= set(conditions or ())
-    if are_codes and not all(column.isdecimal() for column in columns):
-        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
-        raise DissensusError("the table seems to have no header", expected=expected, got=got)
-    if are_codes and conditions is None:
-        raise tables.integers_need_names(columns)
-    known = conditions or columns
-    names: dict[int | str, str] = dict(enumerate(known)) if are_codes else {name: name for name in known}
-    named = {column: names.get(int(column) if are_codes else column) for column in columns}
-    unknown = [column for column, name in named.items() if name is None]
-    if unknown:
-        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
-    return tuple(map(str, named.values()))
+    return tuple(tables.one_row_each(table.select(pl.col(column).cast(pl.String).alias("case"))))
 
 
 def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:

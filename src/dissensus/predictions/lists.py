@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.checks import check_fields, check_length, checked
+from dissensus.core.checks import check_choice, check_codes, check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.notes import Note
@@ -112,7 +112,7 @@ class Predictions(Received):
         check_fields(self)
         for name, frozen in {"offsets": frozen_integers, "codes": frozen_integers, "values": frozen_numbers}.items():
             object.__setattr__(self, name, frozen(getattr(self, name)))
-        check_kind(self.kind)
+        check_choice("kind", self.kind, get_args(PredictionKind))
         check_names("case", self.case_names)
         check_names("condition", self.conditions)
         check_length("offset", len(self.offsets), self.n_cases + 1)
@@ -120,12 +120,7 @@ class Predictions(Received):
         check_length("value", len(self.values), len(self.codes))
         if not np.isfinite(self.values).all():
             raise DissensusError("a value is not a finite number", where=f"model {self.name!r}")
-        if len(self.codes) and not (self.codes.min() >= 0 and self.codes.max() < self.n_conditions):
-            raise DissensusError(
-                "a condition code is out of range",
-                expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
-                got=f"{self.codes.min()} to {self.codes.max()}",
-            )
+        check_codes(self.codes, self.n_conditions)
         if not in_order(self.case_of_entry, self.codes, self.values):
             raise DissensusError(
                 "the entries of a case are not in order",
@@ -139,10 +134,9 @@ class Predictions(Received):
 
     # Builders -----------------------------------------------------------------------------------------
 
-    @classmethod
+    @staticmethod
     @checked
     def from_scores(
-        cls,
         scores: ArrayLike,
         conditions: Conditions = None,
         *,
@@ -171,10 +165,9 @@ class Predictions(Received):
 
         return from_matrix(scores, PredictionOptions(name, conditions, case_names, findings=findings))
 
-    @classmethod
+    @staticmethod
     @checked
     def from_rankings(
-        cls,
         rankings: Sequence[Sequence[Any]],
         conditions: Conditions = None,
         *,
@@ -203,10 +196,9 @@ class Predictions(Received):
 
         return from_lists("ranking", rankings, PredictionOptions(name, conditions, case_names))
 
-    @classmethod
+    @staticmethod
     @checked
     def from_sets(
-        cls,
         sets: Sequence[Any] | BoolArray | IntArray | FloatArray,
         conditions: Conditions = None,
         *,
@@ -232,10 +224,9 @@ class Predictions(Received):
 
         return from_lists("set", sets, PredictionOptions(name, conditions, case_names))
 
-    @classmethod
+    @staticmethod
     @checked
     def from_long(
-        cls,
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
         *,
@@ -278,10 +269,9 @@ class Predictions(Received):
         columns = {"case": case, "condition": condition, "score": score, "rank": rank}
         return from_long(frame, PredictionOptions(name, conditions, columns=columns, kind=kind, findings=findings))
 
-    @classmethod
+    @staticmethod
     @checked
     def from_wide(
-        cls,
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
         *,
@@ -315,10 +305,9 @@ class Predictions(Received):
         own = {"case": case}
         return from_wide(frame, PredictionOptions(name, conditions, columns=own, kind=kind, findings=findings))
 
-    @classmethod
+    @staticmethod
     @checked
     def from_numbers(
-        cls,
         numbers: ArrayLike,
         deviations: ArrayLike | None = None,
         *,
@@ -342,9 +331,14 @@ class Predictions(Received):
         >>> said.kind, said.numbers
         ('numbers', array([2.5, 4. ]))
         """
-        from dissensus.predictions.forms import PredictionOptions, from_numbers
+        from dissensus.predictions.forms import PredictionOptions, from_matrix, numeric_array
 
-        return from_numbers(numbers, deviations, PredictionOptions(name, cases=case_names))
+        given = [numbers] if deviations is None else [numbers, deviations]
+        form = ("numbers", "a list with one number per case", "shape (cases,)")
+        columns = [numeric_array(values, *form) for values in given]
+        check_length(DEVIATION, len(columns[-1]), len(columns[0]))
+        names = (NUMBER, DEVIATION)[: len(given)]
+        return from_matrix(np.stack(columns, axis=1), PredictionOptions(name, names, case_names, kind="numbers"))
 
     # Quantities ---------------------------------------------------------------------------------------
 
@@ -419,10 +413,9 @@ class Predictions(Received):
         """
         rows = case_positions(cases, self._positions)
         offsets, entries = take_rows(self.offsets, rows)
-        names = tuple(self.case_names[row] for row in rows.tolist())
-        codes, values = self.codes[entries], self.values[entries]
-        parts = (self.name, self.kind, self.conditions, names, offsets, codes, values, self.complete)
-        return Predictions(*parts).with_receipt(self.receipt)
+        names, codes = tuple(self.case_names[row] for row in rows.tolist()), self.codes[entries]
+        chosen = replace(self, case_names=names, offsets=offsets, codes=codes, values=self.values[entries])
+        return chosen.with_receipt(self.receipt)
 
     @checked
     def align(
@@ -474,8 +467,7 @@ class Predictions(Received):
         >>> Predictions.from_sets([["a"]]).rename("A").name
         'A'
         """
-        own = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Predictions(**{**own, "name": name}).with_receipt(self.receipt)
+        return replace(self, name=name).with_receipt(self.receipt)
 
     def to_scores(self) -> FloatArray:
         """Write out as a dense matrix, shape (n_cases, K), in which a condition that is not listed has 0.
@@ -577,13 +569,6 @@ class Predictions(Received):
                 lines["empty"] = f"{percent(empty, n_cases)} of cases"
         told = [f"  {label:<22}{text}" for label, text in lines.items()]
         return "\n".join([f"Predictions of {self.name!r}: {said}", *told])
-
-
-def check_kind(kind: str) -> None:
-    """Refuse a kind of prediction that does not exist."""
-    kinds = get_args(PredictionKind)
-    if kind not in kinds:
-        raise DissensusError(f"unknown kind of prediction {kind!r}", expected=f"one of {', '.join(map(repr, kinds))}")
 
 
 def in_order(case: IntArray, codes: IntArray, values: FloatArray) -> bool:

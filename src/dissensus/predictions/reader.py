@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SEPARATORS, Source, is_number, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.names import known_name
@@ -22,7 +22,7 @@ from dissensus.predictions import forms
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
-from dissensus.predictions.lists import check_predictions
+from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
 from dissensus.study.reading.records import as_table
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
@@ -154,23 +154,10 @@ def read_predictions(
 
 
 @checked
-def read_models(
-    paths: Sequence[Path],
-    *,
-    conditions: Sequence[str] | None = None,
-    cases: Sequence[str] | None = None,
-    format: str | None = None,  # noqa: A002 - the word users expect
-    columns: Mapping[str, str | None] | None = None,
-    kind: PredictionKind | None = None,
-    alpha_index: int | None = None,
-    positive: str | None = None,
-    findings: bool = False,
-    allow_missing: bool = False,
-    limits: Mapping[str, int | str] | None = None,
-) -> dict[str, Predictions]:
+def read_models(paths: Sequence[Path], **options: Any) -> dict[str, Predictions]:
     r"""Read several models, each from ``"name=path"`` or a path.
 
-    The other parameters are those of :func:`read_predictions`.
+    The ``options`` are the parameters of :func:`read_predictions`, for all models alike.
 
     Examples
     --------
@@ -182,7 +169,6 @@ def read_models(
     ...     list(read_models([f"Aster={file}"], cases=["c1"]))
     ['Aster']
     """
-    options = {name: value for name, value in locals().items() if name != "paths"}
     return {name: read_predictions(place, name=name, **options) for name, place in named_paths(paths).items()}
 
 
@@ -218,7 +204,18 @@ def examine_predictions(
     own_name, place = named_path(path)
     names = {what: tuple(said.pop(what)) for what in ("conditions", "cases") if said.get(what) is not None}
     options = PredictionOptions(name or own_name, columns=said.pop("columns", None) or {}, **{**said, **names})
-    return examine_source(_opened(place, Limits.given(limits)), format, options=options, allow_missing=allow_missing)
+    allowed = Limits.given(limits)
+    source = open_source(place, allowed, headless=True)
+    if source.kind == "directory":
+        raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
+    records = [source.content] if isinstance(source.content, dict) else source.content
+    if source.kind == "json" and records and all(isinstance(item, dict) for item in records):
+        source = replace(source, kind="jsonl", content=records)
+    first = source.content.lstrip().partition("\n")[0] if source.kind == "text" else ""
+    mark = _separator(first)
+    if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
+        source = source.as_table(limits=allowed, headless=True)
+    return examine_source(source, format, options=options, allow_missing=allow_missing)
 
 
 def examine_source(
@@ -241,10 +238,7 @@ def examine_source(
     place = str(source.path)
     try:
         name = format or _recognised(source, options)
-        if name not in FORMATS:
-            expected, advice = f"one of {', '.join(FORMATS)}", suggestion(name, FORMATS)
-            raise FormatError(f"unknown format {name!r}", expected=expected, advice=advice)
-        said, columns, assumed = FORMATS[name](source, options)
+        said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if place in error.where else error.at(place) from None
@@ -282,20 +276,6 @@ def named_path(path: Path) -> tuple[str, FilePath]:
     return name, FilePath(rest)
 
 
-def _opened(place: FilePath, limits: Limits) -> Source:
-    source = open_source(place, limits, headless=True)
-    if source.kind == "directory":
-        raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
-    records = [source.content] if isinstance(source.content, dict) else source.content
-    if source.kind == "json" and records and all(isinstance(item, dict) for item in records):
-        return replace(source, kind="jsonl", content=records)
-    first = source.content.lstrip().partition("\n")[0] if source.kind == "text" else ""
-    mark = _separator(first)
-    if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
-        return source.as_table(limits=limits, headless=True)
-    return source
-
-
 def _recognised(source: Source, options: PredictionOptions) -> str:
     """Tell the format by the kind of the file, and that of a table by its columns."""
     if source.kind in ("npy", "npz", "text", "json"):
@@ -330,17 +310,24 @@ def _recognised(source: Source, options: PredictionOptions) -> str:
 
 def _arrays(source: Source, options: PredictionOptions) -> Told:
     """Read a matrix, and the names of its rows and columns: its own (npz), or those of the study, in their order."""
-    arrays = source.content if source.kind == "npz" else {}
-    array = _named_matrix(arrays) if source.kind == "npz" else source.content
+    arrays = source.content if source.kind == "npz" else {"": source.content}
+    roles = {key: role for role, keys in NAME_KEYS.items() for key in keys}
+    found = [key for key in MATRIX_KEYS if key in arrays] or [key for key in arrays if key not in roles]
+    if len(found) != 1:
+        raise FormatError(
+            "the file holds several matrices" if found else "the file holds no matrix of predictions",
+            expected=f"one array named {', '.join(map(repr, MATRIX_KEYS[:4]))} or the like",
+            got=f"arrays {listing(arrays)}",
+        )
+    array = arrays[found[0]]
     if not isinstance(array, np.ndarray):
         raise FormatError("this is not an array file", expected="npy or npz", got=source.kind)
     own = {role: _names(arrays, role) for role in NAME_KEYS}
     cases = options.cases if own["case"] is None else own["case"]
     conditions = options.conditions if own["condition"] is None else own["condition"]
     said = _from_array(array, replace(options, cases=cases, conditions=conditions))
-    roles = {key: role for role, keys in NAME_KEYS.items() for key in keys}
-    roles |= {key: said.kind for key in arrays if arrays[key] is array}
-    columns = (Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays)
+    roles[found[0]] = said.kind
+    columns = (Column(key, roles.get(key, ""), BY_NAME if key in roles else "") for key in arrays if key)
     by_position = own["condition"] is None and said.kind != "numbers"
     assumed = {ROWS_BY_POSITION: own["case"] is None, COLUMNS_BY_POSITION: by_position}
     return said, columns, {**assumed, SETS: said.kind == "set" and options.kind is None}
@@ -349,58 +336,33 @@ def _arrays(source: Source, options: PredictionOptions) -> Told:
 def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
     """Build from an array without names; both lists of names are needed, and give the order."""
     is_list = array.dtype.kind in "biuf" and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1))
-    are_numbers = options.kind == "numbers" or (options.kind is None and options.conditions is None and is_list)
-    matrix = array.reshape(-1, 1) if are_numbers else _two_dimensional(array, options.alpha_index)
-    needed = {"cases": options.cases} | ({} if are_numbers else {"conditions": options.conditions})
-    missing = [what for what, names in needed.items() if names is None]
+    if options.kind == "numbers" or (options.kind is None and options.conditions is None and is_list):
+        array, options = array.reshape(-1, 1), replace(options, conditions=(NUMBER,), kind="numbers")
+    elif array.ndim == 3 and array.dtype.kind == "b":
+        n_alphas, index = array.shape[2], options.alpha_index or 0
+        if (options.alpha_index is None and n_alphas != 1) or not 0 <= index < n_alphas:
+            many = f"the array holds sets for {n_alphas} values of alpha"
+            raise DissensusError(
+                many if options.alpha_index is None else "alpha_index is out of range",
+                expected="a choice of one of them",
+                got="" if options.alpha_index is None else str(index),
+                advice=f"say which: alpha_index=0 to {n_alphas - 1}",
+            )
+        array = array[:, :, index]
+    missing = [what for what in ("cases", "conditions") if getattr(options, what) is None]
     if missing:
         raise DissensusError(
-            f"{'an array' if are_numbers else 'a matrix'} without names needs its {' and its '.join(missing)}",
+            f"{'an array' if options.kind == 'numbers' else 'a matrix'} without names needs its "
+            f"{' and its '.join(missing)}",
             expected="cases=[...] in the order of the rows, conditions=[...] in the order of the columns",
-            got=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns without {' and '.join(missing)}",
+            got=f"an array of shape {array.shape} without {' and '.join(missing)}",
             advice="give the lists, or save the names too: np.savez(file, probs=..., case_ids=..., classes=...)",
         )
     refuse_repeated_cases(options.cases or ())
-    if are_numbers:
-        return forms.from_numbers(array.ravel(), None, options)
-    is_binary = matrix.dtype.kind in "biu" and bool(((matrix == 0) | (matrix == 1)).all())
-    return forms.from_matrix(matrix, replace(options, kind=forms.kind_of_matrix(options, are_binary=is_binary)))
-
-
-def _two_dimensional(array: NDArray[Any], alpha_index: int | None) -> NDArray[Any]:
-    if array.dtype.kind not in "biuf":
-        raise DissensusError("the array does not hold numbers", got=f"an array of {array.dtype}")
-    if array.ndim == 3 and array.dtype.kind == "b":
-        n_alphas, index = array.shape[2], alpha_index or 0
-        if (alpha_index is None and n_alphas != 1) or not 0 <= index < n_alphas:
-            many = f"the array holds sets for {n_alphas} values of alpha"
-            raise DissensusError(
-                many if alpha_index is None else "alpha_index is out of range",
-                expected="a choice of one of them",
-                got="" if alpha_index is None else str(index),
-                advice=f"say which: alpha_index=0 to {n_alphas - 1}",
-            )
-        return array[:, :, index]
-    if array.ndim != 2:
-        raise DissensusError(
-            "the array is not a matrix",
-            expected="shape (cases, conditions), or (cases, conditions, alphas) of booleans for sets",
-            got=f"shape {array.shape} of {array.dtype}",
-            advice="average an ensemble over its members first" if array.ndim == 3 else "",
-        )
-    return array
-
-
-def _named_matrix(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    names = [key for keys in NAME_KEYS.values() for key in keys]
-    found = [key for key in MATRIX_KEYS if key in arrays] or [key for key in arrays if key not in names]
-    if len(found) != 1:
-        raise FormatError(
-            "the file holds several matrices" if found else "the file holds no matrix of predictions",
-            expected=f"one array named {', '.join(map(repr, MATRIX_KEYS[:4]))} or the like",
-            got=f"arrays {listing(arrays)}",
-        )
-    return arrays[found[0]]
+    if options.kind != "numbers":
+        is_binary = array.dtype.kind in "biu" and bool(((array == 0) | (array == 1)).all())
+        options = replace(options, kind=forms.kind_of_matrix(options, are_binary=is_binary))
+    return forms.from_matrix(array, options)
 
 
 def _names(arrays: Mapping[str, NDArray[Any]], role: str) -> tuple[str, ...] | None:
@@ -418,28 +380,25 @@ def _names(arrays: Mapping[str, NDArray[Any]], role: str) -> tuple[str, ...] | N
 
 
 def _matrix(source: Source, options: PredictionOptions) -> Told:
-    try:
-        matrix = np.array(source.content) if source.kind == "json" else _matrix_from_text(source.text)
-    except ValueError as error:
-        if isinstance(error, DissensusError):
-            raise
-        raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
-    return _arrays(replace(source, content=matrix), options)
-
-
-def _matrix_from_text(text: str) -> NDArray[Any]:
     """Read rows of numbers, separated by blanks or commas; whole numbers give an array of integers."""
-    rows = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if source.kind == "json":
+        try:
+            matrix = np.array(source.content)
+        except ValueError as error:
+            raise FormatError("the rows of the matrix differ in length", got=str(error)) from error
+        return _arrays(replace(source, content=matrix), options)
+    lines = source.text.splitlines()
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not rows:
         raise FormatError("the file holds no numbers", expected="one row of numbers per case")
     separator = _separator(rows[0])
     try:
         matrix = np.loadtxt(rows, delimiter=separator, ndmin=2)
     except ValueError as error:
-        raise _bad_line(text.splitlines(), separator) from error
+        raise _bad_line(lines, separator) from error
     written = not any("." in row or "e" in row.lower() for row in rows)
     whole = written and bool((np.abs(matrix) < MOST_WHOLE).all()) and bool((matrix == np.round(matrix)).all())
-    return matrix.astype(np.int64) if whole else matrix
+    return _arrays(replace(source, content=matrix.astype(np.int64) if whole else matrix), options)
 
 
 def _separator(line: str) -> str | None:
@@ -475,14 +434,10 @@ def _long(source: Source, options: PredictionOptions) -> Told:
     return said, columns_of(table.columns, used, given, unused=spare), assumed
 
 
-def _wide(source: Source, options: PredictionOptions) -> Told:
-    """Read one row per case and one column per condition."""
+def _wide(source: Source, options: PredictionOptions, said: Predictions | None = None) -> Told:
+    """Read one row per case and one column per condition, unless they were made something else of already."""
     table = as_table(source)
-    return _told_of_wide(table, forms.from_wide(table, options), options)
-
-
-def _told_of_wide(table: pl.DataFrame, said: Predictions, options: PredictionOptions) -> Told:
-    """Tell the roles of the columns of a file, whatever was made of it."""
+    said = forms.from_wide(table, options) if said is None else said
     given, conditions = options.columns.get("case"), options.names or ()
     case = forms.case_column(table, conditions, given=given)
     by_name = case is not None and normalised(case) in ALIASES["case"]
@@ -511,7 +466,8 @@ def _numbers(source: Source, options: PredictionOptions) -> Told:
         raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
     cases = forms.row_names(table, roles.get("case"), options.cases)
     _, numbers = forms.numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
-    said = forms.from_numbers(numbers[:, 0], numbers[:, 1] if "sd" in roles else None, replace(options, cases=cases))
+    names = (NUMBER, DEVIATION)[: numbers.shape[1]]
+    said = forms.from_matrix(numbers, replace(options, conditions=names, cases=cases, kind="numbers"))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
     return said, columns_of(table.columns, told, options.columns), {ROWS_BY_POSITION: "case" not in roles}
 
@@ -570,7 +526,7 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
     )
     both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
     options = replace(options, kind="scores")
-    said, columns, assumed = _told_of_wide(table, forms.from_wide(both, options), options)
+    said, columns, assumed = _wide(source, options, forms.from_wide(both, options))
     role = Column(column, f"probability of {positive!r}", AS_SAID if options.positive is not None else BY_NAME)
     columns = (role if one.name == column else one for one in columns)
     return said, columns, {**assumed, f"{other!r} has what {positive!r} leaves of 1": True}
@@ -590,15 +546,17 @@ def _lines(source: Source, options: PredictionOptions) -> Told:
     if source.kind != "jsonl":
         raise FormatError("this is not JSON lines", expected='one {"case_id": ...} per line', got=source.kind)
     kind = _kind_of_lines(source.content, options.kind)
-    places: dict[int, str] = {}
+    cases: list[str] = []
     lists: list[Any] = []
+    scores: list[tuple[str, str | None, float | None]] = []  # a case without any has a row without a condition
     for number, row in enumerate(source.content, start=1):
         folded = {normalised(key): row[key] for key in row}
         name = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
         if name in (None, ""):
             got, expected = f"keys {listing(row)}", "the name of a case under the key 'case_id'"
             raise FormatError("a row has no case", expected=expected, got=got, where=f"row {number}")
-        places[number] = str(name)
+        cases.append(str(name))
+        where = f"row {number}, case {str(name)!r}"
         content = row.get(_offered(row).get(kind, ""))
         if not isinstance(content, dict if kind == "scores" else list):
             wanted = 'an object such as {"Eczema": 0.7}' if kind == "scores" else "a list of names"
@@ -606,13 +564,22 @@ def _lines(source: Source, options: PredictionOptions) -> Told:
                 f"a row has no {kind}" if content is None else f"the {kind} of a row cannot be read",
                 expected=f"{wanted} under the key {LIST_KEYS[kind][0]!r}",
                 got=f"keys {listing(row)}" if content is None else f"{content!r:.60}",
-                where=f"row {number}, case {str(name)!r}",
+                where=where,
             )
         lists.append(content)
-    cases = tuple(places.values())
+        given: dict[str, Any] = content if isinstance(content, dict) else {}
+        for condition, value in given.items():
+            is_real = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_real or not abs(value) <= sys.float_info.max:
+                problem = "a score is not a finite number" if is_real else "a score is not a number"
+                of = f"{where}, condition {condition!r}"
+                raise DissensusError(problem, expected="a number", got=repr(value), where=of)
+        scores += [(str(name), *one) for one in given.items()] or [(str(name), None, None)]
     refuse_repeated_cases(cases)
     if kind == "scores":
-        said = forms.from_long(_long_scores(lists, cases), replace(options, columns={}, kind=kind))
+        schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
+        table = pl.DataFrame(scores, schema=schema, orient="row", strict=False)
+        said = forms.from_long(table, replace(options, columns={}, kind=kind))
     else:
         said = forms.from_lists(kind, lists, replace(options, cases=cases))
     roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
@@ -634,21 +601,6 @@ def _kind_of_lines(rows: Sequence[Mapping[str, Any]], given: PredictionKind | No
         got=first or f"keys {listing(rows[0] if rows else ())}",
         advice="write one file per kind, or say kind=... if every row has several" if kinds else "",
     )
-
-
-def _long_scores(rows: Sequence[Mapping[str, Any]], cases: Sequence[str]) -> pl.DataFrame:
-    """Write scores by name as a long table, with a row without a condition for a case that has none."""
-    long: list[tuple[str, str | None, float | None]] = []
-    for number, (case, row) in enumerate(zip(cases, rows, strict=True), start=1):
-        for name, value in row.items():
-            is_real = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_real or not abs(value) <= sys.float_info.max:
-                problem = "a score is not a finite number" if is_real else "a score is not a number"
-                where = f"row {number}, case {case!r}, condition {name!r}"
-                raise DissensusError(problem, expected="a number", got=repr(value), where=where)
-        long += [(case, name, value) for name, value in row.items()] or [(case, None, None)]
-    schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
-    return pl.DataFrame(long, schema=schema, orient="row", strict=False)
 
 
 FORMATS: dict[str, Callable[[Source, PredictionOptions], Told]] = {

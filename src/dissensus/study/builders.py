@@ -201,38 +201,50 @@ def nested_levels(rankings: object) -> tuple[list[Any], ...]:
         for position, parent in enumerate(levels[-1]):
             is_text = isinstance(parent, str | bytes | dict) or getattr(parent, "ndim", 1) == 0
             if is_text or not isinstance(parent, Sequence | np.ndarray):
+                steps: list[str] = []  # counted from 1, as people do
+                for step, above in reversed([*zip(STEPS, levels[:-1], strict=False)]):
+                    starts = offsets_from_lengths(map(len, above))
+                    owner = int(np.searchsorted(starts, position, side="right")) - 1
+                    steps.insert(0, f"{step} {position - starts[owner] + 1}")
+                    position = owner  # noqa: PLW2901
                 raise DissensusError(
                     "rankings are nested to the wrong depth",
                     expected="case > annotator > block > condition, four lists deep",
                     got=f"{parent!r:.60} where a list of the {what} should be",
-                    where=_place_in(levels, position),
+                    where=", ".join(steps),
                     advice="a ranking that is a single label is [['name']]: one block with one condition",
                 )
         levels.append([child for parent in levels[-1] for child in parent])
     return tuple(levels[1:])
 
 
-def _place_in(levels: Sequence[list[Any]], position: int) -> str:
-    """Say where the last level's item at a position stands, counting from 1 as people do."""
-    steps: list[str] = []
-    for depth in range(len(levels) - 1, 0, -1):
-        starts = offsets_from_lengths(len(parent) for parent in levels[depth - 1])
-        parent = int(np.searchsorted(starts, position, side="right")) - 1
-        steps.insert(0, f"{STEPS[depth - 1]} {position - starts[parent] + 1}")
-        position = parent
-    return ", ".join(steps)
+def nested_mentions(
+    rankings: object, conditions: Sequence[str] | int | None, **who: Any
+) -> tuple[tuple[str, ...], Panel, IntArray, IntArray, IntArray]:
+    """Flatten nested lists: the conditions, who speaks, and of each mention its ranking, its block and its code."""
+    cases, ranked, blocks, mentions = nested_levels(rankings)
+    names = condition_names(mentions, conditions)
+    panel = panel_of([len(case) for case in cases], **who)
+    ranking_of_block = row_of_each(offsets_from_lengths(map(len, ranked)))
+    block = row_of_each(offsets_from_lengths(map(len, blocks)))
+    empty = np.flatnonzero(np.bincount(block, minlength=len(blocks)) == 0)
+    if len(empty):
+        raise DissensusError(
+            "a block is empty",
+            expected="at least one condition in every block",
+            where=place_of(panel, int(ranking_of_block[empty[0]])),
+            advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
+        )
+    ranking = ranking_of_block[block]
+    codes = condition_codes(mentions, names, lambda at: place_of(panel, int(ranking[at])))
+    return names, panel, ranking, block, codes
 
 
 # Rankings from mentions ---------------------------------------------------------------------------------
 
 
 def assemble(
-    conditions: tuple[str, ...],
-    panel: Panel,
-    ranking: IntArray,
-    level: IntArray | FloatArray,
-    codes: IntArray,
-    unranked: Unranked,
+    names: tuple[str, ...], panel: Panel, ranking: IntArray, level: NDArray[Any], codes: IntArray, unranked: Unranked
 ) -> Study:
     """Put mentions into rankings: which each belongs to, a number that is smaller for better ones, its condition."""
     from dissensus.study.study import Study
@@ -241,14 +253,14 @@ def assemble(
     if not ascending.all():
         order = np.lexsort((level, ranking))
         ranking, level, codes = ranking[order], level[order], codes[order]
-    without_repeats(conditions, panel, ranking, codes)
+    without_repeats(names, panel, ranking, codes)
     first = np.flatnonzero(begins_run(ranking, level))
     code_offsets = np.append(first, len(codes))
     if len(first) < len(codes):  # the codes of a block ascend
-        first_key = row_of_each(code_offsets) * len(conditions)
+        first_key = row_of_each(code_offsets) * len(names)
         codes = np.sort(first_key + codes, kind="stable") - first_key
     block_offsets = offsets_from_lengths(np.bincount(ranking[first], minlength=panel.n_opinions))
-    return Study(conditions, panel, block_offsets, code_offsets, codes, unranked)
+    return Study(names, panel, block_offsets, code_offsets, codes, unranked)
 
 
 def without_repeats(
@@ -382,19 +394,6 @@ def marked_findings(sets: Sequence[Any], names: tuple[str, ...], panel: Panel) -
     return marks
 
 
-def checked_sizes(sets: Sequence[Any]) -> list[int]:
-    """Count the checklists of each case, or say which case has none that could be counted."""
-    for number, case in enumerate(sets, start=1):
-        if isinstance(case, str) or not isinstance(case, Sequence):
-            raise DissensusError(
-                "the checklists of a case are not a list",
-                expected="one set of findings per annotator, three lists deep: case > annotator > finding",
-                got=f"{case!r:.60}",
-                where=f"case {number}",
-            )
-    return [len(case) for case in sets]
-
-
 # Arrays of rankings -------------------------------------------------------------------------------------
 
 
@@ -509,12 +508,7 @@ def from_confidences(
 
 
 def _from_rows(
-    rows: Rows,
-    conditions: Sequence[str] | int | None,
-    case_names: Sequence[str] | None,
-    unranked: Unranked,
-    question: Question | None,
-    positive: str | None,
+    rows: Rows, conditions: Any, case_names: Any, unranked: Unranked, question: Question | None, positive: str | None
 ) -> Study:
     n_cases, n_conditions = len(rows.offsets) - 1, rows.cells.shape[1]
     names = condition_names([], n_conditions if conditions is None else conditions)

@@ -27,6 +27,9 @@ from dissensus.study.panel import ANONYMOUS
 from dissensus.study.question import NOT_ASSESSED
 from dissensus.study.study import Study, require_kind
 
+# Endings that choose a form for rankings of annotators without a name, and what it is called.
+ANONYMOUS_FORMS = {".json": "nested lists", ".npz": "arrays of rankings"}
+
 
 def long_table(study: Study) -> pl.DataFrame:
     """Return the canonical long form of rankings or checklists as a table.
@@ -133,7 +136,7 @@ def write(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     if ending not in ANONYMOUS_FORMS:
         write_table(long_table(annotations), path, overwrite=overwrite)
         return
-    form, writer = ANONYMOUS_FORMS[ending]
+    form = ANONYMOUS_FORMS[ending]
     has_more = panel.annotator_names or panel.is_weighted or panel.has_votes or panel.groups or panel.has_case_weights
     lost = {
         annotations.kind: annotations.kind != "rankings",
@@ -143,44 +146,30 @@ def write(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     for what, is_there in lost.items():
         if is_there:
             raise DissensusError(f"{form} cannot hold {what}", advice="write .csv, .parquet or .jsonl instead")
+    usual = {"unranked": "below", "kind_of_question": "conditions"}
+    said = {"unranked": annotations.unranked, "kind_of_question": annotations.question}
+    document: dict[str, Any] = {"conditions": annotations.conditions, "case_names": annotations.case_names}
+    document |= {key: value for key, value in said.items() if value != usual[key]}
+    texts = {key: np.array(known, dtype=np.str_) for key, known in document.items()}
+    is_lost = any(tuple(texts[key].tolist()) != document[key] for key in ("conditions", "case_names"))
+    is_empty = not annotations.n_rankings or not annotations.n_conditions
+    if ending == ".npz" and (annotations.is_abstention.any() or is_empty or is_lost):
+        raise DissensusError(
+            "arrays of rankings cannot hold abstentions, no rankings at all, or names that end in zero bytes",
+            advice="write .csv, .parquet, .jsonl or .json instead",
+        )
     with written_whole(path, overwrite=overwrite) as temporary:
-        writer(annotations, temporary)
+        if ending == ".json":
+            document["rankings"] = annotations.to_rankings()
+            temporary.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+        else:  # in the smallest numbers that hold them
+            smallest = np.min_scalar_type(-annotations.n_conditions)
+            rankings, groups = (array.astype(smallest) for array in annotations.to_ranking_arrays())
+            with temporary.open("wb") as file:
+                np.savez_compressed(file, allow_pickle=False, rankings=rankings, groups=groups, **texts)
 
 
 def check_annotations_ending(path: Path) -> None:
     """Refuse a path whose ending chooses no form."""
     if FilePath(path).suffix.lower() not in ANONYMOUS_FORMS:
         table_writer(path)
-
-
-def _document(annotations: Study) -> dict[str, Any]:
-    """Return the names, and what is not as usual, for forms that hold them beside the rankings."""
-    usual = {"unranked": "below", "kind_of_question": "conditions"}
-    said = {"unranked": annotations.unranked, "kind_of_question": annotations.question}
-    names = {"conditions": annotations.conditions, "case_names": annotations.case_names}
-    return names | {key: value for key, value in said.items() if value != usual[key]}
-
-
-def _write_nested(annotations: Study, place: FilePath) -> None:
-    document = {**_document(annotations), "rankings": annotations.to_rankings()}
-    place.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-
-
-def _write_arrays(annotations: Study, place: FilePath) -> None:
-    """Write orders and groups in the smallest numbers that hold them, beside the names."""
-    document = _document(annotations)
-    texts = {key: np.array(known, dtype=np.str_) for key, known in document.items()}
-    is_lost = any(tuple(texts[key].tolist()) != document[key] for key in ("conditions", "case_names"))
-    if annotations.is_abstention.any() or not annotations.n_rankings or not annotations.n_conditions or is_lost:
-        raise DissensusError(
-            "arrays of rankings cannot hold abstentions, no rankings at all, or names that end in zero bytes",
-            advice="write .csv, .parquet, .jsonl or .json instead",
-        )
-    numbers = np.min_scalar_type(-annotations.n_conditions)
-    rankings, groups = (array.astype(numbers) for array in annotations.to_ranking_arrays())
-    with place.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, rankings=rankings, groups=groups, **texts)
-
-
-# Endings that choose a form for rankings of annotators without a name, what it is called, and what writes it.
-ANONYMOUS_FORMS = {".json": ("nested lists", _write_nested), ".npz": ("arrays of rankings", _write_arrays)}

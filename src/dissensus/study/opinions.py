@@ -51,7 +51,16 @@ def found_opinions(study: Study) -> Any:
             expected=f"at least one {study.opinion} that is not empty, and a weight above zero",
             got=f"{study.n_cases} cases with {study.n_opinions} {study.kind}, all empty or without weight",
         )
-    return _moments(said.counted) if said.kind == "ratings" else kept_opinions(said.counted)
+    if said.kind != "ratings":
+        return kept_opinions(said.counted)
+    said = said.counted
+    has_opinion, kept, excluded, keys = _split_cases(said)
+    case = (np.cumsum(has_opinion) - 1)[said.panel.case_of_opinion]
+    weights = said.weights * said.votes
+    totals = weighted_counts(case, weights, len(kept))
+    means, squares = mean_squares(case, said.scores, weights, totals)
+    given = (case, said.annotators, said.scores, weights, said.annotator_names)
+    return Moments(kept, excluded, keys, totals, means, squares, *given)
 
 
 def check_several_conditions(study: Study) -> None:
@@ -340,13 +349,3 @@ def weighted_medians(rows: IntArray, values: FloatArray, weights: FloatArray) ->
     last = np.append(first[1:], len(rows)) - 1
     low, high = (np.clip(np.searchsorted(sums, part * half), first, last) for part in (1 - NEAR, 1 + NEAR))
     return np.asarray((values[low] + values[high]) / 2)
-
-
-def _moments(said: Study) -> Moments:
-    has_opinion, kept, excluded, keys = _split_cases(said)
-    case = (np.cumsum(has_opinion) - 1)[said.panel.case_of_opinion]
-    weights = said.weights * said.votes
-    totals = weighted_counts(case, weights, len(kept))
-    means, squares = mean_squares(case, said.scores, weights, totals)
-    given = (case, said.annotators, said.scores, weights, said.annotator_names)
-    return Moments(kept, excluded, keys, totals, means, squares, *given)

@@ -9,19 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.core import ragged
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
-from dissensus.core.ragged import (
-    frozen_integers,
-    frozen_numbers,
-    join_offsets,
-    offsets_from_lengths,
-    row_of_each,
-    take_rows,
-    weighted_counts,
-)
+from dissensus.core.ragged import frozen_integers, frozen_numbers
 from dissensus.core.value import Value
 
 # The code of an annotator without a name.
@@ -90,9 +83,6 @@ class Panel(Value):
             check_not_empty("group", self.groups)
         check_weights("weights", self.weights)
         check_weights("case weights", self.case_weights)
-        self._check_votes()
-
-    def _check_votes(self) -> None:
         votes = self.votes
         check_length("vote", len(votes), len(self.annotators))
         wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))
@@ -137,7 +127,7 @@ class Panel(Value):
         """Number of annotators who gave an opinion on each case, shape (n_cases,)."""
         if not self.has_votes:
             return self.opinions_per_case
-        return np.diff(offsets_from_lengths(self.votes)[self.opinion_offsets])
+        return np.diff(ragged.offsets_from_lengths(self.votes)[self.opinion_offsets])
 
     @property
     def annotators_per_case(self) -> IntArray:
@@ -145,14 +135,14 @@ class Panel(Value):
         named = self.annotators != ANONYMOUS
         case = self.case_of_opinion[named]
         who = np.unique(case * max(len(self.annotator_names), 1) + self.annotators[named])
-        nameless = weighted_counts(self.case_of_opinion[~named], self.votes[~named], self.n_cases)
+        nameless = ragged.weighted_counts(self.case_of_opinion[~named], self.votes[~named], self.n_cases)
         distinct = np.bincount(who // max(len(self.annotator_names), 1), minlength=self.n_cases)
         return np.asarray(nameless + distinct, dtype=np.int64)
 
     @property
     def case_of_opinion(self) -> IntArray:
         """Position of the case behind each opinion, shape (n_opinions,)."""
-        return row_of_each(self.opinion_offsets)
+        return ragged.row_of_each(self.opinion_offsets)
 
     @property
     def is_weighted(self) -> bool:
@@ -179,7 +169,7 @@ class Panel(Value):
 
     def select(self, cases: IntArray) -> tuple[Panel, IntArray]:
         """Keep some cases, by position: the smaller panel, and the positions of its opinions."""
-        offsets, opinions = take_rows(self.opinion_offsets, cases)
+        offsets, opinions = ragged.take_rows(self.opinion_offsets, cases)
         panel = replace(
             self,
             case_names=tuple(self.case_names[i] for i in cases),
@@ -192,7 +182,7 @@ class Panel(Value):
     def keep(self, opinions: IntArray) -> Panel:
         """Keep some opinions, by ascending position, and all cases."""
         sizes = np.bincount(self.case_of_opinion[opinions], minlength=self.n_cases)
-        return replace(self, **self._of_opinions(offsets_from_lengths(sizes), opinions))
+        return replace(self, **self._of_opinions(ragged.offsets_from_lengths(sizes), opinions))
 
     def _of_opinions(self, offsets: IntArray, opinions: IntArray) -> dict[str, Any]:
         per_opinion = {name: getattr(self, name)[opinions] for name in ("annotators", "weights", "votes")}
@@ -218,7 +208,7 @@ def concatenate_panels(panels: Sequence[Panel]) -> Panel:
     grouped = any(panel.groups for panel in panels)
     return Panel(
         case_names=tuple(name for panel in panels for name in panel.case_names),
-        opinion_offsets=join_offsets(panel.opinion_offsets for panel in panels),
+        opinion_offsets=ragged.join_offsets(panel.opinion_offsets for panel in panels),
         annotators=np.concatenate(recoded),
         annotator_names=annotator_names,
         weights=np.concatenate([panel.weights for panel in panels]),

@@ -53,14 +53,12 @@ class Kind(NamedTuple):
     arrays: tuple[str, ...]
 
 
+# Where the blocks of a ranking and the codes of a block begin, and the codes.
+RANKED = ("block_offsets", "code_offsets", "codes")
+
 # Kinds of studies by name.
 KINDS = {
-    "rankings": Kind(
-        "ranking",
-        "partial rankings of conditions",
-        "PlackettLuce and the like",
-        ("block_offsets", "code_offsets", "codes"),
-    ),
+    "rankings": Kind("ranking", "partial rankings of conditions", "PlackettLuce and the like", RANKED),
     "ratings": Kind("rating", "numeric ratings", "NormalInverseGamma", ("scores",)),
     "checklists": Kind(
         "checklist", "lists of findings", "any aggregation of rankings, finding by finding (of_finding)", ("answers",)

@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, product
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.core import ragged
 from dissensus.core.aliases import (
     AnyQuestion,
     BoolArray,
@@ -24,23 +25,25 @@ from dissensus.core.aliases import (
     Question,
     Unranked,
 )
-from dissensus.core.checks import check_fields, check_length, check_offsets, checked
+from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Cases, check_names, known_name
-from dissensus.core.ragged import (
-    frozen_integers,
-    frozen_numbers,
-    join_offsets,
-    offsets_from_lengths,
-    row_of_each,
-    take_rows,
-)
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.core.value import Forwarded
 from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
-from dissensus.study.question import ANSWERS, KINDS, NOT_ASSESSED, PAIR, PRESENT, AnswerArray, asked_of, check_question
+from dissensus.study.question import (
+    ANSWERS,
+    KINDS,
+    NOT_ASSESSED,
+    PAIR,
+    PRESENT,
+    RANKED,
+    AnswerArray,
+    asked_of,
+    check_question,
+)
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -139,9 +142,9 @@ class Study(Received):
         foreign = [name for name in CONTENT if np.size(getattr(self, name)) and name not in KINDS[self.kind].arrays]
         if foreign:
             raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
-        for name in ("block_offsets", "code_offsets", "codes"):
-            object.__setattr__(self, name, frozen_integers(getattr(self, name)))
-        object.__setattr__(self, "scores", frozen_numbers(self.scores))
+        for name in RANKED:
+            object.__setattr__(self, name, ragged.frozen_integers(getattr(self, name)))
+        object.__setattr__(self, "scores", ragged.frozen_numbers(self.scores))
         if self.kind == "checklists":
             if not self.conditions:
                 raise DissensusError("there is no finding", expected="a list of at least one finding")
@@ -160,19 +163,13 @@ class Study(Received):
         else:
             check_offsets("block offset", self.block_offsets, self.n_opinions, len(self.code_offsets) - 1)
             check_offsets("code offset", self.code_offsets, int(self.block_offsets[-1]), len(self.codes))
-            if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < self.n_conditions:
-                raise DissensusError(
-                    "a condition code is out of range",
-                    expected=f"0 to {self.n_conditions - 1}, as there are {self.n_conditions} conditions",
-                    got=f"{self.codes.min()} to {self.codes.max()}",
-                )
+            check_codes(self.codes, self.n_conditions)
 
     # Builders ---------------------------------------------------------------------------------------
 
-    @classmethod
+    @staticmethod
     @checked
     def from_rankings(
-        cls,
         rankings: NestedRankings,
         conditions: Sequence[str] | int | None = None,
         *,
@@ -211,29 +208,9 @@ class Study(Received):
         >>> said.n_cases, said.n_rankings, said.unannotated
         (2, 2, ('1',))
         """
-        cases, ranked, blocks, mentions = builders.nested_levels(rankings)
-        names = builders.condition_names(mentions, conditions)
-        panel = builders.panel_of(
-            [len(case) for case in cases],
-            case_names=case_names,
-            annotator_names=annotator_names,
-            weights=weights,
-            groups=groups,
-            case_weights=case_weights,
-        )
-        ranking_of_block = row_of_each(offsets_from_lengths(len(ranking) for ranking in ranked))
-        block = row_of_each(offsets_from_lengths(len(one) for one in blocks))
-        empty = np.flatnonzero(np.bincount(block, minlength=len(blocks)) == 0)
-        if len(empty):
-            raise DissensusError(
-                "a block is empty",
-                expected="at least one condition in every block",
-                where=place_of(panel, int(ranking_of_block[empty[0]])),
-                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-            )
-        ranking = ranking_of_block[block]
-        codes = builders.condition_codes(mentions, names, lambda at: place_of(panel, int(ranking[at])))
-        said = builders.assemble(names, panel, ranking, block, codes, unranked)
+        who = {"case_names": case_names, "annotator_names": annotator_names, "weights": weights}
+        who |= {"groups": groups, "case_weights": case_weights}
+        said = builders.assemble(*builders.nested_mentions(rankings, conditions, **who), unranked)
         return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
@@ -338,7 +315,15 @@ class Study(Received):
         >>> said.answers.tolist()
         [[1, 0], [-1, 0]]
         """
-        sizes = builders.checked_sizes(sets)
+        for number, case in enumerate(sets, start=1):
+            if isinstance(case, str) or not isinstance(case, Sequence):
+                raise DissensusError(
+                    "the checklists of a case are not a list",
+                    expected="one set of findings per annotator, three lists deep: case > annotator > finding",
+                    got=f"{case!r:.60}",
+                    where=f"case {number}",
+                )
+        sizes = [len(case) for case in sets]
         flat = [one for case in sets for one in case]
         looked = builders.per_opinion(assessed, sizes, "list") or [None] * len(flat)
         named = {str(name) for one in flat if isinstance(one, Collection) for name in one}
@@ -385,10 +370,9 @@ class Study(Received):
         panel = builders.panel_of(sizes, case_names=case_names, annotator_names=names, groups=groups)
         return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
 
-    @classmethod
+    @staticmethod
     @checked
     def from_long(
-        cls,
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
         *,
@@ -473,16 +457,29 @@ class Study(Received):
         >>> said.findings, said.answers.tolist()
         (('AF', 'ST'), [[1, 1], [0, 0]])
         """
-        from dissensus.study.tables import study_from_frame
-
         given = dict(locals())
-        roles = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight", "rank", "confidence")
-        columns = {role: given[role] for role in (*roles, "score", "present")}
-        how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "nothing", "positive")}
-        names = findings if conditions is None else conditions
-        asked = question or ("numbers" if score else "findings" if finding or present or nothing else None)
+        from dissensus.study import tables
+
+        how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "positive")}
+        columns = {role: given.get(role) for role in (*tables.ROLES, "rank", "confidence", "score", "present")}
         columns["condition"] = condition or finding
-        return study_from_frame(frame, columns, names, question=asked, confidence=confidence_as, **how)
+        table = tables.polars_frame(frame)
+        known = set(map(tables.normalised, table.columns))
+        question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
+        if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
+            kinds: dict[AnyQuestion, tuple[str, ...]] = {
+                "findings": tables.ONLY_FINDINGS,
+                "numbers": tables.SCORE_NAMES,
+            }
+            question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
+        aliases, needed = tables.OF_QUESTION.get(str(question), (tables.ALIASES, ("case", "condition")))
+        roles = tables.find_columns(table.columns, columns, aliases=aliases, required=needed)
+        if question not in tables.OF_QUESTION:
+            roles = tables.without_second_order(roles, columns, confidence_as)
+        named, notes = tables.without_nothing(tables.with_roles(table, roles), nothing)
+        tables.refuse_unsaid(nothing, notes)
+        names = findings if conditions is None else conditions
+        return tables.study_from_table(named, names, confidence=confidence_as, question=question, **how)[0]
 
     # The panel's fields -------------------------------------------------------------------------------
 
@@ -545,7 +542,7 @@ class Study(Received):
     @property
     def ranking_of_mention(self) -> IntArray:
         """Position of the ranking behind each mentioned condition, shape (n_mentions,)."""
-        return row_of_each(self.block_offsets)[row_of_each(self.code_offsets)]
+        return ragged.row_of_each(self.block_offsets)[ragged.row_of_each(self.code_offsets)]
 
     @property
     def n_mentioned(self) -> int:
@@ -556,7 +553,7 @@ class Study(Received):
     def has_tie(self) -> BoolArray:
         """Whether each ranking has a block of two or more, shape (n_rankings,)."""
         tied = np.zeros(self.n_opinions, dtype=np.bool_)
-        tied[row_of_each(self.block_offsets)[self.block_sizes > 1]] = True
+        tied[ragged.row_of_each(self.block_offsets)[self.block_sizes > 1]] = True
         return tied
 
     @property
@@ -651,8 +648,8 @@ class Study(Received):
             return replace(self, panel=panel, scores=self.scores[opinions])
         if self.kind == "checklists":
             return replace(self, panel=panel, answers=self.answers[opinions])
-        block_offsets, blocks = take_rows(self.block_offsets, opinions)
-        code_offsets, mentions = take_rows(self.code_offsets, blocks)
+        block_offsets, blocks = ragged.take_rows(self.block_offsets, opinions)
+        code_offsets, mentions = ragged.take_rows(self.code_offsets, blocks)
         arrays = {"block_offsets": block_offsets, "code_offsets": code_offsets, "codes": self.codes[mentions]}
         return replace(self, panel=panel, **arrays)  # type: ignore[arg-type]
 
@@ -673,24 +670,22 @@ class Study(Received):
         advice = "bring them to one vocabulary first: with_conditions([...])"
         if first.kind == "checklists":
             advice = "build them with one list of findings (findings=[...], --conditions FILE)"
-        for part in parts[1:]:
-            for one, other, what, do in (
-                (first.kind, part.kind, "of different kinds", ""),
-                (first.conditions, part.conditions, f"with different {noun}", advice),
-                (first.unranked, part.unranked, "in which not mentioned means something else", "with_unranked(...)"),
-                (
-                    first.question,
-                    part.question,
-                    "that asked different questions",
-                    "say what was asked: study.asked(...)",
-                ),
-            ):
-                if one != other:
-                    words = [listing(given) if isinstance(given, tuple) else repr(given) for given in (one, other)]
-                    problem = f"studies {what} cannot be concatenated"
-                    raise DissensusError(problem, expected=words[0], got=words[1], advice=do)
+        differing = {
+            "kind": ("of different kinds", ""),
+            "conditions": (f"with different {noun}", advice),
+            "unranked": ("in which not mentioned means something else", "with_unranked(...)"),
+            "question": ("that asked different questions", "say what was asked: study.asked(...)"),
+        }
+        for part, (name, (what, do)) in product(parts[1:], differing.items()):
+            both = getattr(first, name), getattr(part, name)
+            if both[0] != both[1]:
+                words = [listing(given) if isinstance(given, tuple) else repr(given) for given in both]
+                problem = f"studies {what} cannot be concatenated"
+                raise DissensusError(problem, expected=words[0], got=words[1], advice=do)
         arrays = {
-            name: (join_offsets if name.endswith("offsets") else np.concatenate)([getattr(one, name) for one in parts])
+            name: (ragged.join_offsets if name.endswith("offsets") else np.concatenate)(
+                [getattr(one, name) for one in parts]
+            )
             for name in KINDS[first.kind].arrays
         }
         joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)  # type: ignore[arg-type]
@@ -719,7 +714,7 @@ class Study(Received):
             )
         recoded = np.full(self.n_conditions, -1, dtype=np.int64)
         recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
-        order = np.lexsort((recoded[self.codes], row_of_each(self.code_offsets)))
+        order = np.lexsort((recoded[self.codes], ragged.row_of_each(self.code_offsets)))
         changed = replace(self, conditions=tuple(conditions), codes=recoded[self.codes][order])
         return changed.with_receipt(self.receipt)
 
@@ -768,7 +763,7 @@ class Study(Received):
     def _by_case(self, opinions: list[Item]) -> list[list[Item]]:
         """Nest something per opinion by case, as often as it has votes."""
         repeated = [one for one, votes in zip(opinions, self.votes, strict=True) for _ in range(votes)]
-        return _nest(repeated, offsets_from_lengths(self.votes_per_case))
+        return _nest(repeated, ragged.offsets_from_lengths(self.votes_per_case))
 
     # Acts on checklists ---------------------------------------------------------------------------------
 

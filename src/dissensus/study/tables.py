@@ -9,7 +9,17 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.aliases import (
+    Aliases,
+    AnyQuestion,
+    Confidence,
+    Duplicates,
+    FloatArray,
+    IntArray,
+    Question,
+    Said,
+    Unranked,
+)
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
@@ -80,6 +90,12 @@ CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     "present": ("present", "is_present", "presence", "answer", "value"),
 }
 
+# The names of columns, and those that are needed, where annotators gave numbers or findings.
+OF_QUESTION: dict[str, tuple[Aliases, tuple[str, ...]]] = {
+    "numbers": (RATING_ALIASES, ("case", "score")),
+    "findings": (CHECKLIST_ALIASES, ("case", "condition")),
+}
+
 # What the words of a cell say about a finding.
 SAYS = {
     **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "present", "positive"), PRESENT),
@@ -130,11 +146,7 @@ def normalised(name: str) -> str:
 
 
 def find_columns(
-    names: Sequence[str],
-    given: Mapping[str, str | None],
-    *,
-    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
-    required: Sequence[str] = ("case", "condition"),
+    names: Sequence[str], given: Said, *, aliases: Aliases = ALIASES, required: Sequence[str] = ("case", "condition")
 ) -> dict[str, str]:
     """Find the column of each role: the one given, or the first that goes by a usual name."""
     for role in (role for role, column in given.items() if column is not None):
@@ -152,9 +164,7 @@ def find_columns(
     return found
 
 
-def without_second_order(
-    roles: Mapping[str, str], given: Mapping[str, str | None], confidence: Confidence | None = None
-) -> dict[str, str]:
+def without_second_order(roles: Mapping[str, str], given: Said, confidence: Confidence | None = None) -> dict[str, str]:
     """Settle which column orders the conditions: the one asked for, else the rank before the confidence.
 
     To say what confidences are used for is to ask for them.
@@ -194,6 +204,15 @@ def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: st
             got=f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all",
             advice=advice,
         )
+
+
+def one_row_each(table: pl.DataFrame, advice: str = "") -> list[str]:
+    """Return the name of the case of every row, all different, or say which row has none or that of another."""
+    nameless, expected = table["case"].is_null() | (table["case"] == ""), "the name of a case in every row"
+    refuse_rows(table, nameless, "case", "a row has no case", expected=expected)
+    names = table["case"].to_list()
+    refuse_repeated_cases(names, advice=advice)
+    return names
 
 
 def with_roles(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
@@ -481,13 +500,20 @@ def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | Non
     """
     case, case_names = case_codes(table["case"])
     of_row, first = _runs(_opinion_keys(table, case, annotators, question), case)
+    groups: tuple[str, ...] = ()
+    if "group" in table.columns and table["group"].null_count() < len(table):
+        problem, expected = "a case has no group although others have one", "a group for every case, or for none"
+        advice = "give a case that stands alone a group of its own"
+        refuse_rows(table, table["group"].is_null(), "group", problem, expected=expected, advice=advice)
+        group, names = name_codes(table, "group")
+        groups = tuple(names[code] for code in _constant(table, "group", group, case))
     panel = Panel(
         case_names=case_names,
         opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
         annotators=annotators[0][first],
         annotator_names=annotators[1],
         weights=repeated_number(table, "weight", of_row),
-        groups=case_groups(table, case),
+        groups=groups,
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
     )
@@ -600,17 +626,6 @@ def repeated_number(table: pl.DataFrame, role: str, ids: IntArray) -> FloatArray
     return _constant(table, role, table[role].fill_null(1.0).to_numpy(), ids)
 
 
-def case_groups(table: pl.DataFrame, case: IntArray) -> tuple[str, ...]:
-    """Return the group of each case, which all its rows must repeat; empty where there is no such column."""
-    if "group" not in table.columns or table["group"].null_count() == len(table):
-        return ()
-    problem, expected = "a case has no group although others have one", "a group for every case, or for none"
-    advice = "give a case that stands alone a group of its own"
-    refuse_rows(table, table["group"].is_null(), "group", problem, expected=expected, advice=advice)
-    group, names = name_codes(table, "group")
-    return tuple(names[code] for code in _constant(table, "group", group, case))
-
-
 def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray) -> np.ndarray:
     """Return the value of each id, -1 is none, or say where it changes."""
     present, first = np.unique(ids, return_index=True)
@@ -706,41 +721,3 @@ def _answers(
             advice="correct the rows, or tell two checklists of one annotator apart (annotation column)",
         )
     return answers, notes
-
-
-# Any long table -----------------------------------------------------------------------------------------
-
-
-def study_from_frame(
-    frame: IntoDataFrame,
-    columns: Mapping[str, str | None],
-    conditions: Sequence[str] | None,
-    *,
-    nothing: str | None,
-    confidence: Confidence | None,
-    question: AnyQuestion | None,
-    **how: Any,
-) -> Study:
-    """Build from a table of any library, whose columns are found by their names; see :meth:`Study.from_long`.
-
-    What a table answers is told from its columns: numbers or findings only if it has no conditions.
-    """
-    table = polars_frame(frame)
-    known = set(map(normalised, table.columns))
-    if question is None and columns["condition"] is None and known.isdisjoint(ALIASES["condition"]):
-        kinds: dict[AnyQuestion, tuple[str, ...]] = {"findings": ONLY_FINDINGS, "numbers": SCORE_NAMES}
-        question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
-    if question == "numbers":
-        roles = roles_of_ratings(table, columns)
-    elif question == "findings":
-        roles = find_columns(table.columns, columns, aliases=CHECKLIST_ALIASES)
-    else:
-        roles = without_second_order(find_columns(table.columns, columns), columns, confidence)
-    named, notes = without_nothing(with_roles(table, roles), nothing)
-    refuse_unsaid(nothing, notes)
-    return study_from_table(named, conditions, confidence=confidence, question=question, **how)[0]
-
-
-def roles_of_ratings(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Find the column of each role in a table of ratings."""
-    return find_columns(table.columns, columns, aliases=RATING_ALIASES, required=("case", "score"))

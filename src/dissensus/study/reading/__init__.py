@@ -206,7 +206,13 @@ def examine_source(
     >>> examine_source(Source(Path("opinions"), "parquet", table), options=Options()).rankings.to_rankings()
     [[[['Eczema']]]]
     """
-    source = _without_columns(source, ignore)
+    if len(ignore):  # columns of a table, or keys of records
+        records = objects_of(source)
+        known = source.table.columns if source.is_table else dict.fromkeys(key for one in records for key in one)
+        for name in ignore:
+            known_name("column", name, known, purpose="to ignore", where=str(source.path))
+        left = [{key: one[key] for key in one if key not in ignore} for one in records]
+        source = replace(source, content=source.table.drop(list(ignore)) if source.is_table else left)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
         study, receipt = _parsed(chosen, source, options)
@@ -277,9 +283,9 @@ def recognised_format(
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
-    from dissensus.study.reading.counts import Counts, is_table_of_votes
     from dissensus.study.reading.long import Long, Scores
     from dissensus.study.reading.nested import refuse_two_readings
+    from dissensus.study.reading.wide import Counts, is_table_of_votes
 
     given = columns or {}
     if given.get("score") is not None:
@@ -316,16 +322,3 @@ def recognised_format(
         where=str(source.path),
         advice=advice,
     )
-
-
-def _without_columns(source: Source, names: Sequence[str]) -> Source:
-    """Leave columns of a table, or keys of records, out."""
-    if not len(names):
-        return source
-    records = objects_of(source)
-    known = source.table.columns if source.is_table else dict.fromkeys(key for one in records for key in one)
-    for name in names:
-        known_name("column", name, known, purpose="to ignore", where=str(source.path))
-    if source.is_table:
-        return replace(source, content=source.table.drop(list(names)))
-    return replace(source, content=[{key: one[key] for key in one if key not in names} for one in records])

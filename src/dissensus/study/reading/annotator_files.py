@@ -15,7 +15,7 @@ from dissensus.core.notes import Note
 from dissensus.core.receipt import columns_of
 from dissensus.study import tables
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.long import BY_ORDER
+from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
 from dissensus.study.reading.records import Collection, as_ranking, as_table
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
@@ -25,7 +25,6 @@ LINES = (".jsonl", ".ndjson")
 OTHERS = (*LINES, ".soc", ".soi", ".toc", ".toi")
 
 OWN = {role: names for role, names in tables.ALIASES.items() if role != "annotator"}
-ORDERS = ("rank", "confidence")
 BY_NAME = "the name of a file is its annotator"
 TIED = "several labels that an annotator gave a case without a rank are tied"
 
@@ -47,7 +46,30 @@ class AnnotatorFiles(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read a table ``case,label[,rank]`` or JSON ``{case: label or ranking}`` per file, named by the annotator."""
         files, notes = parsed_files(source, _parsed, options)
-        return put_together([_with_order(path, files) for path in files], [*files.values()], notes)
+        orders = {order_of(file.frame): path for path, file in reversed(files.items())}
+        orders.pop("", None)
+        if len(orders) > 1:
+            first, second = (f"{orders[order].name} ({order})" for order in ORDERS)
+            raise FormatError(
+                "some files have ranks and others confidences",
+                expected="the same columns in the files of all annotators",
+                got=f"{first} and {second}",
+                advice="name the column that counts (--column rank=NAME), or bring the files into one form",
+            )
+        frames = []
+        for path, file in files.items():  # where others have ranks, a case with one label has it in the first place
+            order = next((order for order in orders if order not in file.frame.columns), "")
+            if order and has_several_rows(file.frame):
+                raise FormatError(
+                    f"a file has no {order} although others have, and gives a case several labels",
+                    expected=f"a column {order!r}, as in {orders[order].name}",
+                    got=f"columns {listing(column.name for column in file.columns)}",
+                    where=str(path),
+                    advice=f"add the column {order!r}; equal numbers are a tie",
+                )
+            first_place = pl.when(pl.col("condition").is_not_null()).then(1.0)
+            frames.append(file.frame.with_columns(first_place.alias(order)) if order else file.frame)
+        return put_together(frames, [*files.values()], notes)
 
 
 def listed_files(paths: Sequence[PathLike]) -> Source:
@@ -185,46 +207,7 @@ def _table(source: Source, options: Options) -> Parsed:
     roles = tables.without_second_order(found, given, options.confidence)
     frame = tables.tidied(tables.numbered(tables.with_roles(table, roles)), options.tie_separator)
     frame = frame.with_columns(pl.col(tables.ROW).cast(pl.Int64))
-    order = _order(frame)
-    assumed = (TIED,) if order is None and _has_several(frame) else ()
+    order = order_of(frame)
+    assumed = (TIED,) if not order and has_several_rows(frame) else ()
     assumed = (BY_ORDER,) if order == "confidence" and options.confidence is None else assumed
     return Parsed(frame, columns=columns_of(table.columns, roles, given), assumed=assumed)
-
-
-# All files ----------------------------------------------------------------------------------------------
-
-
-def _order(frame: pl.DataFrame) -> str | None:
-    """Return the role that orders the conditions of a ranking."""
-    return next((role for role in ORDERS if role in frame.columns), None)
-
-
-def _has_several(frame: pl.DataFrame) -> bool:
-    return bool(frame.select("case", *frame.select("^annotation$").columns).is_duplicated().any())
-
-
-def _with_order(path: Path, files: Mapping[Path, Parsed]) -> pl.DataFrame:
-    """Let all files have one order: where others have ranks, a case with one label has it in the first place."""
-    frame = files[path].frame
-    orders = {_order(files[other].frame): other for other in reversed([*files])}
-    orders.pop(None, None)
-    if not orders or (_order(frame) is not None and len(orders) == 1):
-        return frame
-    if len(orders) > 1:
-        first, second = (f"{orders[order].name} ({order})" for order in ORDERS)
-        raise FormatError(
-            "some files have ranks and others confidences",
-            expected="the same columns in the files of all annotators",
-            got=f"{first} and {second}",
-            advice="name the column that counts (--column rank=NAME), or bring the files into one form",
-        )
-    ((order, other),) = orders.items()
-    if _has_several(frame):
-        raise FormatError(
-            f"a file has no {order} although others have, and gives a case several labels",
-            expected=f"a column {order!r}, as in {other.name}",
-            got=f"columns {listing(column.name for column in files[path].columns)}",
-            where=str(path),
-            advice=f"add the column {order!r}; equal numbers are a tie",
-        )
-    return frame.with_columns(pl.when(pl.col("condition").is_not_null()).then(1.0).alias(str(order)))

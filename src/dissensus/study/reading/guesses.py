@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from dissensus.core.aliases import Aliases, Said
 from dissensus.core.errors import FormatError, listing
 from dissensus.study.reading.format import Options
 from dissensus.study.tables import ALIASES, normalised
@@ -53,22 +54,17 @@ def _all_like(column: pl.Series, pattern: str) -> bool:
     return bool(len(cells)) and bool(cells.str.contains(pattern).all())
 
 
-def counts_rows(column: pl.Series) -> bool:
-    """Tell a column that only numbers the rows, as the index of a data frame does."""
-    numbers = column.cast(pl.Float64, strict=False)
-    if numbers.null_count() or len(numbers) < 2:
-        return False
-    return numbers[0] in (0, 1) and bool((numbers.diff().drop_nulls() == 1).all())
-
-
 def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opinion: Sequence[str]) -> None:
     """Refuse columns of numbers that nobody asked for where an opinion, told by some columns, has several rows.
 
     A column that numbers the rows through several opinions is no order.
     """
-    several = table.select(opinion).n_unique() > 1
-    numbers = [name for name in spare if holds_numbers(table[name])]
-    found = [name for name in numbers if not (several and counts_rows(table[name]))]
+    several, found = table.select(opinion).n_unique() > 1, []
+    for name in (name for name in spare if holds_numbers(table[name])):
+        numbers = table[name].cast(pl.Float64, strict=False)  # an index of a data frame counts from 0 or 1
+        counts = len(numbers) > 1 and not numbers.null_count() and bool((numbers.diff()[1:] == 1).all())
+        if not (several and counts and numbers[0] in (0, 1)):
+            found.append(name)
     if not found:
         return
     verb = "holds numbers and has" if len(found) == 1 else "hold numbers and have"
@@ -85,12 +81,7 @@ def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opini
 # Two columns for one role -------------------------------------------------------------------------------
 
 
-def refuse_rivals(
-    table: pl.DataFrame,
-    found: Mapping[str, str],
-    given: Mapping[str, str | None],
-    aliases: Mapping[str, tuple[str, ...]] = ALIASES,
-) -> None:
+def refuse_rivals(table: pl.DataFrame, found: Mapping[str, str], given: Said, aliases: Aliases = ALIASES) -> None:
     """Refuse two columns that could both have a role and do not say the same; the role's own name decides."""
     for role, chosen in found.items():
         if given.get(role) is not None or normalised(chosen).startswith(role):
@@ -108,9 +99,7 @@ def refuse_rivals(
                 )
 
 
-def rivals_of(
-    role: str, names: Sequence[str], found: Mapping[str, str], aliases: Mapping[str, tuple[str, ...]] = ALIASES
-) -> list[str]:
+def rivals_of(role: str, names: Sequence[str], found: Mapping[str, str], aliases: Aliases = ALIASES) -> list[str]:
     """Name the columns that go by a usual name of a role which another column has."""
     free = [name for name in names if name not in found.values()]
     return [name for name in free if role in found and normalised(name) in aliases[role]]
@@ -200,7 +189,15 @@ def _without_shared_labels(table: pl.DataFrame, heard: Mapping[str, pl.Series], 
         alone = 1 - int(said.is_duplicated().sum()) / len(said)
         if np.median([len(heard[other]) for other in groups[0]]) / len(table) < 0.5:
             strange = [name for name in strange if alone ** len(heard[name]) < 0.05]
-    return {name: _why_strange(name, heard, groups) for name in strange}
+    reasons = {}
+    for name in strange:
+        others = [other for group in groups if name not in group for other in group]
+        reasons[name] = "shares hardly a label with the others"
+        if len(heard[name]) >= 10 and heard[name].n_unique() > 0.8 * len(heard[name]):
+            reasons[name] = "holds free text, nearly all of it different"
+        elif others:
+            reasons[name] = f"shares no labels with {listing([other for other in heard if other in others], most=3)}"
+    return reasons
 
 
 def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -> list[list[str]]:
@@ -223,15 +220,6 @@ def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -
             group = {name: min(olds) if old in olds else old for name, old in group.items()}
     groups = [[name for name in heard if group[name] == one] for one in dict.fromkeys(group.values())]
     return sorted(groups, key=lambda group: (ranked.isdisjoint(group), -len(group)))
-
-
-def _why_strange(name: str, heard: Mapping[str, pl.Series], groups: Sequence[Sequence[str]]) -> str:
-    labels = heard[name]
-    if len(labels) >= 10 and labels.n_unique() > 0.8 * len(labels):
-        return "holds free text, nearly all of it different"
-    own = next(group for group in groups if name in group)
-    others = [other for other in heard if other not in own]
-    return f"shares no labels with {listing(others, most=3)}" if others else "shares hardly a label with the others"
 
 
 def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:

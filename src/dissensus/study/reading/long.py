@@ -24,6 +24,9 @@ OTHER_SCALES = (
 # What tells the rows of one opinion.
 OPINION = ("case", "annotator", "annotation")
 
+# Roles that order the conditions of a ranking, first choice first.
+ORDERS = ("rank", "confidence")
+
 
 class Long(Format):
     """Table with one row per mentioned condition."""
@@ -49,14 +52,14 @@ class Long(Format):
         refuse_rivals(table, found, options.columns)
         if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
             refuse_lists(table, [roles["condition"]])
-        if not _order(named) and "votes" not in roles and has_several_rows(named):
+        if not order_of(named) and "votes" not in roles and has_several_rows(named):
             spare_columns = [name for name in table.columns if name not in found.values()]
             refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])
         spare = next(iter(found.keys() - roles.keys()), "")
         unused = {
             name: f"{found[role]!r} is the {role}" for role in found for name in rivals_of(role, table.columns, found)
         }
-        unused |= {found[spare]: f"the {_order(named)} decides"} if spare else {}
+        unused |= {found[spare]: f"the {order_of(named)} decides"} if spare else {}
         columns = columns_of(table.columns, roles, options.columns, unused=unused)
         return Parsed(
             named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
@@ -93,7 +96,8 @@ class Scores(Format):
         """Name the columns by their roles and leave the rest to the builder."""
         if not source.is_table:
             raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
-        roles = tables.roles_of_ratings(source.table, options.columns)
+        aliases, needed = tables.RATING_ALIASES, ("case", "score")
+        roles = tables.find_columns(source.table.columns, options.columns, aliases=aliases, required=needed)
         refuse_rivals(source.table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
         columns = columns_of(source.table.columns, roles, options.columns)
         nobody = () if "annotator" in roles else ("there is no annotator column: every row is a rating of its own",)
@@ -125,13 +129,14 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     return Parsed(pl.concat(both).sort(tables.ROW, maintain_order=True), columns=columns, assumed=tuple(assumed))
 
 
-def _order(table: pl.DataFrame) -> str:
-    return next((role for role in ("rank", "confidence") if role in table.columns), "")
+def order_of(table: pl.DataFrame) -> str:
+    """Return the role that orders the conditions of a ranking, if there is one."""
+    return next((role for role in ORDERS if role in table.columns), "")
 
 
 def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ...]:
     """Say what follows from the columns that are missing, or of which there are too many."""
-    order = _order(table)
+    order = order_of(table)
     sentences = [f"the {order} orders the conditions of an annotator, not the {spare}"] if spare else []
     if order == "confidence" and options.confidence is None:
         sentences.append(BY_ORDER)

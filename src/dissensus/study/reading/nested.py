@@ -1,24 +1,42 @@
-"""Nested JSON: case > annotator > block > condition, in lists, or under the names of cases and annotators."""
+"""Opinions inside each other: case > annotator > block > condition, in lists, arrays, or under the names of either."""
 
 from __future__ import annotations
 
 import reprlib
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError, FormatError
+from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
-from dissensus.core.receipt import codes_in_words
-from dissensus.study.builders import condition_codes, condition_names, nested_levels
+from dissensus.core.notes import Note
+from dissensus.core.receipt import BY_NAME, Column, codes_in_words
+from dissensus.study.builders import (
+    Rows,
+    from_confidences,
+    from_ranking_arrays,
+    nested_levels,
+    nested_mentions,
+    stacked,
+)
+from dissensus.study.canonical import long_table
 from dissensus.study.reading import records as read
 from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.wide import names_beside
+from dissensus.study.study import Study
+from dissensus.study.tables import ROW
 
 RANKINGS = "rankings"
-ROLES = {RANKINGS: "rankings", "conditions": "conditions", "case_names": "case", **read.DECLARED}
+ROLES = {"conditions": "conditions", "case_names": "case", **read.DECLARED}
+
+# Names of arrays in an npz file: two that belong together, or one of two.
+ARRAYS, KEYS = ("rankings", "groups"), ("opinions", "confidences")
+
+ROW_IS_RANKING = "every row is the ranking of one annotator without a name"
 
 
 class Nested(Format):
@@ -41,44 +59,26 @@ class Nested(Format):
         Cases are numbered from 0 unless the file names them; a case without rankings is unannotated.
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
-        where = str(source.path)
-        said = read.Collection()
-        cases, _, _, mentions = nested_levels(content.get(RANKINGS))
-        names = _listed_names(content, "case_names", where)
-        if names is None:
-            said.assume("the cases have no names and are numbered from 0")
-            names = [str(number) for number in range(len(cases))]
-        check_length("case name", len(names), len(cases))
-        placed = [
-            (f"case {name!r}, ranking {number}", ranking)
-            for name, case in zip(names, cases, strict=True)
-            for number, ranking in enumerate(case, start=1)
-        ]
-        empty = next((place for place, ranking in placed if not all(ranking)), None)
-        if empty is not None:
-            raise DissensusError(
-                "a block is empty",
-                expected="at least one condition in every block",
-                where=empty,
-                advice="leave the empty block out; an annotator who mentions nothing has no blocks at all",
-            )
-        places = [place for place, ranking in placed for block in ranking for _ in block]
-        listed = _listed_names(content, "conditions", where) if options.conditions is None else options.conditions
-        conditions = condition_names(mentions, listed)
-        codes = iter(condition_codes(mentions, conditions, places.__getitem__).tolist())
-        said.assume("every list of blocks is the ranking of one annotator without a name")
+        where, mentions = str(source.path), nested_levels(content.get(RANKINGS))[-1]
+        names, listed = (_listed_names(content, key, where) for key in ("case_names", "conditions"))
+        known = listed if options.conditions is None else options.conditions
+        conditions, panel, ranking, block, codes = nested_mentions(content.get(RANKINGS), known, case_names=names)
+        cases, named = pl.Series("case", panel.case_names, pl.String), pl.Series(conditions, dtype=pl.String)
+        opinions = pl.DataFrame({"case": cases.gather(panel.case_of_opinion), "annotation": range(panel.n_opinions)})
+        said = pl.DataFrame({"annotation": ranking, "condition": named.gather(codes), "rank": block + 1.0})
+        said = opinions.join(said, on="annotation", how="left", maintain_order="left_right")
+        declared = {role: read.declaration(content, role, where) for role in read.DECLARED}
+        frame = pl.concat([cases.to_frame(), said], how="diagonal").with_columns(
+            pl.lit(value).alias(role) for role, value in declared.items() if value is not None
+        )
+        silent = said.filter(pl.col("condition").is_null())["case"]
+        examples = tuple(silent.unique(maintain_order=True)[:3])
+        note = Note("rankings without a condition", len(silent), "kept as abstentions", examples)
+        told = ["the cases have no names and are numbered from 0"] if names is None else []
+        told.append("every list of blocks is the ranking of one annotator without a name")
         if any(isinstance(mention, int) for mention in mentions):
-            said.assume(codes_in_words(conditions))
-        for name, case in zip(names, cases, strict=True):
-            said.add_case(name)
-            for ranking in case:
-                said.add_ranking(name, None, [[conditions[next(codes)] for _ in block] for block in ranking])
-        keys = [source.content] if isinstance(source.content, dict) else []
-        parsed = said.parsed(conditions, columns=read.key_columns(keys, ROLES))
-        for role in read.DECLARED:
-            if (declared := read.declaration(content, role, where)) is not None:
-                parsed = replace(parsed, frame=parsed.frame.with_columns(pl.lit(declared).alias(role)))
-        return parsed
+            told.append(codes_in_words(conditions))
+        return _parsed(frame, conditions, source, {RANKINGS: "rankings"}, told, note)
 
 
 def _listed_names(content: dict[str, Any], key: str, where: str) -> list[str] | None:
@@ -90,6 +90,104 @@ def _listed_names(content: dict[str, Any], key: str, where: str) -> list[str] | 
     names = [name if isinstance(name, str) and name else read.as_name(name, f"a {what}", where) for name in given]
     check_names(what.removesuffix(" name"), names)
     return names
+
+
+class RankingArrays(Format):
+    """Two arrays of cases by annotators by places: conditions in order, and which of them are tied."""
+
+    id = "ranking-arrays"
+    title = "npz with the arrays rankings (orders of all conditions) and groups (their ties, -1 for unranked)"
+    kinds = ("npz",)
+
+    def recognises(self, source: Source) -> bool:
+        """Tell an npz file with arrays of these names."""
+        return source.kind == "npz" and all(name in source.content for name in ARRAYS)
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
+        rankings, groups = (_array_named(source, name) for name in ARRAYS)
+        rows = stacked("groups", groups, "iu")
+        named, assumed = _names_of(source, options, rows)
+        meaning, question = (read.declaration(source.content, key, str(source.path)) for key in read.DECLARED)
+        said = from_ranking_arrays(rankings, groups, **named, unranked=meaning or "below").asked(
+            question or "conditions"
+        )
+        roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
+        return _parsed(
+            long_table(said), said.conditions, source, roles, (ROW_IS_RANKING, *assumed), _absent(rows, said)
+        )
+
+
+class Confidences(Format):
+    """A confidence per condition, annotator and case: larger is better, equal is a tie, 0 is not ranked."""
+
+    id = "confidences"
+    title = "array (.npy, or opinions in .npz) of cases by annotators by conditions: larger is better, 0 is unranked"
+    kinds = ("npy", "npz")
+
+    def recognises(self, source: Source) -> bool:
+        """Tell whole numbers in an npy file with three axes, or an npz file with an array of such a name."""
+        if source.kind == "npy":
+            return bool(source.content.ndim == 3 and source.content.dtype.kind in "iu")
+        return source.kind == "npz" and sum(key in source.content for key in KEYS) == 1
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
+        key = next((key for key in KEYS if source.kind == "npz" and key in source.content), KEYS[0])
+        array = source.content if source.kind == "npy" else _array_named(source, key)
+        rows = stacked("confidences", array, "iuf")
+        named, assumed = _names_of(source, options, rows)
+        said = from_confidences(array, **named)
+        told = (ROW_IS_RANKING, *assumed, "confidences order the conditions; their values are not used")
+        roles = {key: "confidence of each condition"}
+        return _parsed(long_table(said), said.conditions, source, roles, told, _absent(rows, said))
+
+
+def _array_named(source: Source, name: str) -> NDArray[Any]:
+    """Return an array of an npz file, or say that it is not there."""
+    arrays = source.content if source.kind == "npz" else {}
+    if name not in arrays:
+        raise FormatError(
+            f"there is no array {name!r}",
+            expected="an npz file with this array",
+            got=f"arrays {listing(arrays)}" if arrays else f"a file of {source.kind}",
+            where=str(source.path),
+        )
+    return np.asarray(arrays[name])
+
+
+def _names_of(source: Source, options: Options, rows: Rows) -> tuple[dict[str, Any], list[str]]:
+    """Return the names of conditions and cases, given, of the file or of a file beside it, and sentences about them."""
+    arrays = source.content if source.kind == "npz" else {}
+    named, told = {}, []
+    for key, what, count in (
+        ("conditions", "conditions", rows.cells.shape[1]),
+        ("case_names", "cases", len(rows.offsets) - 1),
+    ):
+        own: Sequence[str] | None = options.conditions if key == "conditions" else None
+        if own is None and key in arrays:
+            if arrays[key].ndim != 1 or arrays[key].dtype.kind != "U":
+                raise read.wrong_shape(arrays[key].dtype, f"the array {key!r}", "one axis of text", str(source.path))
+            own = [str(name) for name in arrays[key]]
+        named[key], how = names_beside(source.path, what, own, count)
+        told += [f"the {what} are {how}"] if own is None else []
+        check_names(what.removesuffix("s"), list(named[key]))
+    return named, told
+
+
+def _absent(rows: Rows, said: Study) -> Note:
+    return Note("rows that rank nothing", len(rows.cells) - said.n_rankings, "taken as annotators who are not there")
+
+
+def _parsed(
+    rows: pl.DataFrame, names: tuple[str, ...], source: Source, roles: dict[str, str], told: Sequence[str], note: Note
+) -> Parsed:
+    """Return rankings of annotators without a name, with a note on those who say nothing."""
+    known, keys = {**roles, **ROLES}, source.content if isinstance(source.content, dict) else ()
+    reason = BY_NAME if source.kind == "json" else ""
+    columns = tuple(Column(key, known.get(key, ""), reason if key in known else "") for key in keys)
+    rows = rows.with_columns(pl.lit(None, pl.Int64).alias(ROW))  # no row of a file
+    return Parsed(rows, (note,) if note.count else (), names, columns=columns, assumed=tuple(told))
 
 
 # Names as keys -----------------------------------------------------------------------------------------

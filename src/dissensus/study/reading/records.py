@@ -13,7 +13,7 @@ import polars as pl
 
 from dissensus.core.aliases import Question, Unranked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import Source, refuse_scattered
+from dissensus.core.files import Source
 from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.receipt import BY_NAME, Column
@@ -34,6 +34,9 @@ ANNOTATORS = (
     *("annotator_ids", "annotators", "annotator_id", "annotator"),
     *("worker_ids", "workers", "rater_ids", "raters"),
 )
+
+# Records of which so few keys are filled, one of so many, are no table.
+SCATTERED = 1000
 
 # So many rows are looked at first.
 FIRST_ROWS = 64
@@ -253,7 +256,15 @@ def as_table(source: Source) -> pl.DataFrame:
             where=str(source.path),
         )
     records = records_of(source)
-    refuse_scattered(records, len(keys), str(source.path))
+    filled = sum(map(len, records))
+    if len(keys) * len(records) > SCATTERED * filled + 10**7:  # a table of nearly nothing but empty cells
+        raise FormatError(
+            "the records have hardly a key in common",
+            expected="records with the same keys",
+            got=f"{len(keys)} different keys in {len(records)} records, {filled // len(records)} in each",
+            where=str(source.path),
+            advice="give all records the same keys",
+        )
     texts: dict[str, list[str | None]] = {key: [None] * len(records) for key in keys}
     for number, record in enumerate(records):
         for key, value in record.items():

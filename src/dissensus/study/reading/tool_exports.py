@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, NamedTuple
 
-from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
+from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading import records as read
 from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
@@ -67,7 +68,18 @@ class Argilla(Format):
             for name in response.answers:
                 if name != question:
                     said.note(f"answers to the question {reprlib.repr(name)}", "not used", response.case)
-            said.add_ranking(response.case, response.annotator, _answered(response, question, said))
+            value, where = response.answers.get(question), response.where
+            blocks = [] if value is None else ranked_blocks(value, where) if is_ranked(value) else None
+            if blocks is None:
+                blocks = [read.as_block(value, where)]
+                if len(blocks[0]) > 1 and isinstance(response.record["responses"], dict):
+                    lost = "read as strict orders; this export has lost any ties"
+                    said.assume("a list of labels is an order, best first")
+                    said.note("lists without ranks", lost, response.case)
+                    blocks = [[name] for name in blocks[0]]
+                elif len(blocks[0]) > 1:
+                    said.assume("several labels of one response are tied")
+            said.add_ranking(response.case, response.annotator, blocks)
         records = read.objects_of(source, inside=WRAPPERS)
         has_external = any(record.get("external_id") is not None for record in records)
         roles = dict.fromkeys(RECORD_NAMES if has_external else ("id",), "case")
@@ -119,19 +131,6 @@ def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) ->
     if status != SUBMITTED:
         said.skip(f"responses with the status {reprlib.repr(status)}", case)
     return bool(status == SUBMITTED)
-
-
-def _answered(response: _Answers, question: str | None, said: read.Collection) -> list[list[str]]:
-    value = None if question is None else response.answers.get(question)
-    if value is None or is_ranked(value):
-        return [] if value is None else ranked_blocks(value, response.where)
-    if isinstance(value, list) and len(value) > 1:
-        if isinstance(response.record["responses"], dict):
-            said.assume("a list of labels is an order, best first")
-            said.note("lists without ranks", "read as strict orders; this export has lost any ties", response.case)
-            return [[read.as_condition(item, response.where)] for item in value]
-        said.assume("several labels of one response are tied")
-    return [read.as_block(value, response.where)]
 
 
 def is_ranked(value: Any) -> bool:
@@ -255,21 +254,16 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
             elif annotation.get("was_cancelled"):
                 said.skip("cancelled annotations", of_task)
             else:
-                yield _annotation(annotation, case, task, f"{of_task}, annotation {name or number}", said)
+                if annotation.get("ground_truth"):
+                    said.note("ground truth annotations", "kept like any other", of_task)
+                where, who = f"{of_task}, annotation {name or number}", annotation.get("completed_by")
+                if isinstance(who, dict):
+                    who = who.get("id") if who.get("email") in (None, "") else who["email"]
+                annotator = read.optional_name(who, "the annotator (completed_by)", where)
+                results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
+                answers = [read.as_object(one, "a result", where) for one in results]
+                yield _Answers(case, annotator, answers, where, task)
             seen.add(name)
-
-
-def _annotation(
-    annotation: dict[str, Any], case: str, task: dict[str, Any], where: str, said: read.Collection
-) -> _Answers:
-    if annotation.get("ground_truth"):
-        said.note("ground truth annotations", "kept like any other", f"task {case}")
-    who = annotation.get("completed_by")
-    if isinstance(who, dict):
-        who = who.get("id") if who.get("email") in (None, "") else who["email"]
-    annotator = read.optional_name(who, "the annotator (completed_by)", where)
-    results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
-    return _Answers(case, annotator, [read.as_object(one, "a result", where) for one in results], where, task)
 
 
 def _only_answer(annotation: _Answers, control: str | None, said: read.Collection) -> dict[str, Any] | None:
@@ -371,30 +365,20 @@ class Prodigy(Format):
                 said.skip(f"answers {answer!r:.40}", case)
                 continue
             annotator = read.optional_name(record.get(user), "the annotator", where)
-            said.add_ranking(case, annotator, [_accepted(record, choices, where)])
+            if "accept" not in record and not choices:
+                raise FormatError(
+                    "a record has neither options nor accepted options",
+                    expected='a choice task: {"options": [...], "accept": [...]}',
+                    got=f"keys {listing(record, most=12)}",
+                    where=where,
+                )
+            given = read.optional_list(record.get("accept"), "the accepted options", where)
+            accepted = [read.as_condition(item, where) for item in given]
+            for key in accepted if choices else ():
+                known_name("option", key, choices, purpose="to accept", where=where)
+            said.add_ranking(case, annotator, [[choices.get(key, key) for key in accepted]])
         said.assume("several accepted options are tied")
         return said.parsed(tuple(vocabulary) or None, columns=read.key_columns(read.objects_of(source), roles))
-
-
-def _accepted(record: dict[str, Any], choices: dict[str, str], where: str) -> list[str]:
-    if "accept" not in record and not choices:
-        raise FormatError(
-            "a record has neither options nor accepted options",
-            expected='a choice task: {"options": [...], "accept": [...]}',
-            got=f"keys {listing(record, most=12)}",
-            where=where,
-        )
-    given = read.optional_list(record.get("accept"), "the accepted options", where)
-    accepted = [read.as_condition(item, where) for item in given]
-    unknown = [key for key in accepted if choices and key not in choices]
-    if unknown:
-        raise FormatError(
-            f"an accepted option {unknown[0]!r} is not among the options",
-            expected=f"one of {listing(choices, most=12)}",
-            where=where,
-            advice=suggestion(unknown[0], choices),
-        )
-    return [choices.get(key, key) for key in accepted]
 
 
 # doccano ----------------------------------------------------------------------------------------------

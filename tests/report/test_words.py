@@ -173,7 +173,7 @@ def test_the_leader_has_the_least_loss() -> None:
 def test_models_that_lead_in_different_metrics_are_named_with_them() -> None:
     said = ds.Study.from_rankings([[[["a"], ["b"]]]] * 20, ["a", "b", "c"])
     models = {"first": [[0.6, 0.1, 0.3]] * 20, "sets": [[0.3, 0.6, 0.1]] * 20}
-    metrics = ["top-k-accuracy:1", "overlap:2"]
+    metrics = ["top-k-accuracy:1", "overlap:2", "overlap:1"]
     result = ds.evaluate(said, models, aggregations=["inverse-rank"], metrics=metrics, draws=20)
     assert "By secondary metrics, others lead: sets in top-2 overlap." in contest(result)
 

@@ -443,7 +443,8 @@ def _open_sweep(evaluation: Evaluation) -> Iterable[Markup]:
         least, most = percent(min(shares)), percent(max(shares))
         by = Markup("{} and {}").format(term("aggregation"), term("reliability"))
         told = Markup("Depending on {}, the share of such {} is between {} and {}.").format(by, such, least, most)
-        yield Markup("The share of such {} is the same for every {}.").format(such, by) if least == most else told
+        same = "is the same" if min(shares) == max(shares) else f"rounds to {least}"
+        yield Markup("The share of such {} {} for every {}.").format(such, same, by) if least == most else told
 
 
 def _open_categories(evaluation: Evaluation) -> Iterable[Markup]:

@@ -165,8 +165,9 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     True
     """
     parts = list(plausibilities.map(_judged))
-    columns: Any = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns, n_chains=plausibilities.n_chains)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    found: Any = (plausibilities.case_names, plausibilities.n_draws, *columns, plausibilities.n_chains)
+    return Diagnostics(*found)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

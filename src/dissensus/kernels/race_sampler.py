@@ -183,8 +183,8 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
     subsets = 1 << min(size, posterior.lattice_most)
     lengths = columns, columns, columns, n_races + 1, n_races + 1, 1 + n_races + columns, size
     tie_room = TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64))
-    rooms: Any = map(np.empty, lengths)
-    return ChainRoom(*rooms, dirichlet_room=np.empty((3, columns)), tie_room=tie_room)
+    rooms: Any = (*map(np.empty, lengths), np.empty((3, columns)), tie_room)
+    return ChainRoom(*rooms)
 
 
 def largest(sizes: IntArray) -> int:

@@ -135,6 +135,7 @@ class Experts:
         return found | {name: getattr(self, name) for name in SINGLE} | {"notes": list(self.notes)}
 
     @staticmethod
+    @checked
     def from_json(given: Mapping[str, Any]) -> Experts:
         """Read what :meth:`to_json` returned; without the study, :meth:`alt_test` is not possible.
 
@@ -146,6 +147,9 @@ class Experts:
         >>> Experts.from_json(found.to_json()).n_cases
         60
         """
+        lacking = [name for name in (*ROWS, *SINGLE, "worth", "notes") if name not in given]
+        if lacking:
+            raise DissensusError("this is no stored comparison with annotators", got=f"no {listing(lacking)}")
         rows: dict[str, Any] = {
             name: tuple(
                 {column: math.nan if value is None else value for column, value in row.items()} for row in given[name]

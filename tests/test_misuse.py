@@ -215,6 +215,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "examine": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories},
         "experts": {"study": many, "predictions": {"A": np.eye(3)[[0, 1] * 6]}, "metrics": ["top-k-accuracy:1"]},
+        "Experts.from_json": {"given": ds.experts(many, {"A": np.eye(3)[[0, 1] * 6]}, ["top-k-accuracy:1"]).to_json()},
         "reader_study": {"ratings": {"A": [1.0, 2.0, 3.0, 4.0], "B": both_readers}, "truth": [0, 0, 1, 1]},
         "informed_prior": {**study, "predictions": models, "folds": 1},
         "Calibration.load": {"directory": folder / "trust"},

@@ -39,7 +39,10 @@ def evaluated(kind: str) -> ds.Evaluation:
     if kind == "dead heat":
         scores = known.predictions["Birch"].to_scores()
         models = {"one": scores, "other": np.roll(scores, 0, axis=0) ** 1.1}
-    question: dict[str, Any] = {"aggregations": ["plackett-luce:1,3"], "metrics": ["top-k-accuracy:1", "top-k-accuracy:3"]}
+    question: dict[str, Any] = {
+        "aggregations": ["plackett-luce:1,3"],
+        "metrics": ["top-k-accuracy:1", "top-k-accuracy:3"],
+    }
     return ds.evaluate(known.annotations, models, **question, **SAMPLED)
 
 

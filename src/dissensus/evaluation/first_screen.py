@@ -46,8 +46,8 @@ class FirstScreen(NamedTuple):
 
     Attributes
     ----------
-    title
-        What was evaluated.
+    title, heading
+        What was evaluated, and what the table shows.
     table
         Columns of text by their headings, one entry per row; the first column names the rows.
     decisions
@@ -57,6 +57,7 @@ class FirstScreen(NamedTuple):
     """
 
     title: str
+    heading: str
     table: Mapping[str, Sequence[str]]
     decisions: tuple[str, ...]
     cautions: tuple[str, ...]
@@ -66,7 +67,14 @@ class FirstScreen(NamedTuple):
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         told = [visible(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))]
-        return "\n".join([self.title, *lines, *(fill(one, WIDTH, subsequent_indent="  ") for one in told)])
+        return "\n".join(
+            [
+                self.title,
+                *([self.heading] if lines else []),
+                *lines,
+                *(fill(one, WIDTH, subsequent_indent="  ") for one in told),
+            ]
+        )
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -84,7 +92,9 @@ class FirstScreen(NamedTuple):
         told = line(
             Markup("<p>{}</p>").format(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))
         )
-        return Markup("<p>{}</p><table>{}</table>{}").format(self.title, line(rows), told)
+        return Markup("<p>{}</p><table><caption>{}</caption>{}</table>{}").format(
+            self.title, self.heading, line(rows), told
+        )
 
 
 def first_screen(evaluation: Evaluation) -> FirstScreen:
@@ -103,10 +113,8 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     ! The annotations settle 20 of 20 cases (mean certainty 1.00).
     """
     about = subject(evaluation)
-    if evaluation.models:
-        about += f"\n{evaluation.metrics[0].name}, {100 * evaluation.level:g} % intervals"
     if not evaluation.models:
-        return FirstScreen(about, {}, (), (*certainty(evaluation), *warnings(evaluation)))
+        return FirstScreen(about, "", {}, (), (*certainty(evaluation), *warnings(evaluation)))
     metric, leader = evaluation.metrics[0], deciding(evaluation)
     goodness = metric.goodness(leader.tally.means[:, 0].mean(axis=-1))
     order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
@@ -115,6 +123,7 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     withheld = why_panel_is_withheld(evaluation) if evaluation.panel is not None else ()
     return FirstScreen(
         about,
+        f"{metric.name}, {100 * evaluation.level:g} % intervals",
         table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
         (*map(plain, decision(evaluation)), *beside_annotators(evaluation, found)),
         tuple(cautions(evaluation, found[0].model, withheld)),

@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.core.checks import check_length, checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name, sampled_cases
+from dissensus.core.names import in_order_of_keys, known_name, sampled_cases
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.comparison import holm
 from dissensus.evaluation.expert_comparison.alternative_annotator import (
@@ -135,6 +135,7 @@ class Experts:
         return found | {name: getattr(self, name) for name in SINGLE} | {"notes": list(self.notes)}
 
     @staticmethod
+    @checked
     def from_json(given: Mapping[str, Any]) -> Experts:
         """Read what :meth:`to_json` returned; without the study, :meth:`alt_test` is not possible.
 
@@ -146,6 +147,9 @@ class Experts:
         >>> Experts.from_json(found.to_json()).n_cases
         60
         """
+        lacking = [name for name in (*ROWS, *SINGLE, "worth", "notes") if name not in given]
+        if lacking:
+            raise DissensusError("this is no stored comparison with annotators", got=f"no {listing(lacking)}")
         rows: dict[str, Any] = {
             name: tuple(
                 {column: math.nan if value is None else value for column, value in row.items()} for row in given[name]
@@ -364,7 +368,7 @@ def experts_of(
     >>> experts_of(said, {"A": model}, [TopKAccuracy(1)]).row("A")["agreement"]
     0.875
     """
-    labels = strata or {}
+    labels, study = strata or {}, study.select(in_order_of_keys(study.case_names))  # sums do not depend on the order
     findings, said, notes = labels.get(FINDING, {}), paired(study), []
     case_of = {name: cases_of_rows([name], {findings[name]})[0] if findings else name for name in study.case_names}
     n_cases = len({case_of[name] for name in said.case_names})

@@ -224,14 +224,14 @@ class Panels:
     def _means(self) -> FloatArray:
         """Mean rating of each case."""
         said = self.study
-        total = weighted_counts(said.panel.case_of_opinion, 1.0 * said.votes * said.scores, said.n_cases)
+        total = weighted_counts(said.panel.case_of_opinion, said.votes * said.scores, said.n_cases)
         return np.asarray(total / np.maximum(self.sizes, 1))
 
     @cached_property
     def _variances(self) -> FloatArray:
         said, case = self.study, self.study.panel.case_of_opinion
-        gaps: FloatArray = said.votes * (said.scores - self._means[case]) ** 2
-        squares = weighted_counts(case, gaps, said.n_cases)
+        away = np.square(said.scores - self._means[case], dtype=np.float64)
+        squares = weighted_counts(case, said.votes.astype(np.float64) * away, said.n_cases)
         return np.asarray(squares / np.maximum(self.sizes - 1, 1))
 
     @cached_property

@@ -46,7 +46,7 @@ def test_chains_that_have_not_converged_are_reported() -> None:
 
 @pytest.mark.parametrize("n_chains", [1, 4])
 def test_chains_that_have_converged_are_rarely_reported_and_those_that_have_not_are(n_chains: int) -> None:
-    rng, alarms = np.random.default_rng(8), []
+    rng, alarms = np.random.default_rng(8), list[int]()
     for _ in range(60):
         first = rng.beta(3.0, 2.0, size=(100, 400))
         if len(alarms) == 59:  # one case of the last study: a quarter of the draws, or one chain, is elsewhere

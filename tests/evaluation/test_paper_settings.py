@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
 from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 
 STUDY = ds.simulate.study(n_cases=110, n_conditions=8, seed=9)
-SETTINGS = {"draws": 20, "seed": 3}
+SETTINGS: dict[str, Any] = {"draws": 20, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +53,15 @@ def test_the_settings_are_those_of_the_paper(result: ds.Evaluation) -> None:
 
 def test_adjusted_metrics_lead_at_the_middle_reliability_also_beside_a_panel(result: ds.Evaluation) -> None:
     assert (result.leads, result.runs[result.headline].spec) == ("adjusted", PlackettLuce(3, 1.0, "observed"))
-    settings = {**SETTINGS, "aggregations": ["plackett-luce:1,3,10"], "metrics": ["top-k-accuracy:1"], "panel": True}
-    usual, adjusted = (
-        ds.evaluate(STUDY.annotations, STUDY.predictions, **settings, annotators="fixed", **more)
-        for more in ({}, {"leads": "adjusted"})
-    )
+    settings: dict[str, Any] = {
+        **SETTINGS,
+        "aggregations": ["plackett-luce:1,3,10"],
+        "metrics": ["top-k-accuracy:1"],
+        "panel": True,
+    }
+    settings["annotators"] = "fixed"
+    usual = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings)
+    adjusted = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings, leads="adjusted")
     assert [usual.run_label(run) for run in (usual.headline, usual.reference)] == ["panel", "plackett-luce 1"]
     assert {adjusted.run_label(run) for run in (adjusted.headline, adjusted.reference)} == {"plackett-luce 3"}
     assert usual.to_frame().equals(adjusted.to_frame()), "what leads changes no number"

@@ -160,7 +160,7 @@ def crowd_arms(chaos: Crowd, disputed: Crowd, effort: Effort) -> list[Arm]:
 
 
 def simulated_arms(effort: Effort) -> list[Arm]:
-    """Plan simulated rankings: models that err like classifiers, and those of the demo."""
+    """Plan simulated rankings: models that err like classifiers, and those that know near-ties."""
     planned = [
         *((SIMULATED_TITLE, n_conditions, CLASSIFIERS) for n_conditions in SIMULATED_CONDITIONS),
         (LIMIT_TITLE, SIMULATED_CONDITIONS[0], NEAR_TIES),

@@ -11,7 +11,7 @@ import dissensus as ds
 from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
-from dissensus.cli.demo import lesson, printed_rows, was_written_by_demo
+from dissensus.cli.demo import evaluated, lesson, printed_rows, was_written_by_demo
 from dissensus.simulate.printed_cases import printed_cases
 
 
@@ -34,17 +34,24 @@ def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -
     assert dict(result.inputs) == {"simulated study": "simulate_study(n_cases=100, seed=1)"}
 
 
-def test_the_lesson_names_the_models_that_lead(demo: Demo) -> None:
-    table, points = demo.result.to_frame(), demo.result.point_estimates()
-    said = lesson(demo.result)
+@pytest.mark.parametrize("near_ties", [False, True])
+def test_the_lesson_names_the_models_that_lead(demo: Demo, near_ties: bool) -> None:
+    result = demo.result
+    if near_ties:
+        study = ds.simulate.study(n_cases=100, models=ds.simulate.NEAR_TIES, seed=1)
+        result = evaluated(study, {"draws": 50, "seed": 1}, origin="here")
+    table, points = result.to_frame(), result.point_estimates()
+    said = lesson(result)
     usual = points.filter((points["aggregation"] == "majority-vote") & (points["metric"] == "top-1 accuracy"))
     leader = usual.sort("point_estimate", descending=True).row(0, named=True)
     assert said.startswith(f"{leader['model']} leads by top-1 accuracy against the majority vote")
     assert f"({leader['point_estimate']:.3f})" in said
     sets = table.filter((table["metric"] == "top-2 set accuracy") & (table["estimand"] == "panel"))
     best = sets.sort("mean", descending=True).row(0, named=True)
-    assert best["model"] != leader["model"]
-    assert f"{best['model']} does by panel top-2 set accuracy ({best['mean']:.3f} against" in said
+    assert (best["model"] != leader["model"]) == near_ties
+    does = f"{best['model']} does" if near_ties else "and so it does"
+    end = " against" if near_ties else ")"
+    assert f"{does} by panel top-2 set accuracy ({best['mean']:.3f}{end}" in said
 
 
 def test_printed_cases_stand_beside_what_the_paper_prints() -> None:

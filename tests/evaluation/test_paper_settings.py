@@ -53,12 +53,15 @@ def test_the_settings_are_those_of_the_paper(result: ds.Evaluation) -> None:
 
 def test_adjusted_metrics_lead_at_the_middle_reliability_also_beside_a_panel(result: ds.Evaluation) -> None:
     assert (result.leads, result.runs[result.headline].spec) == ("adjusted", PlackettLuce(3, 1.0, "observed"))
-    asked = {"aggregations": ["plackett-luce:1,3,10"], "metrics": ["top-k-accuracy:1"], "panel": True}
-    settings: dict[str, Any] = {**SETTINGS, **asked}
-    usual, adjusted = (
-        ds.evaluate(STUDY.annotations, STUDY.predictions, **settings, annotators="fixed", **more)
-        for more in (dict[str, Any](), {"leads": "adjusted"})
-    )
+    settings: dict[str, Any] = {
+        **SETTINGS,
+        "aggregations": ["plackett-luce:1,3,10"],
+        "metrics": ["top-k-accuracy:1"],
+        "panel": True,
+    }
+    settings["annotators"] = "fixed"
+    usual = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings)
+    adjusted = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings, leads="adjusted")
     assert [usual.run_label(run) for run in (usual.headline, usual.reference)] == ["panel", "plackett-luce 1"]
     assert {adjusted.run_label(run) for run in (adjusted.headline, adjusted.reference)} == {"plackett-luce 3"}
     assert usual.to_frame().equals(adjusted.to_frame()), "what leads changes no number"

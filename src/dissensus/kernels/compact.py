@@ -452,8 +452,10 @@ def greatest_of_unequal(
     known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, weights: Weights, key: np.uint64
 ) -> float:
     """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
-    own = Weights(plain(weights[0]), plain(weights[1]), weights.shape)
-    best = np.empty(0), np.empty(0, dtype=np.int64)
+    own, best = (
+        Weights(plain(weights.sums), plain(weights.mentioned), weights.shape),
+        (np.empty(0), np.empty(0, dtype=np.int64)),
+    )
     told = (plain(known), plain(rests), plain(order), plain(worths))
     return float(find_unequal(*told, own, key, best, new_atoms(len(worths))))
 

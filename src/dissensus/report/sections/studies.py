@@ -224,8 +224,8 @@ class AnnotatorsSection(ReportSection):
         parts = {name: study.select([one == name for one in evaluation.strata[FINDING]]) for name in findings}
         how: dict[str, Any] = {"draws": DRAWS, "seed": evaluation.seed, "level": evaluation.level}
         table = quality_by_finding(parts or {"": study}, **how)
-        order: dict[str, Any] = {"by": ["finding", "accuracy"], "descending": [False, True], "maintain_order": True}
-        rows = [(visible(finding), visible(name), *numbers) for finding, name, *numbers in table.sort(**order).rows()]
+        ordered = table.sort("finding", "accuracy", descending=[False, True], maintain_order=True).rows()
+        rows = [(visible(finding), visible(name), *numbers) for finding, name, *numbers in ordered]
         few = sum(cases < FEW_READ for _, _, cases, *_ in rows)
         return {"rows": rows, "findings": findings, "few": few, "least": FEW_READ}
 

@@ -33,7 +33,7 @@ def evaluated(kind: str) -> ds.Evaluation:
     if kind == "ten models":
         rng = np.random.default_rng(0)
         scores = known.predictions["Birch"].to_scores()
-        models = {f"M{i}": rng.dirichlet(np.ones(6), 60) * 0.2 + scores for i in range(9)} | {
+        models = {f"M{i}": rng.dirichlet(np.ones(6), 60) + 0.2 * scores for i in range(9)} | {
             "best": scores * 0 + truth()
         }
     if kind == "dead heat":

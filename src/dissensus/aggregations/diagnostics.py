@@ -166,7 +166,8 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     """
     parts = list(plausibilities.map(_judged))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns, n_chains=plausibilities.n_chains)
+    found: Any = (plausibilities.case_names, plausibilities.n_draws, *columns, plausibilities.n_chains)
+    return Diagnostics(*found)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

@@ -25,7 +25,6 @@ import llvmlite
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -148,25 +147,23 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     gives the same bits wherever it is called from.
 
     A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
-    that it passes on, so inner loops pass on few, or call what is :func:`copied`.
+    that it passes on, so inner loops pass on few.
     """
     return function if settings.DISABLE_JIT else Kernel(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let kernels call a function: it becomes part of each, and is not kept by itself.
+    """Compile a function that kernels call in several places: it becomes part of each, and is not kept by itself.
 
-    It stays a function of Python, so that nothing is compiled for calls from there, which would take longer than most
-    of what is compiled for kernels. What is called in one place is written there, or :func:`copied`.
+    Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
+    in one place is written there, or :func:`copied`.
     """
-    found: Any = register_jitable(**RULES)(function)
-    return cast(Callable[Parameters, Result], found)
+    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a small function and copy its machine code into its callers, so that numbers stay in registers."""
-    found: Any = register_jitable(forceinline=True, **RULES)(function)
-    return cast(Callable[Parameters, Result], found)
+    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
 
 
 def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -18,7 +18,7 @@ p(block | theta)^(multiplicity - repeats).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -183,8 +183,8 @@ def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
     subsets = 1 << min(size, posterior.lattice_most)
     lengths = columns, columns, columns, n_races + 1, n_races + 1, 1 + n_races + columns, size
     tie_room = TieRoom(np.empty(size), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64))
-    rooms: Any = (*map(np.empty, lengths), np.empty((3, columns)), tie_room)
-    return ChainRoom(*rooms)
+    theta, previous, exposure, masses, pending, drawn, lam = (np.empty(n) for n in lengths)
+    return ChainRoom(theta, previous, exposure, masses, pending, drawn, lam, np.empty((3, columns)), tie_room)
 
 
 def largest(sizes: IntArray) -> int:

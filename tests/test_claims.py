@@ -165,7 +165,7 @@ def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
 
 
 def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan}
+    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan, "family_sd": math.nan}
     result = simulated(TopKAccuracy(1), seed=1)
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (

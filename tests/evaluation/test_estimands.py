@@ -134,7 +134,7 @@ def test_sweeps_over_reliability_and_certainty_leave_panel_out(result: ds.Evalua
 
 
 def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01}
+    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01, "family_sd": 0.0}
     (said,) = sentences.shares(result, row)
     assert sentences.plain(said).replace("\N{NO-BREAK SPACE}", " ") == (
         "Of the variance of this interval, 64 % comes from the cases, 29 % from who the annotators were and 7 % from "

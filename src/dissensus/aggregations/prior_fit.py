@@ -320,7 +320,7 @@ BROAD = 0.25
 STEP = 1e-5
 
 # How many times as firmly the coefficients of a stratum are held near those of all cases as these are near the centre.
-HELD = 1.0
+HELD = 3.0
 
 
 class Shares(NamedTuple):

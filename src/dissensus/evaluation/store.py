@@ -366,7 +366,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
             key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
             for key, one in described["annotators"].items()
         },
-        prior=prior and PriorRecord(**{name: tuple(of) if name in FITTED else of for name, of in prior.items()}),
+        prior=prior and PriorRecord(**prior | {name: tuple(prior[name]) for name in FITTED}),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))

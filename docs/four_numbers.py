@@ -63,7 +63,7 @@ def four_numbers(study: SimulatedStudy, *, draws: int, seed: int) -> tuple[FourN
 
     Examples
     --------
-    >>> row = four_numbers(simulate.study(n_cases=30, models=NEAR_TIES, seed=1), draws=50, seed=1)[0]
+    >>> row = four_numbers(simulate_study(n_cases=30, models=NEAR_TIES, seed=1), draws=50, seed=1)[0]
     >>> row.model, round(row.truth.value, 2)
     ('Aster', 0.93)
     """

@@ -123,7 +123,7 @@ def test_every_difference_has_the_right_direction_and_no_size_is_negative(study:
 
 
 def test_ranges_go_from_the_least_to_the_greatest() -> None:
-    text = repr(simulated(TopKAccuracy(1), seed=1)).replace("\N{NO-BREAK SPACE}", " ")
+    text = sentences.headline(simulated(TopKAccuracy(1), seed=1)).replace("\N{NO-BREAK SPACE}", " ")
     ranges = re.findall(rf"goes from ([+{MINUS}]?[\d.]+) points? to ([+{MINUS}]?[\d.]+) points?", text)
     assert len(ranges) == 2
     assert all(number_of(least) < number_of(most) for least, most in ranges)
@@ -154,7 +154,7 @@ def told(named: int | None, **options: str) -> str:
     )
     said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
     result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
-    return repr(result)
+    return sentences.headline(result)
 
 
 def test_intervals_without_the_part_of_the_annotators_say_why() -> None:

@@ -16,9 +16,10 @@ BEGIN, END = "<!-- trials: attacks -->", "<!-- end of attacks -->"
 PLACE = re.compile(f"{BEGIN}\n.*?{END}\n", re.DOTALL)
 """Where the section stands in the page, so that it can be written alone."""
 
-POINTS, LEAST, OFTEN = 2.0, 0.85, 0.95
-"""A panel estimate stands up to an attack if it is off by at most so many points and at least this share of its 90 %
-intervals holds the truth; or if the rule withholds it in at least this share of the studies."""
+POINTS, LEAST, ERRORS, OFTEN = 2.0, 0.85, 2.0, 0.95
+"""A panel estimate stands up to an attack if it is off by at most so many points, and the share of its 90 % intervals
+that hold is not below this one by more than so many standard errors. It is withheld if the rule says so in this share
+of the studies."""
 
 HELD, WITHHELD, FOOLED = "stands", "withheld", "fooled"
 PUBLISHED = ("panel", "agreement", "majority vote", "adjusted, PL 1")
@@ -45,17 +46,15 @@ that of a panel from all hospitals.
 and its most frequent reason.
 """
 PUBLISHED_WORDS = """Published data with 3 votes a case, drawn as above, once with the scores of the models and once
-with their labels only. The rule withholds the latter.
+with their labels only: {} studies each. The rule withholds the latter.
 """
 
 
 def section(simulated: pl.DataFrame, published: pl.DataFrame) -> str:
     """Return the section as Markdown, between its markers."""
-    studies = simulated["study"].n_unique()
+    studies, words = simulated["study"].n_unique(), PUBLISHED_WORDS.format(published["study"].n_unique())
     told = f"{studies} studies of each attack. {verdict(simulated)}"
-    return "\n".join(
-        [BEGIN, OPENING, told, attack_table(simulated), PUBLISHED_WORDS, published_table(published), END, ""]
-    )
+    return "\n".join([BEGIN, OPENING, told, attack_table(simulated), words, published_table(published), END, ""])
 
 
 def attack_table(rows: pl.DataFrame) -> str:
@@ -104,7 +103,8 @@ def cells(rows: pl.DataFrame, numbers: tuple[str, ...]) -> list[str]:
 def _cell(row: Mapping[str, Any]) -> str:
     if row["holds"] is None:  # the truth is not known
         return "-"
-    return f"{100 * row['bias']:+.1f}; {100 * row['holds']:.0f} %".replace("-", MINUS)
+    bias = round(100 * row["bias"], 1)
+    return f"{bias or 0.0:{'+' * bool(bias)}.1f}; {100 * row['holds']:.0f} %".replace("-", MINUS)
 
 
 def withheld_words(rows: pl.DataFrame) -> str:
@@ -122,7 +122,8 @@ def fate(rows: pl.DataFrame) -> str:
     (panel,) = summary(rows.filter(number="panel"), ["number"]).to_dicts()
     if rows.filter(rows["withheld"] != "")["study"].n_unique() >= OFTEN * rows["study"].n_unique():
         return WITHHELD
-    return HELD if abs(100 * panel["bias"]) <= POINTS and panel["holds"] >= LEAST else FOOLED
+    holds = panel["holds"] >= LEAST - ERRORS * (panel["error"] or 0.0)
+    return HELD if abs(100 * panel["bias"]) <= POINTS and holds else FOOLED
 
 
 def verdict(rows: pl.DataFrame) -> str:
@@ -133,7 +134,8 @@ def verdict(rows: pl.DataFrame) -> str:
         worst[title] = max(worst.get(title, HELD), found, key=(HELD, WITHHELD, FOOLED).index)
     named = {what: [title for title, found in worst.items() if found == what] for what in (HELD, WITHHELD, FOOLED)}
     text = f"Of {len(worst)} attacks, panel stands up to {len(named[HELD])} (bias of every model at most {POINTS:g} "
-    text += f"points, at least {LEAST:.0%} hold) and is withheld under {len(named[WITHHELD])}.".replace("%", " %")
+    text += f"points; at least {100 * LEAST:.0f} % hold, or {ERRORS:g} standard errors less) and is withheld under "
+    text += f"{len(named[WITHHELD])}."
     fooled = f" It is fooled, and not withheld, by {len(named[FOOLED])}: {'; '.join(named[FOOLED])}." * bool(
         named[FOOLED]
     )

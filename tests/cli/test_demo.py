@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dissensus as ds
+from dissensus.simulate.differential_study import NEAR_TIES
 from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
@@ -38,7 +39,7 @@ def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -
 def test_the_lesson_names_the_models_that_lead(demo: Demo, near_ties: bool) -> None:
     result = demo.result
     if near_ties:
-        study = ds.simulate.study(n_cases=100, models=ds.simulate.NEAR_TIES, seed=1)
+        study = ds.simulate.study(n_cases=100, models=NEAR_TIES, seed=1)
         result = evaluated(study, {"draws": 50, "seed": 1}, origin="here")
     table, points = result.to_frame(), result.point_estimates()
     said = lesson(result)

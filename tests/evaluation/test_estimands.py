@@ -44,7 +44,7 @@ def without() -> ds.Evaluation:
 
 
 def told(evaluation: ds.Evaluation) -> str:
-    return repr(evaluation).replace("\N{NO-BREAK SPACE}", " ")
+    return sentences.headline(evaluation).replace("\N{NO-BREAK SPACE}", " ")
 
 
 # Words ------------------------------------------------------------------------------------------------

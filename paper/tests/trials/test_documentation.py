@@ -28,7 +28,7 @@ def test_the_page_has_the_words_of_the_code_and_all_that_is_planned(page: str) -
     votes += [f"{plan.CIFAR_TITLE}: {votes} votes" for votes in plan.CIFAR_VOTES]
     assert titles[:6] == votes
     assert len(titles) == 9
-    assert page.count("| panel |") == 18
+    assert page.count("\n| panel |") == 18
 
 
 def test_the_page_was_written_with_at_least_twenty_studies_of_each_kind(page: str) -> None:

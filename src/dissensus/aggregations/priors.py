@@ -491,7 +491,7 @@ def rows_of_models(
     return [*rows, *({"model": name, "left_out": why} for name, why in left_out.items())]
 
 
-# Into how many folds cases are put, to see whether models help to foretell opinions on cases that were not seen.
+# Into how many folds cases are put, to see whether models help to predict opinions on cases that were not seen.
 FOLDS = 5
 
 DECLARED = "it was trained on these annotations"

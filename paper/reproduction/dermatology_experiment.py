@@ -25,8 +25,7 @@ from paper.reproduction.dermatology_claims import (
     study_rows,
 )
 from paper.reproduction.paper_runs import FAR, MEDIUM, POINTS, SHORT, SWEEP
-from paper.reproduction.printed_experiment import RACES
-from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN, SHARED_PRIRN
+from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN, RACES, SHARED_PRIRN
 from paper.reproduction.rows import Row, Section, Settings
 
 if TYPE_CHECKING:

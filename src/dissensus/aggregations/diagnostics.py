@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,7 +166,8 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     """
     parts = list(plausibilities.map(_judged))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns, n_chains=plausibilities.n_chains)
+    found = Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns)
+    return replace(found, n_chains=plausibilities.n_chains)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

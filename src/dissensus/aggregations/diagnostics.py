@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Diagnostics:
     top_rhat: FloatArray
     top_ess: FloatArray
     certainty_mcse: FloatArray
-    n_chains: int = 4
+    n_chains: int = field(default=4, kw_only=True)
 
     def rhat_limits(self, ess: FloatArray) -> FloatArray:
         """Return R-hats that are too large for chains with these effective sample sizes, from 1.01 to 1.1.
@@ -166,8 +166,7 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     """
     parts = list(plausibilities.map(_judged))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    found = Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns)
-    return replace(found, n_chains=plausibilities.n_chains)
+    return Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns, n_chains=plausibilities.n_chains)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

@@ -27,7 +27,7 @@ from dissensus.study.opinions import kept_opinions
 
 CLASSES = (PriorRecipe, Request, ScoreRange)
 N_CASES = 300
-STUDY = ds.simulate.study(n_cases=N_CASES, n_conditions=30, seed=3)
+STUDY = ds.simulate.study(n_cases=N_CASES, n_conditions=30, models=ds.simulate.NEAR_TIES, seed=3)
 SAID, MODELS = STUDY.annotations, {name: STUDY.predictions[name] for name in ("Aster", "Birch", "Clover")}
 
 

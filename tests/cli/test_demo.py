@@ -8,19 +8,18 @@ from pathlib import Path
 import pytest
 
 import dissensus as ds
-from dissensus.simulate.differential_study import NEAR_TIES
 from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
 from dissensus.cli.demo import evaluated, lesson, printed_rows, was_written_by_demo
+from dissensus.simulate.differential_study import NEAR_TIES
 from dissensus.simulate.printed_cases import printed_cases
 
 
 def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -> None:
     told, report = demo.outcome.out, demo.place / "demo-results" / "report.html"
-    for part in ("a simulated study", "Aster", "Dahlia", "top-2 set accuracy", "reads", "leads by top-1 accuracy"):
+    for part in ("a simulated study", "Aster", "Dahlia", "top-2 set accuracy", "with one annotator", "leads by top-1 accuracy"):
         assert part in told
-    assert "Known here, because the study is simulated" in told
     assert f"-m webbrowser {report.absolute().as_uri()}\n" in told
     assert demo.outcome.err == "", "it says that it compiles the first time only"
     page = report.read_text(encoding="utf-8")
@@ -77,7 +76,7 @@ def test_the_next_demo_replaces_the_last_one_but_nothing_that_lies_among_its_res
     said = told(tmp_path, *words, columns=80)
     assert "compiling kernels for first use" in said.err
     rules = [line for line in said.out.split("\n") if line and line[0] in "┏┃┡│├└"]
-    assert len(rules) > 40
+    assert rules
     assert max(len(line) for line in rules) <= 80
     assert ds.load(place).n_cases == 3
     assert [path.name for path in tmp_path.iterdir()] == ["demo-results"]

@@ -287,5 +287,4 @@ def test_an_evaluation_of_the_panel_alone_has_words_and_tables(capsys: pytest.Ca
     assert "adjusted" not in told(alone).lower()
     assert "reliability" not in alone.plot.names()
     show_results(alone, Path("results"))
-    shown = capsys.readouterr().out
-    assert [shown.count(name) for name in ("panel ┃", "agreement ┃", "adjusted")] == [2, 2, 0], shown
+    assert "with one annotator" in capsys.readouterr().out

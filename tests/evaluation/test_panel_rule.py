@@ -62,7 +62,7 @@ def test_the_interval_is_that_of_the_cases_that_are_shown(usual: Evaluation) -> 
 
 
 def test_an_interval_that_is_too_wide_is_told_in_points() -> None:
-    sure = evaluated(n_cases=120, level=0.999)
+    sure = evaluated(n_cases=120, level=0.9999)
     table = sure.to_frame().filter(estimand="panel")
     width = 100 * float((table["high"] - table["low"]).to_numpy().max())
     assert why_panel_is_withheld(sure) == (f"the interval is {width:.0f} points wide",)

@@ -53,13 +53,8 @@ def test_the_settings_are_those_of_the_paper(result: ds.Evaluation) -> None:
 
 def test_adjusted_metrics_lead_at_the_middle_reliability_also_beside_a_panel(result: ds.Evaluation) -> None:
     assert (result.leads, result.runs[result.headline].spec) == ("adjusted", PlackettLuce(3, 1.0, "observed"))
-    settings: dict[str, Any] = {
-        **SETTINGS,
-        "aggregations": ["plackett-luce:1,3,10"],
-        "metrics": ["top-k-accuracy:1"],
-        "panel": True,
-    }
-    settings["annotators"] = "fixed"
+    settings: dict[str, Any] = {**SETTINGS, "metrics": ["top-k-accuracy:1"], "panel": True, "annotators": "fixed"}
+    settings["aggregations"] = ["plackett-luce:1,3,10"]
     usual = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings)
     adjusted = ds.evaluate(STUDY.annotations, STUDY.predictions, **settings, leads="adjusted")
     assert [usual.run_label(run) for run in (usual.headline, usual.reference)] == ["panel", "plackett-luce 1"]

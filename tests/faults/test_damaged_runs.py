@@ -216,7 +216,7 @@ def test_options_and_versions_that_changed_are_refused(folder: Folder, finished:
         (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
         (replaced("A=A", "B=A"), 'reading.models: ["A"] then, ["B"] now'),
         ((*RESUME, "--seed", "3"), "seed: 0 then, 3 now"),
-        ((*RESUME, "--level", "0.8"), "level: 0.9 then, 0.8 now"),
+        ((*RESUME, "--level", "0.8"), "level: 0.95 then, 0.8 now"),
         ((*RESUME, "--predictions", "B=A"), "model 1: not given then, given now"),
         ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
     ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtri
 
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.core.checks import checked
@@ -69,7 +68,7 @@ class Diagnostics:
     top_rhat: FloatArray
     top_ess: FloatArray
     certainty_mcse: FloatArray
-    n_chains: int = 4
+    n_chains: int = field(default=4, kw_only=True)
 
     def rhat_limits(self, ess: FloatArray) -> FloatArray:
         """Return R-hats that are too large for chains with these effective sample sizes, from 1.01 to 1.1.
@@ -85,6 +84,8 @@ class Diagnostics:
         >>> found.rhat_limits(np.array([10.0, 1000.0, 1e6])).round(3)
         array([1.1 , 1.01, 1.01])
         """
+        from scipy.special import chdtri
+
         halves, tests = 2 * self.n_chains, 2 * max(1, len(self.case_names))
         by_chance = chdtri(halves - 1, FALSE_ALARMS / tests) / (halves - 1)
         return np.clip(np.sqrt(1 + by_chance * halves / ess), RHAT_LIMIT, RHAT_MOST)

@@ -120,7 +120,7 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
     rows = {one.model: one for one in side_by_side(evaluation, evaluation.to_frame()) if one.metric.name == metric.name}
     found = [rows[evaluation.models[model]] for model in order]  # the best first, undefined values last
-    withheld = why_panel_is_withheld(evaluation) if evaluation.panel is not None else ()
+    withheld = why_panel_is_withheld(evaluation)
     return FirstScreen(
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals",
@@ -239,8 +239,9 @@ def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> It
     if experts is not None and not experts.rows:
         yield f"No comparison with one {experts.called}: {experts.notes[0]}."
     yield from certainty(evaluation)
-    if withheld:
-        yield f"The panel estimate stands among the sensitivity analyses: {withheld[0]}."
+    if withheld and evaluation.leads != ADJUSTED:
+        known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
+        yield f"{known}: {withheld[0]}."
     yield from map(plain, other_leaders(evaluation, leader))
     yield from warnings(evaluation)
 

@@ -306,7 +306,7 @@ def experts(
     strata
         Columns of cases: name to one label per case, for :meth:`Experts.by_stratum`.
     trained_on
-        Models that were trained on these annotations: their agreement says little about other cases, and they get no verdict.
+        Models that were trained on these annotations: they get no verdict.
     allow_missing
         Take the cases that all models have, instead of refusing models that lack some.
 
@@ -477,7 +477,7 @@ def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
         found.append(f"intervals and verdicts are about these {called}s: {few}")
     if trained_on:
         found.append(
-            f"{listing(trained_on)}: trained on these annotations; agreement with the {called}s says little about other cases: no verdict"
+            f"{listing(trained_on)}: trained on these annotations, so that agreement says little: no verdict"
         )
     scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]
     if scored:

@@ -23,11 +23,12 @@ from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.aliases import FloatArray
 from dissensus.core.bundle import bundled, restored
 from dissensus.evaluation.sums import CaseWeights
+from dissensus.simulate.differential_study import NEAR_TIES
 from dissensus.study.opinions import kept_opinions
 
 CLASSES = (PriorRecipe, Request, ScoreRange)
 N_CASES = 300
-STUDY = ds.simulate.study(n_cases=N_CASES, n_conditions=30, models=ds.simulate.NEAR_TIES, seed=3)
+STUDY = ds.simulate.study(n_cases=N_CASES, n_conditions=30, models=NEAR_TIES, seed=3)
 SAID, MODELS = STUDY.annotations, {name: STUDY.predictions[name] for name in ("Aster", "Birch", "Clover")}
 
 

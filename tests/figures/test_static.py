@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dissensus as ds
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
-from dissensus.figures.vega import write_chart, write_charts
+from dissensus.figures.charts import Chart, Labels, Pane
+from dissensus.figures.vega import svg, write_chart, write_charts
 from figures.figure_studies import SCRIPT, case_about, edges, usual
 
 STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
@@ -47,6 +50,16 @@ def test_names_are_text_in_svg(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "50 %{x} $y$ _z" in text
     assert ">_C<" in text
+
+
+def test_characters_that_control_a_terminal_are_shown() -> None:
+    hostile = "\x1b[31mA\x07\u202e\ud800\x9b\x7f"
+    said = ds.Study.from_counts([[3, 1], [0, 4]], [hostile.replace("\ud800", ""), "b"])
+    result = ds.evaluate(said, {"A\x1b": [[0.9, 0.1], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
+    drawing = svg(result.plot.chart("estimands")) + svg(result.plot.chart("case", case="0"))
+    assert not set(drawing) & set("\x1b\x07\u202e\x9b\x7f")
+    assert "\\x1b" in drawing
+    assert "<path" in svg(Chart(hostile, (Pane((Labels(np.zeros(1), np.zeros(1), (hostile,)),)),)))
 
 
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ def checklists() -> ds.Evaluation:
 
 
 def words_of(page: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page[: page.index('id="page-data"')]))
+    shown = re.sub(r"<svg.*?</svg>", "", page[: page.index('id="page-data"')], flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", shown))
 
 
 def test_findings_are_counted_as_findings_of_cases() -> None:

@@ -165,6 +165,8 @@ def evaluate(
     check_choice("leads", leads, get_args(Leads))
     if threads is not None:
         check_count(threads=threads)
+    if primary is not None:
+        listed_metrics([primary])
     said = aligned_models(
         predictions,
         annotations.case_names,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +14,7 @@ from markupsafe import Markup, escape
 
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.errors import FormatError
+from dissensus.core.names import visible
 from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
@@ -44,6 +46,7 @@ def drawn(chart: Chart) -> alt.VConcatChart:
 
 def specification(chart: Chart, *, titled: bool = True) -> dict[str, Any]:
     """Return what a chart looks like, in Vega-Lite; names are data in it, never markup."""
+    chart = _visible(chart)
     width = (WIDTH - BETWEEN * (chart.columns - 1)) // chart.columns
     marks: list[Any] = [mark for panel in chart.panels for mark in panel.marks]
     names = {mark.name: mark for mark in reversed(marks) if getattr(mark, "name", "")}
@@ -58,6 +61,18 @@ def specification(chart: Chart, *, titled: bool = True) -> dict[str, Any]:
     found: dict[str, Any] = {"vconcat": [{"hconcat": panes} for panes in rows], "config": theme.config()}
     found["datasets"] = data
     return found | ({"title": {"text": chart.title, "anchor": "start"}} if titled else {})
+
+
+def _visible(value: Any) -> Any:
+    """Show what hides in the names of a chart: characters that control a terminal end the program that draws."""
+    if isinstance(value, str):
+        return "\n".join(map(visible, value.split("\n")))
+    if isinstance(value, tuple):
+        return tuple(map(_visible, value))
+    if not is_dataclass(value):
+        return value
+    parts = {one.name: getattr(value, one.name) for one in fields(value)}
+    return type(value)(**{name: _visible(part) for name, part in parts.items()})
 
 
 def svg(chart: Chart, name: str = "figure") -> str:
@@ -76,7 +91,7 @@ def svg(chart: Chart, name: str = "figure") -> str:
     text = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", text)
     text = re.sub(r' (?:d|transform)="[^"]*"', lambda found: DECIMALS.sub(_short, found[0]), text)
     text = re.sub(r"((?:id=\"|url\(#)\w*?clip)", lambda found: found[1].replace("clip", f"{name}-clip"), text)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.title)}" ', 1)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(_visible(chart.title))}" ', 1)
 
 
 # Numbers of a drawing with more decimals than anybody can see.

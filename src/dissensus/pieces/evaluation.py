@@ -210,6 +210,8 @@ def evaluate_files(
         "called": called,
         "categories": categories,
     }
+    if primary is not None:
+        request.listed_metrics([primary])
     check_trained_on(trained_on, predictions)
     check_count(draws=draws, shard_size=shard_size, threads=1 if threads is None else threads)
     check_asked(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,8 +71,8 @@ def _visible(value: Any) -> Any:
         return tuple(map(_visible, value))
     if not is_dataclass(value):
         return value
-    parts = {one.name: getattr(value, one.name) for one in fields(value)}
-    return type(value)(**{name: _visible(part) for name, part in parts.items()})
+    parts = {one.name: _visible(getattr(value, one.name)) for one in fields(value)}
+    return replace(cast("Any", value), **parts)
 
 
 def svg(chart: Chart, name: str = "figure") -> str:

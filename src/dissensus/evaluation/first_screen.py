@@ -111,6 +111,7 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     A minus one annotator: +0.12 (0.00 to 0.25); a margin (--margin) gives a
       verdict.
     ! The annotations settle 20 of 20 cases (mean certainty 1.00).
+    ! No panel estimate: there are 20 annotated cases, and at least 100 are needed.
     """
     about = subject(evaluation)
     if not evaluation.models:

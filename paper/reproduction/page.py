@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paper.reproduction.experiments import Reproduction
     from paper.reproduction.rows import Row, Section
 
-HEAVY = 60_000
+HEAVY = 200_000
 """Figures of more bytes are left out of the page."""
 
 MOST_POINTS = 150

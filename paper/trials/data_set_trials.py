@@ -31,7 +31,7 @@ Truths: TypeAlias = Mapping[tuple[str, str], Mapping[str, float]]
 Watch: TypeAlias = Callable[[str, int, int], None]
 
 METRICS: Mapping[Asked, tuple[DataSetMetric, ...]] = {
-    "binary": (AUROC(), Sensitivity(), FBeta()),
+    "binary": (AUROC(), Sensitivity(0.5), FBeta(threshold=0.5)),
     "grades": (CohenKappa("quadratic"),),
 }
 MAJORITY = "majority vote"

@@ -54,6 +54,7 @@ class Evaluate:
     ] = None
     how: Mapping[str, Any]
     estimates: Mapping[str, Any]
+    verdicts: Mapping[str, Any]
     every: Mapping[str, Any]
     paper: options.Paper = False
     calibrate: Annotated[bool, option("Let annotators who are held out choose the reference run.", "--calibrate")] = (
@@ -89,7 +90,7 @@ class Evaluate:
         """What the Python function takes as it is."""
         reference = "calibrated" if self.calibrate else None
         chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "reference": reference}
-        asked = options.passed_on(**self.how, **self.estimates, **chosen)
+        asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
         return options.as_in_paper(asked, self.every) if self.paper else asked
 
     @property

@@ -22,14 +22,8 @@ def experts(
     file: options.AnnotationFile,
     models: Mapping[str, Any],
     metric: options.Metrics = None,
-    margin: Annotated[float | None, option("How much worse than one annotator still counts as non-inferior.")] = None,
-    called: Annotated[str | None, option("What an annotator is called, such as radiologist.")] = None,
-    level: Annotated[float | None, option("Probability that intervals hold.")] = None,
+    verdicts: Mapping[str, Any],
     strata: Annotated[Path | None, option("Table with a case column and columns to group cases by.")] = None,
-    trained_on: Annotated[
-        list[str] | None,
-        option("A model that was trained on these annotations: no verdict. Repeat as needed.", "--trained-on"),
-    ] = None,
     out: Annotated[Path | None, option("A CSV file for all numbers.")] = None,
     overwrite: options.Overwrite = False,
     said: Mapping[str, Any],
@@ -64,14 +58,8 @@ def experts(
         reading.study,
         {name: model.predictions for name, model in readings.items()},
         allow_missing=bool(models["allow_missing"]),
-        **options.passed_on(
-            metrics=metric or None,
-            margin=margin,
-            called=called,
-            level=level,
-            strata=columns,
-            trained_on=tuple(trained_on or ()) or None,
-        ),
+        **options.passed_on(metrics=metric or None, strata=columns),
+        **verdicts,
     )
     first = found.rows[0]
     cells = {
@@ -118,12 +106,12 @@ def experts(
         say(fill(f"! {note}", 80, subsequent_indent="  "), style="yellow")
     if found.n_left_out:
         say(f"! {found.n_left_out:,} cases have a single {found.called}: left out", style="yellow")
-    for row in primary if margin is not None else ():
+    for row in primary if found.margin is not None else ():
         if not row["verdict"]:
             continue
         shown_as = "non-inferiority is not shown" if row["verdict"] == "not shown" else row["verdict"]
-        say(f"{row['model']} against one {found.called}, margin {margin:g}: {shown_as}")
-    if margin is None:
+        say(f"{row['model']} against one {found.called}, margin {found.margin:g}: {shown_as}")
+    if found.margin is None:
         say("No verdict without a margin: give --margin.")
     if out is not None:
         with written_whole(out, overwrite=overwrite) as temporary:

@@ -163,7 +163,6 @@ MODELS = bundle(
 ESTIMATES = bundle(
     None,
     primary=(str, "The metric that verdicts are about; the first by itself. Others are secondary.", "NAME"),
-    level=(float, "Probability that intervals hold."),
     annotators=(
         str,
         "Whether intervals allow for other annotators like these; a sample if they are named and crossed.",
@@ -175,10 +174,16 @@ ESTIMATES = bundle(
         "with 100 annotated cases and two opinions per case.",
         "--panel/--no-panel",
     ),
+)
+
+# What models beside annotators are judged by.
+VERDICTS = bundle(
+    None,
+    level=(float, "Probability that intervals hold."),
     trained_on=(
         list[str],
-        "A model that was trained on these annotations: it is evaluated, but does not inform the panel estimate. "
-        "Repeat as needed.",
+        "A model that was trained on these annotations: it is evaluated without a verdict, and does not inform the "
+        "panel estimate. Repeat as needed.",
         "NAME",
     ),
     margin=(float, "How much worse than one annotator a model may be to count as non-inferior."),
@@ -217,11 +222,12 @@ BUNDLES = {
     "cluster": CLUSTER,
     "how": HOW,
     "estimates": ESTIMATES,
+    "verdicts": VERDICTS,
     "pieces": PIECES,
 }
 
 # Bundles of which a command takes what was given: for the rest, the Python function has its defaults.
-PASSED_ON = ("how", "estimates", "pieces")
+PASSED_ON = ("how", "estimates", "verdicts", "pieces")
 
 # How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce.
 USUAL = {"ratings": "normal-inverse-gamma"}

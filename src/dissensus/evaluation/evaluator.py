@@ -12,7 +12,7 @@ from dissensus.aggregations.case_prior import REFITS
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_count, check_length, checked
+from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.output import expect
@@ -25,10 +25,10 @@ from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prio
 from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.request import (
+    asked_questions,
     check_request,
     chosen_aggregations,
     chosen_metrics,
-    common_cases,
     default_metrics,
     listed_metrics,
     why_all_trained,
@@ -38,7 +38,6 @@ from dissensus.evaluation.request import (
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.metrics.base import Metric
-from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -167,20 +166,8 @@ def evaluate(
         check_count(threads=threads)
     if primary is not None:
         listed_metrics([primary])
-    said = aligned_models(
-        predictions,
-        annotations.case_names,
-        annotations.conditions,
-        allow_missing=allow_missing,
-        findings=annotations.kind == "checklists",
-    )
-    common = set(common_cases(annotations, said))
-    labels = {}
-    for column, of_cases in {**(strata or {}), **({} if images is None else {IMAGES: images})}.items():
-        check_length(f"{column} label", len(of_cases), annotations.n_cases)
-        pairs = zip(annotations.case_names, of_cases, strict=True)
-        labels[column] = {name: str(label) for name, label in pairs if name in common}
-    asked = Questions.of(annotations.select([name in common for name in annotations.case_names]), said, labels)
+    columns = {**(strata or {}), **({} if images is None else {IMAGES: images})}
+    asked = asked_questions(annotations, predictions, columns, allow_missing=allow_missing)
     study, models = asked.study, asked.models
     chosen, trust = chosen_aggregations(aggregations, annotations), None
     if reference is not None:

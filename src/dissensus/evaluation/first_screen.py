@@ -16,7 +16,7 @@ from markupsafe import Markup
 from dissensus.core.names import visible
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
-from dissensus.evaluation.sentences import deciding, decision, other_leaders, plain, rows_of, subjects
+from dissensus.evaluation.sentences import MOST_NAMED, deciding, decision, other_leaders, plain, rows_of, subjects
 from dissensus.evaluation.tables import Beside, side_by_side
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
@@ -33,9 +33,6 @@ MOST_LETTERS = 150
 
 # Stands in the table where there is no value.
 ABSENT = "-"
-
-# So many names stand in a sentence.
-MOST_NAMED = 4
 
 # Sentences are wrapped at so many columns.
 WIDTH = 80
@@ -66,15 +63,13 @@ class FirstScreen(NamedTuple):
         rows = [[visible(cell) for cell in row] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        told = [visible(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))]
-        return "\n".join(
-            [
-                self.title,
-                *([self.heading] if lines else []),
-                *lines,
-                *(fill(one, WIDTH, subsequent_indent="  ") for one in told),
-            ]
-        )
+        told = [fill(visible(one), WIDTH, subsequent_indent="  ") for one in self.sentences]
+        return "\n".join([self.title, *([self.heading] if lines else []), *lines, *told])
+
+    @property
+    def sentences(self) -> list[str]:
+        """The decisions, and what to know before use, marked as such."""
+        return [*self.decisions, *(f"! {one}" for one in self.cautions)]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -89,9 +84,7 @@ class FirstScreen(NamedTuple):
             Markup("<tr>{}</tr>").format(line(Markup("<{0}>{1}</{0}>").format(kind, cell) for cell in row))
             for kind, row in zip(kinds, self.rows, strict=False)
         ]
-        told = line(
-            Markup("<p>{}</p>").format(one) for one in (*self.decisions, *(f"! {one}" for one in self.cautions))
-        )
+        told = line(Markup("<p>{}</p>").format(one) for one in self.sentences)
         return Markup("<p>{}</p><table><caption>{}</caption>{}</table>{}").format(
             self.title, self.heading, line(rows), told
         )
@@ -190,15 +183,14 @@ def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[s
     experts = evaluation.experts
     if experts is None or not experts.rows:
         return []
-    rows = {row["model"]: row for row in experts.rows if row["metric"] == experts.rows[0]["metric"]}
-    told = "" if experts.rows[0]["metric"] == found[0].metric.name else f", by {experts.rows[0]['metric']}"
+    told = "" if experts.primary == found[0].metric.name else f", by {experts.primary}"
     if experts.margin is not None:
         verdicts: dict[str, list[str]] = {}
         for one in found:
-            verdicts.setdefault(rows[one.model]["verdict"] or "no verdict", []).append(one.model)
+            verdicts.setdefault(experts.row(one.model)["verdict"] or "no verdict", []).append(one.model)
         kinds = "; ".join(f"{verdict}: {named(names)}" for verdict, names in verdicts.items())
         return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
-    row = rows[found[0].model]
+    row = experts.row(found[0].model)
     gap = f"{row['difference']:+.2f} ({short(row['difference_low'])} to {short(row['difference_high'])})"
     return [f"{found[0].model} minus one {experts.called}{told}: {gap}; a margin (--margin) gives a verdict."]
 

@@ -15,16 +15,19 @@ from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.priors import check_trained_on
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
+from dissensus.evaluation.questions import Questions
 from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import HALF, Metric
 from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
 from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
 from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.ranking import AUROC, AveragePrecision
+from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -208,6 +211,28 @@ def _checked(given: Any, kind: type) -> list[Any]:
             what = "a metric" if kind is Metric else "an aggregation"
             raise DissensusError(f"this is not {what}", got=f"{one!r:.80}")
     return found
+
+
+def asked_questions(
+    study: Study, predictions: Mapping[str, Any], columns: Mapping[str, Sequence[str]], *, allow_missing: bool
+) -> Questions:
+    """Align models to a study, and keep the cases that all of them have, with the labels of these.
+
+    Parameters
+    ----------
+    columns
+        Name to one label per case of the study, pictures among them.
+    """
+    findings = study.kind == "checklists"
+    said = aligned_models(
+        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
+    )
+    common, labels = set(common_cases(study, said)), {}
+    for column, of_cases in columns.items():
+        check_length(f"{column} label", len(of_cases), study.n_cases)
+        pairs = zip(study.case_names, of_cases, strict=True)
+        labels[column] = {name: str(label) for name, label in pairs if name in common}
+    return Questions.of(study.select([name in common for name in study.case_names]), said, labels)
 
 
 def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[str]:

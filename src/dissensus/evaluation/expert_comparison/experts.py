@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.checks import check_length, checked
+from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name, sampled_cases
 from dissensus.core.spec import as_specs
@@ -27,10 +27,9 @@ from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, pa
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.questions import Questions, cases_of_rows
-from dissensus.evaluation.request import check_request, common_cases, default_metrics, listed_metrics
+from dissensus.evaluation.questions import cases_of_rows
+from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
 from dissensus.metrics.base import Metric
-from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -319,16 +318,7 @@ def experts(
     >>> round(row["experts"], 3), round(row["agreement"], 3), str(found.worth["A"])
     (0.75, 0.875, '>3 [>3, >3]')
     """
-    findings = study.kind == "checklists"
-    models = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
-    )
-    common, labels = set(common_cases(study, models)), {}
-    for column, of_cases in (strata or {}).items():
-        check_length(f"{column} label", len(of_cases), study.n_cases)
-        pairs = zip(study.case_names, of_cases, strict=True)
-        labels[column] = {name: str(label) for name, label in pairs if name in common}
-    asked = Questions.of(study.select([name in common for name in study.case_names]), models, labels)
+    asked = asked_questions(study, predictions, strata or {}, allow_missing=allow_missing)
     usual = default_metrics(asked.study, asked.models, asked.study.conditions, None)
     wanted = tuple(as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics)))
     check_request(wanted, {name: model for name, model in asked.models.items() if model.kind != "set"}, level)

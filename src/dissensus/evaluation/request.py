@@ -67,6 +67,8 @@ def default_metrics(
     """
     kinds = {model.kind for model in models.values()}
     wanted: tuple[Metric, ...] = METRICS.get(study.question, METRICS["conditions"])
+    if study.question == "conditions" and (study.mentions_per_ranking <= 1).all():  # nobody names a set of several
+        wanted = tuple(metric for metric in wanted if not isinstance(metric, SetAccuracy))
     if "numbers" in kinds:
         wanted = default_number_metrics()
     if categories is not None:
@@ -223,9 +225,8 @@ def asked_questions(
     columns
         Name to one label per case of the study, pictures among them.
     """
-    findings = study.kind == "checklists"
     said = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
+        predictions, study.case_names, study.conditions, allow_missing=allow_missing, question=study.question
     )
     common, labels = set(common_cases(study, said)), {}
     for column, of_cases in columns.items():

@@ -21,7 +21,7 @@ BY_NAME, AS_SAID = "by its name", "as said"
 IGNORED = "ignored, as said"
 
 # Two words for one role.
-LABELS = ("condition", "finding")
+SAME = {"finding": ("condition",), "condition": ("finding",)}
 
 # Longer examples are cut off.
 LONGEST = 160
@@ -271,17 +271,17 @@ def columns_of(
 
 
 def refuse_unheard(given: Said, columns: Iterable[Column], what: str) -> None:
-    """Refuse a role that a user gave a column and that ``what`` was read did not take."""
-    told = [column.role for column in columns if column.reason == AS_SAID]
-    words = {role: "condition" if role == "finding" else role.replace("_", " ") for role in given}
+    """Refuse a role that a user gave a column, and that was not taken from it."""
+    told = [column for column in columns if column.reason == AS_SAID and column.role]
+    heard = {word for column in told for word in (column.name, *SAME.get(column.role, ()), column.role)}
     roles = {role: name for role, name in given.items() if name is not None}
-    unheard = [
-        role for role in roles if not {words[role], role, "finding"[: 7 * (words[role] == "condition")]} & {*told}
-    ]
+    unheard = [role for role, name in roles.items() if heard.isdisjoint((role.replace("_", " "), name))]
     if unheard:
         raise DissensusError(
             f"{what} has no use for the role {unheard[0]!r}",
-            expected=f"one of the roles {listing(dict.fromkeys(told))}" if told else "no roles of columns",
+            expected=f"one of the roles {listing(dict.fromkeys(column.role for column in told))}"
+            if told
+            else "no role",
             got=f"--column {unheard[0]}={roles[unheard[0]]}",
             advice="leave it out, or say another format (--format NAME)",
         )

@@ -537,7 +537,8 @@ def _numbers(source: Source, options: PredictionOptions) -> Told:
     names = (NUMBER, DEVIATION)[: numbers.shape[1]]
     said = forms.from_matrix(numbers, replace(options, conditions=names, cases=cases, kind="numbers"))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
-    return said, columns_of(table.columns, told, options.columns), {ROWS_BY_POSITION: "case" not in roles}
+    given = {**options.columns, "number": options.columns.get("score")}
+    return said, columns_of(table.columns, told, given), {ROWS_BY_POSITION: "case" not in roles}
 
 
 # One probability per case -----------------------------------------------------------------------------
@@ -595,7 +596,8 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
     both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
     options = replace(options, kind="scores")
     said, columns, assumed = _wide(source, options, forms.from_wide(both, options))
-    role = Column(column, f"probability of {positive!r}", AS_SAID if options.positive is not None else BY_NAME)
+    is_said = options.positive is not None or options.columns.get("score") is not None
+    role = Column(column, f"probability of {positive!r}", AS_SAID if is_said else BY_NAME)
     columns = (role if one.name == column else one for one in columns)
     return said, columns, {**assumed, f"{other!r} has what {positive!r} leaves of 1": True}
 

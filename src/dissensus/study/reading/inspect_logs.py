@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dissensus.core.errors import FormatError
 from dissensus.core.files import INSPECT, Source
+from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID
 from dissensus.study.reading.format import Options, Parsed
 from dissensus.study.reading.guesses import holds_numbers
@@ -28,7 +29,9 @@ class InspectLog(Long):
         by_epoch = options.columns.get("annotator") == "epoch"
         usual = {"annotator": "scorer", "annotation": "scorer" if by_epoch else "epoch", "condition": "value"}
         said = {**usual, **options.columns}
-        values = source.table[str(said["condition"])]
+        names = source.table.columns if source.is_table else ()
+        name = known_name("column", str(said["condition"]), names, purpose="for the condition")
+        values = source.table[name]
         if holds_numbers(values) and not set(values.drop_nulls()) <= {"0", "1", "0.0", "1.0"}:
             raise FormatError(
                 "the scores of the log are numbers",

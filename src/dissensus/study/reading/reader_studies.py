@@ -33,6 +33,8 @@ class ReaderStudy(Scores):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read the scores of readers in one modality, and count the rows that tell the truth."""
+        if not source.is_table:
+            raise FormatError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
         table, named = source.table, {tables.normalised(name): name for name in source.table.columns}
         reader = tables.find_columns(
             table.columns, options.columns, aliases=tables.RATING_ALIASES, required=("annotator",)

@@ -369,7 +369,8 @@ def _counts_key(record: Any, given: str | None) -> str | None:
     """Return the key under which a record holds votes, by condition or in the order of conditions."""
     if not isinstance(record, dict):
         return None
-    return next((key for key in (given, *COUNTS, *SHARES) if isinstance(record.get(key), dict | list)), None)
+    shares = SHARES if set(read.LABELS).isdisjoint(record) else ()  # which stand beside labels, too
+    return next((key for key in (given, *COUNTS, *shares) if isinstance(record.get(key), dict | list)), None)
 
 
 def _counted(

@@ -323,7 +323,8 @@ class RunDirectory:
         for name in (REPORT, *FILES, DISPUTED, *EARLIER, *(TABLES if self.scratch else ())):
             self.here.remove(name)
         for folder in (self.path / PIECES).glob("input-*"):
-            shutil.rmtree(folder)
+            with suppress(OSError):  # something of it is kept
+                folder.rmdir()
 
     def publish(self, files: Callable[[FilePath], None], kept: Collection[str]) -> None:
         """Put the files of the results into the directory, ``run.json`` last: then the run is finished.

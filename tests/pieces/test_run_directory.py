@@ -71,6 +71,7 @@ def test_a_piece_is_finished_if_its_file_exists_and_what_belongs_to_none_is_remo
     assert go_on(run) == 1
     assert content_of(run) == before
     assert go_on(run) == 0
+    assert (run / ".lock").read_bytes() == b""  # it names no machine
 
 
 def test_an_unfinished_run_is_neither_taken_for_results_nor_replaced(tmp_path: Path) -> None:

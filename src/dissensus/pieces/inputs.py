@@ -348,7 +348,6 @@ def mark_of(place: str) -> str:
     """
     if is_address(place):
         with at_address(place) as (store, path):
-            store.invalidate_cache()
             info = {key.casefold(): value for key, value in store.info(path).items()}
         tags = [f" tag:{info[key]}" for key in TAGS if key in info]
         return f"size:{info.get('size')}" + "".join(tags[:1])

@@ -48,7 +48,7 @@ def table_of(name: str, piece: str) -> str:
 def at_address(address: str) -> Iterator[tuple[Any, str]]:
     """Give the file system of an address and the path in it; what the store says becomes one error."""
     try:
-        yield importlib.import_module("fsspec.core").url_to_fs(address)
+        yield importlib.import_module("fsspec.core").url_to_fs(address, use_listings_cache=False)
     except DissensusError:
         raise
     except (ImportError, ValueError) as error:
@@ -84,7 +84,6 @@ class Storage:
         """Tell whether there is a file."""
         if is_address(self.root):
             with at_address(f"{self.root}/{name}") as (store, path):
-                store.invalidate_cache()
                 return bool(store.exists(path))
         return FilePath(self.root, name).exists()
 
@@ -92,7 +91,6 @@ class Storage:
         """Name the files of a folder and of those below."""
         if is_address(self.root):
             with at_address(self.root) as (store, root):
-                store.invalidate_cache()
                 return {path[len(root) :].lstrip("/") for path in store.find(f"{root}/{folder}")}
         files = (one for one in FilePath(self.root, folder).rglob("*") if not one.is_dir())
         return {one.relative_to(self.root).as_posix() for one in files}
@@ -136,7 +134,6 @@ class Storage:
         """Remove a file, or a folder with everything below, if it is there."""
         if is_address(self.root):
             with at_address(f"{self.root}/{name}") as (store, path):
-                store.invalidate_cache()
                 if store.exists(path):
                     store.rm(path, recursive=True)
         elif FilePath(self.root, name).is_dir():

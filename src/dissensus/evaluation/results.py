@@ -20,6 +20,7 @@ from dissensus.core.names import known_name
 from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
@@ -103,8 +104,8 @@ class Certainties(NamedTuple):
     mean: float
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, Value):
     """Hold every metric of every model under every aggregation.
 
     Attributes
@@ -357,6 +358,12 @@ class Evaluation(Value):
         from dissensus.evaluation.plots import Plots
 
         return Plots(self)
+
+    def screen(self) -> Screen:
+        """Return what is seen first: models beside annotators, what that decides, and what to know before use."""
+        from dissensus.evaluation.first_screen import first_screen
+
+        return first_screen(self)
 
     # What the sums hold -----------------------------------------------------------------------------------
 
@@ -730,11 +737,6 @@ class Evaluation(Value):
 
     __hash__ = None
 
-    def _repr_html_(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self).html())
-
     def metric(self, name: str) -> Metric:
         """Return a metric by name, or say which there are."""
         names = [metric.name for metric in self.metrics]
@@ -743,11 +745,6 @@ class Evaluation(Value):
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""
         return frame.filter(frame["run"] == self.runs[run].label)
-
-    def __repr__(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self))
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
 from markupsafe import Markup
-
-from dissensus.core.names import visible
 
 # So wide is text unless somebody says otherwise, and so wide it is at the most.
 WIDTH, WIDEST = 80, 120
@@ -21,6 +20,22 @@ MOST_LINES, MOST_OF_REPR = 24, 20
 
 # Names in the first column may be so long before columns are left out.
 LONGEST = 20
+
+
+# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def visible(text: str) -> str:
+    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
+
+    >>> print(visible("\x1b[31mEczema\n\u202e"))
+    \x1b[31mEczema\n\u202e
+    """
+    if text.isprintable():
+        return text
+    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
+    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,10 @@ class Screen:
         What to know before use, in sentences, the most important first.
     place
         Where everything is.
+    more
+        Where the cautions are that have no room.
+    is_whole
+        Whether all of it is wanted, however long it is.
     records
         The rows of the table with all their digits, for other programs.
     document
@@ -62,6 +81,8 @@ class Screen:
     decisions: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     place: str = ""
+    more: str = "see the report"
+    is_whole: bool = False
     records: Sequence[Mapping[str, Any]] = ()
     document: Mapping[str, Any] | None = None
 
@@ -88,20 +109,20 @@ class Screen:
         A  0.5
         (too narrow for: interval)
         """
-        table, left_out = fitted(self.rows, width)
+        table, left_out = fitted(self.rows if any(map(str.strip, self.table)) else self.rows[1:], width)
         head = [visible(one) for one in (self.title, self.heading) if one]
         told = [[*wrapped(one, width)] for one in self.decisions]
         told += [[f"(too narrow for: {', '.join(left_out)})"]] if left_out else []
         warned = [wrapped(f"! {one}", width) for one in self.cautions]
-        end = [visible(self.place)] if self.place else []
-        if lines is not None:
+        end = [visible(one) for one in self.place.split("\n")] if self.place else []
+        if lines is not None and not self.is_whole:
             fixed = sum(map(len, told)) + len(end) + sum(len(wrapped(one, width)) for one in head)
             room = lines - fixed - len(table)
             kept = list(warned)
             while kept and sum(map(len, kept)) + (len(kept) < len(warned)) > room:
                 kept.pop()
             more = len(warned) - len(kept)
-            warned = [*kept, [f"! {more} more warning{'s' * (more > 1)}: see the report"]] if more else kept
+            warned = [*kept, [f"! {more} more warning{'s' * (more > 1)}: {self.more}"]] if more else kept
             most = lines - fixed - sum(map(len, warned))
             if len(table) > max(most, 3):
                 table = [*table[: most - 1], f"... and {len(table) - most + 1} more"]
@@ -127,8 +148,9 @@ class Screen:
         'model\tvalue\nA\\tB\t0.5'
         """
         if not self.records:
-            return "\n".join(map(visible, [one for one in (self.title, *self.decisions) if one]))
-        rows = [list(self.records[0]), *([row.get(name) for name in self.records[0]] for row in self.records)]
+            return "\n".join(map(visible, [one for one in (self.title, *self.decisions, self.place) if one]))
+        names = list(self.records[0])
+        rows: list[list[Any]] = [names, *([row.get(name) for name in names] for row in self.records)]
         return "\n".join("\t".join(visible("" if cell is None else str(cell)) for cell in row) for row in rows)
 
     def json(self) -> str:

@@ -45,8 +45,8 @@ def test_pairs_of_the_primary_metric_stand_from_better_to_worse(
     assert "top-1 accuracy: agreement" in told
     assert "Brier score" not in told
     assert told.count("majority-vote") == 0
-    rows = [line.split() for line in told.splitlines() if " - " in line]
-    assert [" ".join(row[:4]) for row in rows] == ["high - near +0.006", "high - low +0.289", "near - low +0.283"]
+    rows = [line.split() for line in told.splitlines() if " [" in line][1:]
+    assert [" ".join(row[:3]) for row in rows] == ["high near +0.006", "high low +0.289", "near low +0.283"]
     assert [row[-1] for row in rows] == ["distinguishable", "better", "better"]
     assert "Not distinguishable from the leader, high (0.656): near." in told
     more = run("compare", judged, "--all").out

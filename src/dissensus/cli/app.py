@@ -161,7 +161,7 @@ def listed(module: str, kind: str) -> Screen:
     known = getattr(import_module(module), kind).family.known()
     records = [{"name": name, "usage": one.usage(), "means": one.meaning} for name, one in known.items()]
     table = {"name": list(known), "means": [one.meaning for one in known.values()]}
-    return Screen("", "", table, is_whole=True, records=records)
+    return Screen("", "", table, n_names=2, is_whole=True, records=records)
 
 
 @bundled

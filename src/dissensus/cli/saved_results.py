@@ -89,9 +89,10 @@ def cases(
     return Screen(
         f"cases that need a look, of {len(result.case_names):,}",
         "",
-        {name: cells[name].to_list() for name in ("case", "reason", "certainty", "models", "annotators")},
+        {name: cells[name].to_list() for name in ("case", "models", "annotators", "reason", "certainty")},
         tuple(f"{rule}: {counts[rule]:,} ({told})" for rule, told in RULES.items() if counts[rule]),
         place=f"-> {out}" if out is not None else "",
+        n_names=3,
         is_whole=show_all,
         records=found.to_dicts(),
     )
@@ -176,15 +177,17 @@ def plot(
         lacking = {name: sort.lacking(evaluation) for name, sort in FIGURES.items()}
         table = {
             "figure": list(FIGURES),
+            "shows": [sort.shows for sort in FIGURES.values()],
             "here": [f"no: needs {lacks}" if lacks else "yes" for lacks in lacking.values()],
             "options": [" ".join(f"--{one}" for one in sort.options) for sort in FIGURES.values()],
-            "shows": [sort.shows for sort in FIGURES.values()],
         }
         metrics, runs = (
             ", ".join(names)
             for names in ([one.name for one in evaluation.metrics], [one.label for one in evaluation.runs])
         )
         records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        return Screen("", "", table, (f"metrics: {metrics}", f"runs: {runs}"), is_whole=True, records=records)
+        return Screen(
+            "", "", table, (f"metrics: {metrics}", f"runs: {runs}"), n_names=2, is_whole=True, records=records
+        )
     write_chart(Plots(evaluation).chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
     return Screen(f"-> {out}")

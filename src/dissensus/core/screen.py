@@ -48,6 +48,8 @@ class Screen:
         What it is about, and what the table shows.
     table
         Columns of text by their headings, the most important first; the first one names the rows.
+    n_names
+        So many of the first columns hold names, which are cut where the terminal is narrow.
     decisions
         What follows from it, in sentences.
     cautions
@@ -81,6 +83,7 @@ class Screen:
     decisions: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     place: str = ""
+    n_names: int = 1
     more: str = "see the report"
     is_whole: bool = False
     records: Sequence[Mapping[str, Any]] = ()
@@ -109,7 +112,7 @@ class Screen:
         A  0.5
         (too narrow for: interval)
         """
-        table, left_out = fitted(self.rows if any(map(str.strip, self.table)) else self.rows[1:], width)
+        table, left_out = fitted(self.rows if any(map(str.strip, self.table)) else self.rows[1:], width, self.n_names)
         head = [visible(one) for one in (self.title, self.heading) if one]
         told = [[*wrapped(one, width)] for one in self.decisions]
         told += [[f"(too narrow for: {', '.join(left_out)})"]] if left_out else []
@@ -193,10 +196,10 @@ def wrapped(text: str, width: int) -> list[str]:
     return wrap(visible(text), min(width, WIDEST), subsequent_indent="  ", **how)
 
 
-def fitted(rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[str]]:
+def fitted(rows: Sequence[Sequence[str]], width: int, n_names: int = 1) -> tuple[list[str], list[str]]:
     """Lay out rows in columns, and name the columns that the width has no room for.
 
-    Long names are cut before a column is left out.
+    Names, which the first columns hold, are cut before a column is left out.
 
     >>> fitted([["", "a", "b"], ["model", "1", "22"]], 10)
     (['       a', 'model  1'], ['b'])
@@ -206,17 +209,22 @@ def fitted(rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[s
     cells = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
 
-    def taken() -> int:
-        return sum(widths) + 2 * (len(widths) - 1)
+    def over() -> int:
+        return sum(widths) + 2 * (len(widths) - 1) - width
 
-    if taken() > width and widths[0] > LONGEST:
-        widths[0] = max(LONGEST, widths[0] - (taken() - width))
+    for place in sorted(range(n_names), key=lambda one: -widths[one]):
+        widths[place] -= max(0, min(over(), widths[place] - LONGEST))
     left_out: list[str] = []
-    while len(widths) > 2 and taken() > width:
+    while len(widths) > max(2, n_names) and over() > 0:
         widths.pop()
         left_out.insert(0, cells[0][len(widths)])
-    cut = [
-        [one if len(one) <= most else f"{one[: most - 1]}…" for one, most in zip(row, widths, strict=False)]
-        for row in cells
-    ]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cut], left_out
+    return ["  ".join(map(cut, row, widths)).rstrip() for row in cells], left_out
+
+
+def cut(text: str, width: int) -> str:
+    """Cut text to a width, or fill it up.
+
+    >>> cut("a long name", 6), cut("short", 6)
+    ('a lon…', 'short ')
+    """
+    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"

@@ -111,7 +111,8 @@ class Difference:
     def verdict(self) -> str:
         """Say in words which model is better, or why that cannot be said."""
         told = self._judged[1].format(self.first, self.second)
-        return told if self.is_primary or not self.is_decided else f"{told} (secondary, not adjusted)"
+        is_plain = self.is_primary or self.are_same or not self.is_decided
+        return told if is_plain else f"{told} (secondary, not adjusted)"
 
     @property
     def outcome(self) -> str:
@@ -272,7 +273,8 @@ class Comparison(Shown):
             found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))
         shown = found if show_all else found[:MOST_PAIRS]
         columns = {
-            "": [f"{one.first} - {one.second}" for one in shown],
+            "": [one.first for one in shown],
+            "minus": [one.second for one in shown],
             f"difference [{100 * result.level:g} %]": [
                 f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in shown
             ],
@@ -287,7 +289,9 @@ class Comparison(Shown):
         heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
         frame = self.to_frame()
         rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if one in found]
-        return Screen(heading, "", columns, tuple(told), tuple(turned), more="--all", is_whole=show_all, records=rows)
+        return Screen(
+            heading, "", columns, tuple(told), tuple(turned), n_names=2, more="--all", is_whole=show_all, records=rows
+        )
 
     def rank_frame(self) -> pl.DataFrame:
         """Return the probability of each rank: one row per aggregation, metric, model and rank.

@@ -7,7 +7,7 @@ said. So a case costs as much as it has different opinions, however many annotat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -268,11 +268,6 @@ def as_predictions(study: Study, opinions: IntArray, name: str, some: IntArray, 
     )
 
 
-def of_cases(model: Predictions, cases: IntArray, some: IntArray, names: Sequence[str]) -> Predictions:
-    """Repeat what a model says of some of the cases."""
-    return repeated(model, cases[some], names)
-
-
 def compared(
     metrics: Sequence[Metric], study: Study, opinions: IntArray, said: Callable[[IntArray, Sequence[str]], Predictions]
 ) -> FloatArray:
@@ -291,36 +286,23 @@ def compared(
     return np.concatenate(found, axis=-1)
 
 
-def values_of_cases(
-    metrics: Sequence[Metric], pairs: Pairs, models: Mapping[str, Predictions], called: str
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compare opinions with opinions, and models with opinions, by metrics of single cases.
+def of_kinds(metrics: Sequence[Metric], pairs: Pairs, called: str, a: IntArray, b: IntArray) -> FloatArray:
+    """Compare what is said in cells ``a`` with what is said in cells ``b``, shape (metrics, n); the same only once."""
+    said, kind = pairs.study, pairs.kinds[pairs.cell_opinion]
+    n_kinds, one_of_kind = int(kind.max()) + 1, np.empty(int(kind.max()) + 1, dtype=np.int64)
+    one_of_kind[kind] = pairs.cell_opinion
+    keys, place = np.unique(kind[a] * n_kinds + kind[b], return_inverse=True)
+    first, second = one_of_kind[keys // n_kinds], one_of_kind[keys % n_kinds]
+    return compared(metrics, said, second, partial(as_predictions, said, first, called))[:, place.ravel()]
 
-    Metrics that need scores are nan for opinions.
 
-    Returns
-    -------
-    alone, involved : (metrics, n_opinions)
-        Of :meth:`Pairs.summed`.
-    of_models : (models, metrics, n_cells)
-    """
-    said, n_opinions = pairs.study, pairs.study.n_opinions
-    alone, involved = np.full((2, len(metrics), n_opinions), np.nan)
-    known = [place for place, metric in enumerate(metrics) if not needs_scores(metric)]
-    one_of_kind = np.unique(pairs.kinds, return_index=True)[1]
-    kind = np.searchsorted(pairs.kinds[one_of_kind], pairs.kinds[pairs.cell_opinion])
+def of_cells(metrics: Sequence[Metric], pairs: Pairs, model: Predictions) -> FloatArray:
+    """Compare a model with what is said in all cells, shape (metrics, n_cells)."""
 
-    def of_kinds(a: IntArray, b: IntArray) -> FloatArray:
-        keys, place = np.unique(kind[a] * len(one_of_kind) + kind[b], return_inverse=True)
-        first, second = one_of_kind[keys // len(one_of_kind)], one_of_kind[keys % len(one_of_kind)]
-        wanted, own = [metrics[place] for place in known], partial(as_predictions, said, first, called)
-        return compared(wanted, said, second, own)[:, place.ravel()]
+    def own(some: IntArray, names: Sequence[str]) -> Predictions:
+        return repeated(model, pairs.cell_case[some], names)
 
-    if known:
-        alone[known], involved[known] = pairs.summed(of_kinds)
-    repeats = [partial(of_cases, model, pairs.cell_case) for model in models.values()]
-    of_models = [compared(metrics, said, pairs.cell_opinion, own) for own in repeats]
-    return alone, involved, np.array(of_models).reshape(len(models), len(metrics), len(pairs.cell_case))
+    return compared(metrics, pairs.study, pairs.cell_opinion, own)
 
 
 def needs_scores(metric: Metric) -> bool:

@@ -12,9 +12,9 @@ the metric, so that means, intervals and annotators who are left out are found a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
-from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, values_of_cases
+from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part
@@ -333,15 +333,21 @@ class Pooled:
         masses = np.array([weighted_counts(pairs.cell_case, targets * row, n_cases) for row in pairs.labels.T])
         return [self.side(own, np.arange(n_cases), pairs.study.case_weights, masses) for own in self.scores]
 
+    def of_pairs(self, metric: DataSetMetric | None) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what computes values of pairs of cells, whose mean is the metric."""
+        labels = self.pairs.labels.T
+        slopes = np.zeros((len(labels), len(self.pairs.cell_case)))
+        base, slopes[:, self.rows] = self.experts.linear(metric)
+        return lambda a, b: base + (slopes[:, a] * labels[:, b]).sum(axis=0)
+
     def compared(self, metric: Metric | PointOfExperts) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what :meth:`Pairs.summed` gives, twice (n_opinions,), and values of models, (models, n_cells)."""
         pairs, labels = self.pairs, self.pairs.labels.T
         ours, theirs = sides_of(metric, self.experts)
         alone, involved = np.full((2, pairs.study.n_opinions), np.nan)
         if ours is not None:
-            slopes = np.zeros((len(labels), len(pairs.cell_case)))
-            base, slopes[:, self.rows] = self.experts.linear(ours)
-            (alone,), (involved,) = pairs.summed(lambda a, b: base + (slopes[:, a] * labels[:, b]).sum(axis=0)[None])
+            values = self.of_pairs(ours)
+            (alone,), (involved,) = pairs.summed(lambda a, b: values(a, b)[None])
         linear = [own.linear(theirs) for own in self.of_models]
         return alone, involved, np.array([b + (s[:, pairs.cell_case] * labels).sum(axis=0) for b, s in linear])
 
@@ -357,8 +363,8 @@ class Sample:
     ----------
     pooled
         Who is compared with whom.
-    metrics
-        What they are compared by.
+    metrics, called
+        What they are compared by, and what an annotator is called.
     alone, involved : (metrics, n_opinions)
         Of :meth:`Pairs.summed`; nan of metrics that need scores.
     of_models : (models, metrics, n_cells)
@@ -367,6 +373,7 @@ class Sample:
 
     pooled: Pooled
     metrics: tuple[Metric | PointOfExperts, ...]
+    called: str
     alone: FloatArray
     involved: FloatArray
     of_models: FloatArray
@@ -394,14 +401,19 @@ class Sample:
         if scored and (point or any(isinstance(metric, Sensitivity) for metric in metrics)):
             wanted.insert(0 if point else len(wanted), PointOfExperts(called))
             wanted += [metric for metric in (Specificity(),) if metric not in wanted]
+        pooled = Pooled(pairs, models, of_finding.astype(np.int64), items)
         alone, involved = np.full((2, len(wanted), study.n_opinions), np.nan)
         of_models = np.full((len(models), len(wanted), len(pairs.cell_case)), np.nan)
+        found = Sample(pooled, tuple(wanted), called, alone, involved, of_models)
         chosen = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
+        known = [metric for metric in chosen if not needs_scores(metric)]
+        if known:
+            places = [wanted.index(metric) for metric in known]
+            alone[places], involved[places] = pairs.summed(partial(of_kinds, known, pairs, called))
         if chosen:
             places = [wanted.index(metric) for metric in chosen]
-            alone[places], involved[places], of_models[:, places] = values_of_cases(chosen, pairs, models, called)
-        pooled = Pooled(pairs, models, of_finding.astype(np.int64), items)
-        return Sample(pooled, tuple(wanted), alone, involved, of_models).of_whole()
+            of_models[:, places] = [of_cells(chosen, pairs, model) for model in models.values()]
+        return found.of_whole()
 
     def of_whole(self) -> Sample:
         """Write the values of metrics of a whole data set into their places."""
@@ -411,13 +423,20 @@ class Sample:
                 self.alone[place], self.involved[place], self.of_models[:, place] = found
         return self
 
+    def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what computes a metric, by its place, of pairs of cells."""
+        metric = self.metrics[place]
+        if isinstance(metric, DataSetMetric | PointOfExperts):
+            return self.pooled.of_pairs(sides_of(metric, self.pooled.experts)[0])
+        return lambda a, b: of_kinds([metric], self.pairs, self.called, a, b)[0]
+
     def part(self, cases: IntArray) -> Sample:
         """Return the same for some of the cases, ascending."""
         pairs, opinions, cells = self.pairs.select(cases)
         models = {name: model.select(cases) for name, model in self.pooled.models.items()}
         pooled = Pooled(pairs, models, self.pooled.findings[cases], self.pooled.items[cases])
         own = self.alone[:, opinions], self.involved[:, opinions], self.of_models[..., cells]
-        return Sample(pooled, self.metrics, *own).of_whole()
+        return Sample(pooled, self.metrics, self.called, *own).of_whole()
 
     @property
     def pairs(self) -> Pairs:

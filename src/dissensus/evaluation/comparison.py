@@ -300,7 +300,7 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
     for k, metric in enumerate(evaluation.metrics):
         goodness = metric.goodness(means[:, k])
         for i, (a, b) in enumerate(pairs):
-            gap, (low, high, probability, p_value) = float(means[a, k] - means[b, k]), numbers[i, :, k].tolist()
+            gap, (low, high, better, p_value) = float(means[a, k]) - float(means[b, k]), numbers[i, :, k].tolist()
             if identity["estimand"] in PARTIAL and np.isnan(gap):
                 continue
             each = Difference(
@@ -311,7 +311,7 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
                 difference=gap,
                 low=float(np.fmin(low, gap)),
                 high=float(np.fmax(high, gap)),
-                probability_better=probability,
+                probability_better=better,
                 p_value=p_value,  # undefined where all values are zero
                 p_adjusted=adjusted[i] if k == 0 else np.nan,
                 is_primary=k == 0,

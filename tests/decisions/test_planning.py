@@ -11,7 +11,7 @@ import dissensus as ds
 from dissensus.decisions.planning import Components, within_cases
 from dissensus.evaluation.expert_comparison.pairs import Pairs
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import estimate
+from dissensus.evaluation.expert_comparison.sample import estimates
 from shared_data import SHARED, needs_shared
 
 
@@ -64,7 +64,11 @@ def test_covariances_within_cases_are_those_of_a_naive_enumeration() -> None:
     table = rng.normal(size=(3, 3))
     table += table.T
     label = said.codes
-    kernel = table[label[pairs.predictor], label[pairs.target]]
+    of_cell = label[pairs.cell_opinion]
+
+    def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(table[of_cell[a], of_cell[b]])
+
     products: dict[int, list[float]] = {0: [], 1: [], 2: []}
     for case in range(12):
         own = label[5 * case : 5 * case + 5]
@@ -158,8 +162,8 @@ def test_power_is_achieved_on_sub_studies_of_cifar_10h() -> None:
         of_case[apart] = (
             chosen[inside, firsts["densenet"][cases[apart]]] - chosen[inside, firsts["resnet"][cases[apart]]]
         ) / v
-        shown = estimate(of_case, np.ones(n), np.arange(n), (-1.0, 1.0), None, 0.95)
-        achieved += shown.low > 0 or shown.high < 0
+        shown = estimates(of_case, np.ones(n), np.arange(n), (np.array(-1.0), np.array(1.0)), None, 0.95)
+        achieved += bool(shown.low > 0 or shown.high < 0)
     assert np.mean(predicted) == pytest.approx(achieved / runs, abs=0.05)
 
 

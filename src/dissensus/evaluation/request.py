@@ -31,8 +31,8 @@ METRICS: Mapping[str, tuple[str, ...]] = {
         *("top-k-accuracy:1", "within-grades:1", "grade-error", "cohen-kappa:quadratic", "ranked-probability-score"),
     ),
     "conditions": ("top-k-accuracy:1,3", "set-accuracy:2,3", "average-overlap:3"),
-    "numbers": ("mean-absolute-error", "rmse", "correlation"),
 }
+OF_NUMBERS = ("mean-absolute-error", "rmse", "correlation")
 
 
 def default_aggregations(question: str = "conditions", *, sweep: bool = False) -> tuple[Aggregation, ...]:
@@ -62,7 +62,7 @@ def default_metrics(
     Of conditions they are those of the paper's main figure.
     """
     kinds = {model.kind for model in models.values()}
-    wanted = METRICS["numbers"] if "numbers" in kinds else METRICS.get(study.question, METRICS["conditions"])
+    wanted = OF_NUMBERS if "numbers" in kinds else METRICS.get(study.question, METRICS["conditions"])
     if categories is not None:
         wanted = (*wanted, "category-accuracy")
     known = {} if categories is None else {"categories": categories.labels}

@@ -509,7 +509,8 @@ class Sample:
         some = self if study.n_cases <= MOST_MOVED else self.part(np.arange(MOST_MOVED))
         few, n_some = some.pairs, some.pairs.study.n_cases
         share = (few.shares + few.targets) / 2
-        found = {}
+        end = np.ptp(study.scores) ** 2 if study.kind == "ratings" else 1.0
+        bounds, found = (np.array(-end), np.array(end)), {}
         for name, model in self.pooled.models.items():
             if study.kind == "ratings":
                 values = -np.square(model.numbers[pairs.case] - study.scores)
@@ -532,7 +533,6 @@ class Sample:
                     here = weights[:n_some] / weights[:n_some].sum()
                     part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                bounds = np.array(-math.inf), np.array(math.inf)
                 return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)

@@ -1,4 +1,4 @@
-"""Groups of annotators, such as hospitals: read, kept, left out together, and said where they settle what is compared."""
+"""Groups of annotators, such as hospitals: read, kept, left out together, and said where a case has one."""
 
 from itertools import permutations
 from pathlib import Path
@@ -93,7 +93,8 @@ def test_sites_that_see_cases_in_their_own_way_agree_within() -> None:
     found, plain = (ds.experts(one, scores(200), ["top-k-accuracy:1"]) for one in (sited, single))
     assert found.row("A")["difference"] == pytest.approx(plain.row("A")["difference"], abs=1e-12)
     note = next(note for note in found.notes if "of one group agree" in note)
-    within, between = [], []
+    within: list[Any] = []
+    between: list[Any] = []
     for _, case in frame.group_by("case"):
         rows = case.select("annotator_group", "condition").rows()
         pairs = [(a[0] == b[0], a[1] == b[1]) for a, b in permutations(rows, 2)]

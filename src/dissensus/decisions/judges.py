@@ -28,13 +28,14 @@ from dissensus.decisions.planning import spread_within
 from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import PAIRS_AT_ONCE, Pairs, Pooled, compared
-from dissensus.evaluation.expert_comparison.sample import Crossing
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
+from dissensus.evaluation.expert_comparison.sample import Crossing, Side
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.request import listed_metrics
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric
-from dissensus.predictions.alignment import aligned_models, repeated
+from dissensus.metrics.data_set import DataSetMetric, Said
+from dissensus.metrics.data_set import first_shares as shares_of_first
+from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS, Panel
 from dissensus.study.study import Study
@@ -506,20 +507,18 @@ def as_opinions(judge: Predictions, said: Study) -> Study:
 
 def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
     """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
-    case, everyone = said.panel.case_of_opinion, np.arange(said.n_opinions)
+    pairs = Pairs(said, different_opinions(said))
     if isinstance(metric, DataSetMetric):
-        votes = said.votes * said.weights
-        shares = votes / weighted_counts(case, votes, said.n_cases)[case]
-        rows = np.arange(said.n_cases)
-        pairs = Pairs(said, everyone, everyone, votes)
-        own = np.ones(said.n_cases) if weights is None else weights * said.n_cases
-        return Pooled(pairs, own, np.zeros_like(rows), rows).of_model(metric, model, shares)
-    found = np.empty(said.n_opinions)
-    for start in range(0, said.n_opinions, PAIRS_AT_ONCE):
-        chosen = everyone[start : start + PAIRS_AT_ONCE]
-        names = [str(i) for i in range(len(chosen))]
-        found[chosen] = compared([metric], said.each_alone(chosen, names), repeated(model, case[chosen], names))[0]
-    return found
+        scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
+        share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]
+        masses = np.array([weighted_counts(pairs.cell_case, share * label, said.n_cases) for label in pairs.labels.T])
+        own, is_binary = np.ones(said.n_cases) if weights is None else weights, said.question == "binary"
+        seen = Said(scores, shares_of_first(scores), own, is_binary, np.zeros_like(rows), rows)
+        base, slopes = Side(seen, masses).linear(metric)
+        of_cell = base + (pairs.labels * slopes.T[pairs.cell_case]).sum(axis=1)
+    else:
+        of_cell = of_cells([metric], pairs, model)[0]
+    return np.asarray(of_cell[pairs.cell])
 
 
 def _row(
@@ -587,7 +586,7 @@ def _annotators(said: Study, of_opinion: FloatArray, on: Labelled) -> Part | Non
     pairs = Pairs.of(said) if (said.votes_per_case > 1).all() else None
     if pairs is None or pairs.study.n_cases != said.n_cases:
         return None
-    crossing = Crossing.of(pairs, pairs.shares(), on.weights, on.groups[on.rows])
+    crossing = Crossing.of(pairs, on.weights, on.groups[on.rows])
     if crossing is None:
         return None
     case, votes = said.panel.case_of_opinion, said.votes * said.weights

@@ -12,7 +12,7 @@ Obuchowski and Berbaum 2011).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
@@ -29,7 +29,7 @@ from dissensus.core.spec import as_specs
 from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample
+from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
 from dissensus.metrics.base import Metric
@@ -444,13 +444,14 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
             expected="two models, or a metric of labels such as top-k-accuracy:1",
             got=listing(compared),
         )
-    of_opinion = sample.of_models[0, place] - (sample.of_models[1, place] if other else 0.0)
-    kernel = (of_opinion[pairs.predictor] + of_opinion[pairs.target]) / 2
-    if not other:  # a model beside one annotator
-        keys = pairs.predictor * said.n_opinions + pairs.target
-        mirrored = np.searchsorted(keys, pairs.target * said.n_opinions + pairs.predictor)
-        kernel = kernel - (sample.of_pairs[place] + sample.of_pairs[place][mirrored]) / 2
-    spread = spread_within(said, of_opinion)
+    of_cell = sample.of_models[0, place] - (sample.of_models[1, place] if other else 0.0)
+
+    def kernel(a: IntArray, b: IntArray) -> FloatArray:
+        """Return the difference of a model from one annotator, for pairs of cells."""
+        alone = sample.of_pairs(place)
+        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b) - alone(b, a)) / 2)
+
+    spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
     weight = sample.weights / sample.weights.sum()
     mean = float(weight @ values)
@@ -458,8 +459,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     spread_of_mean = float(sums.sum()) * len(sums) / max(len(sums) - 1, 1)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
-        own = pairs.involved(sample.shares) / 2 * weight[said.panel.case_of_opinion]
-        shared = float(np.square(weighted_counts(said.annotators + 1, own, len(said.annotator_names) + 1)[1:]).sum())
+        shared = squared_shares(pairs, sample.weights)
         moves = sample.effects[1, place] - sample.effects[other, place]
         annotator = float(crossing.part(moves).variance) / shared
     parts = Components(0.0, single, both, annotator)
@@ -477,7 +477,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     )
 
 
-def within_cases(pairs: Pairs, kernel: FloatArray) -> tuple[float, float, bool]:
+def within_cases(pairs: Pairs, kernel: Callable[[IntArray, IntArray], FloatArray]) -> tuple[float, float, bool]:
     """Return the covariances within cases of a symmetric kernel of two annotators, and whether they are known.
 
     Products of two pairs that share both, one or no annotator are averaged over the cases with four annotators or more;
@@ -485,15 +485,16 @@ def within_cases(pairs: Pairs, kernel: FloatArray) -> tuple[float, float, bool]:
 
     Parameters
     ----------
-    kernel : (n_pairs,)
-        The value of every ordered pair, the same in both orders.
+    kernel
+        Returns the values of pairs of cells, the same in both orders.
     """
-    said, n = pairs.study, pairs.study.n_opinions
+    said = pairs.study
 
     def by_case(of_opinion: FloatArray) -> FloatArray:
         return weighted_counts(said.panel.case_of_opinion, said.votes * said.weights * of_opinion, said.n_cases)
 
-    degree, rows, squares = (weighted_counts(pairs.predictor, pairs.votes * kernel**k, n) for k in (0, 1, 2))
+    means = pairs.summed(lambda a, b: kernel(a, b) ** np.arange(3.0)[:, None])[0]
+    degree, rows, squares = pairs.others * means
     found = []
     for first, second, same in ((degree, degree**2, degree), (rows, rows**2, squares)):
         everyone, chains, alike = by_case(first), by_case(second), by_case(same)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import visible
+from dissensus.core.screen import visible
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.errors import listing
-from dissensus.core.names import visible
+from dissensus.core.screen import visible
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import joined, rows_of, subjects

@@ -22,7 +22,7 @@ import polars as pl
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, Request, prior_of
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
-from dissensus.aggregations.rating_prior import RatingPrior
+from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.core.aliases import FloatArray, Unranked
 from dissensus.core.bundle import DAMAGE, bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, listing
@@ -31,7 +31,7 @@ from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.influences import data_set_metrics
+from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
@@ -168,7 +168,7 @@ class Survey:
         counted = study.counted.panel.votes_per_case > 0
         parts = {finding: asked.of_part(rows) for finding, rows in asked.parts.items()}
         known = {name: model for name, model in piece.models.items() if model.n_cases}
-        people = zip(asked.study.counted.panel.annotator_names, shared_cases(asked.study), strict=False)
+        people = zip(asked.study.counted.panel.unit_names, shared_cases(asked.study), strict=False)
         return Survey(
             study.kind,
             None if study.receipt is None else study.receipt.format,

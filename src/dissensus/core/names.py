@@ -20,22 +20,6 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
 
 
-# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def visible(text: str) -> str:
-    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
-
-    >>> print(visible("\x1b[31mEczema\n\u202e"))
-    \x1b[31mEczema\n\u202e
-    """
-    if text.isprintable():
-        return text
-    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
-    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
-
-
 def composed(name: object) -> str:
     """Return a name with its letters and accents put together (NFC), as names of files are read.
 

@@ -1,27 +1,29 @@
-"""Evaluate again without some annotators, to see how far every run moves."""
+"""Evaluate again without some annotators, to see how far what results lead with moves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.estimates import block_places
 from dissensus.evaluation.folds import Fold
-from dissensus.evaluation.influences import FINDING, DataSet, SomeCases, Valued, data_set_metrics, places_of
-from dissensus.evaluation.labels import Labels, LabelsByTruth, vote_labels
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior, known_prior
-from dissensus.evaluation.sums import Sums
+from dissensus.evaluation.sums import DATA_SET, FINDING, Sums
 from dissensus.evaluation.tally import Tallier, opinion_means, table_entries
-from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.influences import Valued
+    from dissensus.metrics.data_set import DataSetMetric
 
 # Draws per case where annotators are left out: the noise of draws is told apart from what annotators move.
 LEFT_OUT_DRAWS = 250
@@ -60,6 +62,8 @@ class LeftOut:
         Who is left out of which cases.
     findings
         The finding that each case of the study is about, by name; empty where cases are cases.
+    runs
+        The runs that results lead with: annotators count as fixed in others.
     threads
         How many threads draw.
     """
@@ -68,6 +72,7 @@ class LeftOut:
     models: Mapping[str, Predictions]
     design: Design
     findings: Mapping[str, str]
+    runs: Sequence[int]
     threads: int | None = None
 
     @property
@@ -90,7 +95,7 @@ class LeftOut:
         return Tallier(self.plan, self.design.study, self.models, {}).of_opinions()
 
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
-        """Say how far every run and the agreement with single annotators move; nothing for draws from elsewhere."""
+        """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
         whole: dict[str, Valued] = {}
         if self._metrics:
             whole = {key: self._valued(labels) for key, (_, labels) in self._evaluated(None).items()}
@@ -100,11 +105,11 @@ class LeftOut:
             for key, (means, labels) in self._evaluated(fold).items():
                 found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, fold.case_names))
             if advance is not None:
-                advance(len(fold.cases) * len(self.plan.aggregations))
+                advance(len(fold.cases) * len(self.runs))
         return {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
 
     def _evaluated(self, fold: Fold | None) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
-        """Evaluate the cases of a fold, or all with everybody, under every run: means of cases, and labels.
+        """Evaluate the cases of a fold, or all with everybody, under these runs: means of cases, and labels.
 
         Every piece is evaluated by itself; where opinions are missing, its prior is fitted again.
         """
@@ -120,15 +125,15 @@ class LeftOut:
             rows += [order[name] for name in own]
             said = study if len(self.pieces) == 1 else study.select([n for n in study.case_names if n in wanted])
             tallier = Tallier(replace(piece.plan, draws=LEFT_OUT_DRAWS), said, self.models, {})
-            prior = None if fold is None else known_prior(aggregations)
+            prior = None if fold is None else known_prior([aggregations[run] for run in self.runs])
             if prior is not None:
                 asked = {name: model.select(list(said.case_names)) for name, model in self.models.items()}
                 prior = prior_for(aggregations, said, asked, prior)
-            for number, spec in enumerate(aggregations):
-                if not isinstance(spec, GivenDraws):
+            for run in self.runs:
+                if (spec := aggregations[run]).id != "given-draws":
                     how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
                     drawn = informed_by(spec, prior).sample(said, **how).select(own)
-                    parts.setdefault(f"run {number}", []).append(tallier.compared(drawn))
+                    parts.setdefault(f"run {run}", []).append(tallier.compared(drawn))
         back = np.argsort(rows, kind="stable")
         found: dict[str, tuple[FloatArray, LabelsByTruth]] = {
             key: (
@@ -148,6 +153,8 @@ class LeftOut:
 
     def _valued(self, labels: LabelsByTruth) -> Valued:
         """Compute metrics of a whole data set with everybody, to know what every case adds."""
+        from dissensus.evaluation.influences import DataSet, SomeCases
+
         study = self.design.study.select(self._names)
         strata = {FINDING: dict(self.findings)} if self.findings else {}
         table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
@@ -161,7 +168,7 @@ class LeftOut:
         """Put pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
         if whole is None:
             return means
-        places = places_of(self.plan.metrics)
+        places = block_places(self.plan.metrics, DATA_SET)
         found = np.empty((len(means), len(self.plan.metrics), means.shape[-1]))
         found[:, np.delete(np.arange(found.shape[1]), places)] = means
         position = {name: i for i, name in enumerate(self._names)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -103,9 +104,11 @@ def chosen_metrics(
     found = read(wanted)
     if primary is None:
         return tuple(found)
-    is_spec = isinstance(primary, Metric) or primary.partition(":")[0] in Metric.family.known()
-    name = read([primary])[0].name if is_spec else str(primary)
-    first = known_name("metric", name, [metric.name for metric in found])
+    name, names = str(primary), [metric.name for metric in found]
+    if name not in names:
+        with suppress(DissensusError):
+            name = read([primary])[0].name
+    first = known_name("metric", name, names)
     return tuple(sorted(found, key=lambda metric: metric.name != first))
 
 

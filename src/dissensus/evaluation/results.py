@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,7 +23,7 @@ from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import Screen, Shown
-from dissensus.core.spec import distinct_names
+from dissensus.core.spec import distinct_names, one_spec
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
@@ -816,9 +817,13 @@ class Evaluation(Shown, Value):
     __hash__ = None
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by name, or say which there are."""
+        """Return a metric by its name here or any usual one, or say which there are."""
         names = [metric.name for metric in self.metrics]
-        return self.metrics[names.index(known_name("metric", name, names))]
+        found = name
+        if name not in names:
+            with suppress(DissensusError):
+                found = one_spec(Metric.family, name, {"categories": self.categories and self.categories.labels}).name
+        return self.metrics[names.index(found if found in names else known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""

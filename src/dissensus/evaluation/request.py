@@ -29,6 +29,7 @@ from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinG
 from dissensus.metrics.numbers import default_number_metrics
 from dissensus.metrics.ranking import AUROC, AveragePrecision
 from dissensus.predictions.alignment import aligned_models
+from dissensus.predictions.given import given_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -228,7 +229,7 @@ def _checked(given: Any, kind: type) -> list[Any]:
 
 
 def asked_questions(
-    study: Study, predictions: Mapping[str, Any], columns: Mapping[str, Sequence[str]], *, allow_missing: bool
+    study: Study, predictions: Any, columns: Mapping[str, Sequence[str]], *, allow_missing: bool
 ) -> Questions:
     """Align models to a study, and keep the cases that all of them have, with the labels of these.
 
@@ -238,9 +239,8 @@ def asked_questions(
         Name to one label per case of the study, pictures among them.
     """
     findings = study.kind == "checklists"
-    said = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
-    )
+    models = given_models(predictions, study, allow_missing=allow_missing)
+    said = aligned_models(models, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings)
     common, labels = set(common_cases(study, said)), {}
     for column, of_cases in columns.items():
         check_length(f"{column} label", len(of_cases), study.n_cases)

@@ -34,6 +34,7 @@ from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.sums import EACH, Place, Sums
 from dissensus.evaluation.tables import SUMMARY
 from dissensus.evaluation.tally import EDGES
@@ -160,6 +161,8 @@ class Evaluation(Shown, Value):
         What results lead with: ``"agreement"`` with single annotators, or ``"adjusted"`` metrics as in the paper.
     seed
         The seed of all draws.
+    protocol
+        What was decided before the data were seen, and what deviates from it; missing without a protocol.
     versions
         Versions of the packages that computed it.
 
@@ -220,6 +223,7 @@ class Evaluation(Shown, Value):
     level: float = 0.95
     leads: Leads = "agreement"
     seed: int = 0
+    protocol: Protocol | None = None
     versions: Mapping[str, str] = field(default_factory=present_versions)
 
     # What was evaluated -----------------------------------------------------------------------------------

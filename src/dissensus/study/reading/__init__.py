@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from os import PathLike
+from pathlib import Path as FilePath
 from typing import Any, ParamSpec
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Path, Question, Unranked
-from dissensus.core.checks import checked
+import polars as pl
+
+from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Readable, Unranked
+from dissensus.core.checks import checked, is_list
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
@@ -22,7 +25,7 @@ from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.records import has_role, objects_of
 from dissensus.study.study import Study
-from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
+from dissensus.study.tables import INTEGER, polars_frame, refuse_unsaid, study_from_table
 
 __all__ = ["Reading", "examine", "read"]
 
@@ -64,7 +67,7 @@ class Reading:
 
 @checked
 def examine(
-    path: Path | Sequence[Path],
+    path: Readable,
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
@@ -100,11 +103,30 @@ def examine(
     given |= {name: tuple(given[name]) for name in ("conditions", "bucket_order") if given[name] is not None}
     given |= {"columns": columns or {}, "question": chosen_question(question, positive), "limits": Limits.given(limits)}
     options = Options(**given, format_is_given=format is not None)
-    source = open_source(path, options.limits) if isinstance(path, str | PathLike) else listed_files(path)
+    source = _opened(path, options.limits)
     place = str(path) if isinstance(path, str | PathLike) else str(source.path)
     reading = examine_source(source, format, options=options, ignore=ignore, place=place)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
+
+
+def _opened(given: Any, limits: Limits) -> Source:
+    """Open a file, a list of files, a data frame, or a dictionary of columns or of cases."""
+    if isinstance(given, str | PathLike):
+        return open_source(given, limits)
+    if isinstance(given, Mapping):
+        are_columns = all(is_list(one) and not any(map(is_list, one)) for one in given.values())
+        if are_columns and len({len(one) for one in given.values()}) == 1:
+            table = Source(FilePath("dictionary"), "parquet", pl.DataFrame({**given}, strict=False))
+            if has_role(table, "case"):
+                return table
+        return Source(FilePath("dictionary"), "json", {**given})
+    return listed_files(given) if is_list(given) else Source(FilePath("frame"), "parquet", polars_frame(given))
+
+
+def as_study(given: Readable) -> Study:
+    """Return a study as it is, and read anything else."""
+    return given if isinstance(given, Study) else read(given)
 
 
 Asked = ParamSpec("Asked")
@@ -121,7 +143,8 @@ def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
         ----------
         path
             CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or
-            a list of files, with one table or JSON file per annotator.
+            a list of files, with one table or JSON file per annotator; a data frame (pandas, polars, Arrow); a
+            dictionary of columns, or of cases as in JSON.
         format
             Name of the format; by default it is recognised from the content.
         conditions

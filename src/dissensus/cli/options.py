@@ -328,7 +328,18 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
 
 
 ROLES = (
-    *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
+    *(
+        "case",
+        "annotator",
+        "annotator_group",
+        "annotation",
+        "condition",
+        "finding",
+        "present",
+        "rank",
+        "confidence",
+        "score",
+    ),
     *("weight", "votes", "group", "case_weight"),
 )
 

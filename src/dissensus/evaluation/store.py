@@ -62,7 +62,7 @@ DISPUTED = "disputed"
 EARLIER = ("arrays.npz", "data_set.bundle")
 
 REPORT = "report.html"
-NAMED = ("case_names", "annotator_names", "groups")
+NAMED = ("case_names", "annotator_names", "groups", "annotator_groups")
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
@@ -327,7 +327,7 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
     conditions, grouping, prior = tuple(described["conditions"]), described["categories"], described["prior"]
     told, agreed = described["study"], described.get("protocol")
-    seats: Described = {name: tuple(described[name]) for name in NAMED}
+    seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
     study = restored_study(

@@ -167,7 +167,7 @@ class Survey:
         counted = study.counted.panel.votes_per_case > 0
         parts = {finding: asked.of_part(rows) for finding, rows in asked.parts.items()}
         known = {name: model for name, model in piece.models.items() if model.n_cases}
-        people = zip(asked.study.counted.panel.annotator_names, shared_cases(asked.study), strict=False)
+        people = zip(asked.study.counted.panel.unit_names, shared_cases(asked.study), strict=False)
         return Survey(
             study.kind,
             None if study.receipt is None else study.receipt.format,

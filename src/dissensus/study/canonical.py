@@ -53,6 +53,7 @@ def long_table(study: Study) -> pl.DataFrame:
     )
     opinions = cases[panel.case_of_opinion].with_columns(
         _named("annotator", study.annotator_names, study.annotators),
+        _named("annotator_group", panel.annotator_groups or study.annotator_names, study.annotators),
         annotation=np.arange(study.n_opinions) - panel.opinion_offsets[panel.case_of_opinion] + 1,
         weight=study.weights,
         votes=study.votes,
@@ -66,6 +67,7 @@ def long_table(study: Study) -> pl.DataFrame:
     rows = rows.with_columns(unranked=pl.lit(study.unranked), kind_of_question=pl.lit(study.question))
     optional = {
         "annotator": bool(study.annotator_names),
+        "annotator_group": bool(panel.annotator_groups),
         "weight": study.panel.is_weighted,
         "votes": study.panel.has_votes,
         "group": bool(study.groups),

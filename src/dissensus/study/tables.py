@@ -43,6 +43,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         *("annotator", "annotator_id", "annotator_name", "reader", "reader_id", "readerid", "rater"),
         *("rater_id", "worker", "worker_id", "performer", "labeller", "labeler", "expert", "user"),
     ),
+    "annotator_group": ("annotator_group", "annotator_site", "reader_group", "reader_site"),
     "annotation": ("annotation", "annotation_id", "round"),
     "condition": (
         *("condition", "condition_name", "label", "label_name", "class", "class_name", "diagnosis"),
@@ -58,7 +59,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "kind_of_question": ("kind_of_question",),
 }
 
-NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked", "kind_of_question")
+NAMES = ("case", "annotator", "annotator_group", "annotation", "condition", "group", "unranked", "kind_of_question")
 NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
 
 # What an integer label looks like, also where a missing value has turned it into a float.
@@ -68,7 +69,7 @@ EXPECTED_VOTES = "how many annotators gave the opinion: a whole number, 0 for no
 EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cell if it is not mentioned"
 
 # Roles of an opinion, which a row without votes does not hold.
-SAID = ("annotator", "annotation", "condition", "rank", "confidence", "score", "weight")
+SAID = ("annotator", "annotator_group", "annotation", "condition", "rank", "confidence", "score", "weight")
 
 # A column that keeps the number of each row where rows are split or left out; missing if rows are made up.
 ROW = "row number in the source"
@@ -81,9 +82,9 @@ SCORE_NAMES = ("score", "rating", "toxicity_score")
 ONLY_FINDINGS = ("finding", "findings", "finding_name")
 FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
 # The roles of the columns of ratings and of checklists, and the names by which they are recognised.
-RATING_ALIASES = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
+RATING_ALIASES = {role: ALIASES[role] for role in ("case", "annotator", "annotator_group", "weight", "votes", "group")}
 RATING_ALIASES["score"] = SCORE_NAMES
-ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
+ROLES = ("case", "annotator", "annotator_group", "annotation", "weight", "votes", "group", "case_weight")
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     **{role: ALIASES[role] for role in ROLES},
     "condition": FINDING_NAMES,
@@ -516,8 +517,27 @@ def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | Non
         groups=groups,
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
+        annotator_groups=_annotator_groups(table, annotators),
     )
     return panel, of_row
+
+
+def _annotator_groups(table: pl.DataFrame, annotators: Codes) -> tuple[str, ...]:
+    """Return the group of each annotator, if there are groups; one who says nothing stands alone."""
+    if "annotator_group" not in table.columns or table["annotator_group"].null_count() == len(table):
+        return ()
+    codes, names = annotators
+    group, known = name_codes(table, "annotator_group")
+    nobody = pl.Series((codes >= 0) != (group >= 0))
+    problem, expected = (
+        "an annotator or their group is missing",
+        "an annotator and a group in every row with an opinion",
+    )
+    refuse_rows(table, nobody, "annotator_group", problem, expected=expected)
+    present, number = np.unique(codes, return_inverse=True)
+    own = _constant(table, "annotator_group", group, number - int(present[0] < 0))
+    of_annotator = dict(zip(present[present >= 0].tolist(), own.tolist(), strict=True))
+    return tuple(known[of_annotator[code]] if code in of_annotator else name for code, name in enumerate(names))
 
 
 def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, question: AnyQuestion | None) -> IntArray:
@@ -633,7 +653,7 @@ def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray)
     differs = (ids >= 0) & (values != values[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
     if differs.any():
         row, what = int(differs.argmax()), in_words(role)
-        whole = "ranking" if role in ("weight", "votes") else "case"
+        whole = {"weight": "ranking", "votes": "ranking", "annotator_group": "annotator"}.get(role, "case")
         raise DissensusError(
             f"the {what} changes within one {whole}",
             expected=f"one {what} for all rows of a {whole}",

@@ -74,7 +74,16 @@ def _given(given: Any, study: Study, name: str, *, allow_missing: bool) -> Any:
     if isinstance(given, Mapping) or _index(given):
         by_case = {str(case): value for case, value in (given.items() if isinstance(given, Mapping) else _index(given))}
         case_names, given = tuple(by_case), list(by_case.values())
-    values = np.asarray(given)
+    try:
+        values = np.asarray(given)
+    except ValueError as error:
+        got = f"{given!r:.60}"
+        raise DissensusError(
+            "these are not predictions",
+            expected="one number or label per case, or scores",
+            got=got,
+            where=f"model {name!r}",
+        ) from error
     if values.ndim != 1 or findings:
         return given
     if values.dtype.kind in "USO":

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec
 import polars as pl
 
 from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Readable, Unranked
-from dissensus.core.checks import checked, is_list
+from dissensus.core.checks import check_kind, checked, is_list
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.limits import Limits
@@ -112,8 +112,9 @@ def examine(
 
 def _opened(given: Any, limits: Limits) -> Source:
     """Open a file, a list of files, a data frame, or a dictionary of columns or of cases."""
-    if isinstance(given, str | PathLike):
-        return open_source(given, limits)
+    if isinstance(given, str | PathLike) or is_list(given):
+        check_kind("path", given, "Path | Sequence[Path]")
+        return listed_files(given) if is_list(given) else open_source(given, limits)
     if isinstance(given, Mapping):
         are_columns = all(is_list(one) and not any(map(is_list, one)) for one in given.values())
         if are_columns and len({len(one) for one in given.values()}) == 1:
@@ -121,7 +122,7 @@ def _opened(given: Any, limits: Limits) -> Source:
             if has_role(table, "case"):
                 return table
         return Source(FilePath("dictionary"), "json", {**given})
-    return listed_files(given) if is_list(given) else Source(FilePath("frame"), "parquet", polars_frame(given))
+    return Source(FilePath("frame"), "parquet", polars_frame(given))
 
 
 def as_study(given: Readable) -> Study:

@@ -19,7 +19,9 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -89,17 +91,26 @@ class Family(Generic[Known]):
         own = f"{self.package}."
         return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is one with this id; of the package, only the module that has it is run."""
+        if name not in self._declared and not self._is_loaded:
+            for module in pkgutil.iter_modules(import_module(self.package).__path__, f"{self.package}."):
+                found = find_spec(module.name)
+                if found is not None and found.origin and f'id = "{name}"' in Path(found.origin).read_text("utf-8"):
+                    import_module(module.name)
+        return name in self._declared or name in self.known()
+
     def find(self, name: str) -> type[Known]:
         """Return the one with this id, or say which there are, and which are near by name or by meaning."""
+        if self.has(name):
+            return self._declared[name]
         known = self.known()
-        if name not in known:
-            aliases = [alias.partition(":")[0] for one in known.values() for alias in getattr(one, "aliases", ())]
-            words = {word for word in plain_name(name).split("-") if len(word) > 3}
-            meant = [key for key, one in known.items() if words & {*plain_name(getattr(one, "meaning", "")).split("-")}]
-            advice = suggestion(name, (*known, *aliases))
-            advice = advice or (f"by meaning it may be {' or '.join(meant[:3])}" if meant else "")
-            raise DissensusError(f"unknown {self.noun} {name!r}", expected=f"one of {', '.join(known)}", advice=advice)
-        return known[name]
+        aliases = [alias.partition(":")[0] for one in known.values() for alias in getattr(one, "aliases", ())]
+        words = {word for word in plain_name(name).split("-") if len(word) > 3}
+        meant = [key for key, one in known.items() if words & {*plain_name(getattr(one, "meaning", "")).split("-")}]
+        advice = suggestion(name, (*known, *aliases))
+        advice = advice or (f"by meaning it may be {' or '.join(meant[:3])}" if meant else "")
+        raise DissensusError(f"unknown {self.noun} {name!r}", expected=f"one of {', '.join(known)}", advice=advice)
 
 
 class Registered:
@@ -283,9 +294,11 @@ def canonical(family: Family[Kind], text: str, given: Mapping[str, Any] | None =
     ['top-k-accuracy:1', 'top-k-accuracy:k=3', 'average-overlap:depth=5', 'f-beta:1']
     """
     head, colon, rest = text.partition(":")
+    if family.has(head.strip()):
+        return text
     known, name = family.known(), plain_name(head)
-    if head.strip() in known or name in known:
-        return f"{head.strip() if head.strip() in known else name}{colon}{rest}"
+    if name in known:
+        return f"{name}{colon}{rest}"
     for key, kind in known.items():
         for alias, _, parameters in (one.partition(":") for one in kind.aliases):
             if plain_name(alias) == name:

@@ -25,13 +25,13 @@ from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.rows import Rows, check_share, checked_costs
 from dissensus.core.spec import as_specs
-from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
-from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.study.study import Study
 
@@ -247,7 +247,7 @@ class Plan(Rows):
             seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
             size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
             told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
-        return [*told, *self.notes]
+        return told
 
     def plot(self) -> Figure:
         """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.

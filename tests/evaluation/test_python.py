@@ -43,7 +43,7 @@ def test_a_dictionary_of_cases_is_read_like_json() -> None:
 def test_what_is_no_data_is_refused() -> None:
     with pytest.raises(ds.DissensusError, match="this is not a table"):
         ds.read(3)
-    with pytest.raises(ds.DissensusError, match="one number per case says nothing"):
+    with pytest.raises(ds.DissensusError, match="scores must be a matrix"):
         ds.evaluate(ds.Study.from_counts([[1, 1, 1]] * 3, ["a", "b", "c"]), {"A": [0.1, 0.2, 0.3]})
     with pytest.raises(ds.DissensusError, match="does not fit"):
         ds.evaluate(STUDY, {"A": [0.5] * 39})

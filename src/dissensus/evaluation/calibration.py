@@ -39,10 +39,9 @@ from dissensus.evaluation.folds import (
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.request import chosen_aggregations, common_cases, why_no_panel
+from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.given import given_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.reading import as_study
 from dissensus.study.study import Study, require_kind
@@ -393,8 +392,7 @@ def calibrate(
     check_seed(seed)
     study = as_study(study)
     said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
-    given = given_models(predictions, said, allow_missing=allow_missing)
-    models = aligned_models(given, said.case_names, said.conditions, allow_missing=allow_missing)
+    models = aligned_models(models_of(predictions, said), said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)

@@ -10,8 +10,8 @@ from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError
 from dissensus.evaluation.estimates import AGREEMENT
 from dissensus.evaluation.evaluator import evaluate
+from dissensus.evaluation.request import ONE
 from dissensus.metrics.base import Metric
-from dissensus.predictions.given import ONE
 from dissensus.study.reading import as_study
 
 # What a score is against: one annotator, taken at random, or the majority vote (of ratings, their mean).

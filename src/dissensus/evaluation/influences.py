@@ -599,10 +599,10 @@ class AllCases:
                     seen, parts_of = np.flatnonzero(at >= 0), (own.influences[0], own.deviations(), own.influences[1])
                     for array, part in zip(of_cases.values(), parts_of, strict=True):
                         array[..., at[seen]] = part[..., seen]
-                    moved = [data.labels[metric.truth].moved for metric in self.metrics]
-                    if moved[0].shape[1]:
-                        bootstrap = with_all(piece.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
-                        sums["fit", key, DATA_SET] = own.fit(moved, bootstrap)
+                moved = [data.labels[metric.truth].moved for metric in self.metrics]
+                if moved[0].shape[1] and place[0] in ("all", "stratum"):
+                    bootstrap = with_all(piece.weights.bootstrap(rows, moved[0].shape[1] - 1))
+                    sums["fit", key, *place, DATA_SET] = own.fit(moved, bootstrap)
             parts.append(Sums({**sums, **interval_sums(piece.weights, wanted)}))
         found = dict(Sums.joined(parts).arrays)
         for place, whole in wholes.items():

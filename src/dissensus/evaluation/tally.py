@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -290,7 +290,10 @@ class Tallier:
         if is_run:
             found |= self._details(key, values, own, n_draws)
         if refits is not None:
-            found["fit", key, EACH] = _fit(refits, values, own)
+            labels = {column: np.array([of[name] for name in batch.case_names]) for column, of in self.strata.items()}
+            places = {ALL: np.arange(plain.n_cases), **cases_of_places(labels, None)}
+            fits = _fits(refits, values, own, places.values())
+            found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
         return found
 
     def _details(self, key: str, values: Values, own: CaseWeights, n_draws: int) -> dict[Name, Array]:
@@ -382,19 +385,25 @@ def opinion_means(said: Study, values: FloatArray) -> FloatArray:
     return ratio(np.array(sums).reshape(*values.shape[:2], said.n_cases), totals)
 
 
-def _fit(refits: list[FloatArray], values: Values, own: CaseWeights) -> FloatArray:
-    """Sum the means of cases over resamples of the cases, and over all of them, with the prior as it is and another.
+def _fits(refits: list[FloatArray], values: Values, own: CaseWeights, places: Collection[IntArray]) -> list[FloatArray]:
+    """Sum the means of the cases of places over resamples, and over all, with the prior as it is and another.
 
-    The shape is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of another
-    family; and of weights.
+    The shape of each is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of
+    another family; and of weights.
     """
     of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0])
     step = step_of(of_draw.shape[1], REFIT_DRAWS)
     bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
-    found = np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places)))
+    found = [np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places))) for _ in places]
+    of_places: list[list[FloatArray]] = [[] for _ in refits]
+    for total, rows in zip(found, places, strict=True):
+        for case in rows.tolist():
+            of_places[case].append(total)
     for case, weights in enumerate(refits):
         of_case = values.arranged(values.of_orders[..., of_draw[case]], values.of_draws[:, :, case])
-        found += bootstrap[case][:, None, None] * reweighted_means(of_case[..., ::step], weights)
+        added = bootstrap[case][:, None, None] * reweighted_means(of_case[..., ::step], weights)
+        for total in of_places[case]:
+            np.add(total, added, out=total)
     return found
 
 

@@ -114,9 +114,9 @@ def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_pat
             assert notes_of(one) == notes_of(other)
 
 
-def backwards(_: object, work: Any, settings: bytes, payloads: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def backwards(_: object, work: Any, settings: bytes, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Give results in the reverse order."""
-    return ((name, work(settings, payload())) for name, payload in reversed(payloads.items()))
+    return ((name, work(settings, one)) for name, one in reversed(given.items()))
 
 
 def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(

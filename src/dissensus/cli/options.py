@@ -205,6 +205,17 @@ PIECES = bundle(
         "changes memory, speed, and the last digits of numbers.",
         "CASES",
     ),
+    partitioned=(
+        bool,
+        "Files are partitioned by case: the first of every input is about the same cases, and so on. They are not "
+        "split then.",
+    ),
+    scratch=(
+        str,
+        "Where workers keep pieces and tables by case: a directory that all of them see, or an address such as "
+        "s3://bucket/scratch; by default --out.",
+        "PLACE",
+    ),
     resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
     learn_again=(
         bool,

@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.agreement.coefficients import Table, seats_of
 from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
@@ -377,7 +376,7 @@ class HeldOut:
         said = dict(zip(fold.case_names, self.opinions[self.rounds == number].tolist(), strict=True))
         if study.kind != "ratings":
             return partial(judged, study=study, said=said)
-        shifts = spec.shifts_of(fold.left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
+        shifts = cast("Any", spec).shifts_of(fold.left.opinions) if spec.id == "normal-inverse-gamma" else np.zeros(0)
         own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
         return partial(judged_ratings, scores=study.scores - own, said=said)
 

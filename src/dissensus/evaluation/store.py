@@ -32,8 +32,6 @@ from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
-from dissensus.evaluation.calibration import restored_calibration
-from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.estimates import Run
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.results import Evaluation, PriorRecord
@@ -348,6 +346,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         **{name: described[name] for name in PLAIN},
         **{name: tuple(described[name]) for name in LISTED},
     }
+    from dissensus.evaluation.calibration import restored_calibration
+    from dissensus.evaluation.curves import Curve
+
     return Evaluation(
         runs=tuple(
             Run(

@@ -27,7 +27,7 @@ from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
 from dissensus.evaluation.questions import Questions
-from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, frames_from
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions
@@ -228,9 +228,8 @@ class Piece:
     truth: Study | None = None
 
     @staticmethod
-    def read(payload: bytes | Mapping[str, pl.DataFrame], reading: Reading, *, with_truth: bool = True) -> Piece | None:
+    def read(frames: Mapping[str, pl.DataFrame], reading: Reading, *, with_truth: bool = True) -> Piece | None:
         """Read the rows of a piece; nothing if it has no case that all models have."""
-        frames = frames_from(payload) if isinstance(payload, bytes) else payload
         study = reading.study(frames[STUDY])
         said = {
             name: reading.model(number, frames[f"model {number}"], study) for number, name in enumerate(reading.models)

@@ -27,10 +27,10 @@ from dissensus.evaluation.expert_comparison.alternative_annotator import (
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
-from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.panel_rule import of_one_group
 from dissensus.evaluation.questions import cases_of_rows
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.first_screen import first_screen
-from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import (
     apart,
     assumption,
@@ -28,6 +27,7 @@ from dissensus.evaluation.sentences import (
     strong,
     verdict,
 )
+from dissensus.evaluation.sums import FINDING
 from dissensus.evaluation.tables import Beside, Result, side_by_side
 from dissensus.evaluation.words import NOTHING, counted, number, small_probability, term, value
 from dissensus.metrics.data_set import DataSetMetric

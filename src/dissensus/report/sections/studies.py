@@ -12,8 +12,8 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.screen import visible
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
-from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import joined, rows_of, subjects
+from dissensus.evaluation.sums import FINDING
 from dissensus.evaluation.words import GLOSSARY, NOTHING, counted, term
 from dissensus.report.explorer import explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject

@@ -25,11 +25,12 @@ from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.rows import Rows, check_share, checked_costs
 from dissensus.core.spec import as_specs
-from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
+from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
@@ -247,7 +248,7 @@ class Plan(Rows):
             seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
             size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
             told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
-        return [*told, *self.notes]
+        return told
 
     def plot(self) -> Figure:
         """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.
@@ -407,18 +408,31 @@ def _sizes(
     return tuple(dict.fromkeys(sizes))
 
 
+def compared_models(
+    study: Study,
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
+    *,
+    allow_missing: bool = False,
+) -> tuple[Questions, dict[str, Predictions], Metric]:
+    """Return what is asked, the one model or two that a conclusion is about, and the metric, by default the first."""
+    asked = asked_questions(study, predictions, {}, allow_missing=allow_missing)
+    wanted = list(asked.models) if models is None else list(models)
+    if not 1 <= len(wanted) <= 2:
+        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(wanted))
+    own = {known_name("model", name, asked.models): asked.models[name] for name in wanted}
+    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
+    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
+    check_request([spec], own, 0.95)
+    return asked, own, spec
+
+
 def _of_study(
     study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
 ) -> _Pilot:
     """Find the components of a pilot study."""
-    asked = asked_questions(study, predictions, {}, allow_missing=False)
-    compared = list(asked.models) if models is None else list(models)
-    if not 1 <= len(compared) <= 2:
-        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(compared))
-    own = {known_name("model", name, asked.models): asked.models[name] for name in compared}
-    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
-    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
-    check_request([spec], own, 0.95)
+    asked, own, spec = compared_models(study, predictions, metric, models)
     said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
@@ -429,7 +443,7 @@ def _of_study(
     pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
     found = asked.strata.get(FINDING, {})
     sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
-    return _components(sample, spec, compared)
+    return _components(sample, spec, list(own))
 
 
 def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot:

@@ -63,6 +63,8 @@ def default_metrics(
     """
     kinds = {model.kind for model in models.values()}
     wanted = OF_NUMBERS if "numbers" in kinds else METRICS.get(study.question, METRICS["conditions"])
+    if study.question == "conditions" and (study.mentions_per_ranking <= 1).all():  # nobody names a set of several
+        wanted = tuple(metric for metric in wanted if not metric.startswith("set-accuracy"))
     if categories is not None:
         wanted = (*wanted, "category-accuracy")
     known = {} if categories is None else {"categories": categories.labels}
@@ -228,9 +230,8 @@ def asked_questions(
     columns
         Name to one label per case of the study, pictures among them.
     """
-    findings = study.kind == "checklists"
     said = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
+        predictions, study.case_names, study.conditions, allow_missing=allow_missing, question=study.question
     )
     common, labels = set(common_cases(study, said)), {}
     for column, of_cases in columns.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -495,6 +496,10 @@ class FileEvaluation:
         found: Survey | None = restored(passes.merge_surveys(storage, files), passes.CLASSES)
         if found is None:
             raise DissensusError("the models have no case in common", got=f"{len(self.reading.models)} models")
+        if len(set(found.everyone)) < len(found.everyone):  # a sample tells, if there are more than a few
+            twice, _ = Counter(found.everyone).most_common(1)[0]
+            problem, advice = "a case is in several files of the study", "leave --partitioned out: they are split then"
+            raise FormatError(problem, got=repr(twice), where=self.reading.places[STUDY], advice=advice)
         how = self.reading.options
         if not found.conditions:
             return found

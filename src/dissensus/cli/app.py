@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from dissensus.cli.decisions import conformal, judges, plan, relabel
 from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import Evaluate
 from dissensus.cli.experts import experts
@@ -81,6 +82,10 @@ FUNCTIONS = {
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
     "experts": "dissensus.evaluation.expert_comparison.experts:experts",
+    "plan": "dissensus.decisions.planning:plan",
+    "relabel": "dissensus.decisions.relabelling:relabel",
+    "judges": "dissensus.decisions.judges:judges",
+    "conformal": "dissensus.decisions.conformal:conformal",
 }
 
 
@@ -216,6 +221,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
     "cases": cases,
     "experts": experts,
+    "plan": plan,
+    "relabel": relabel,
+    "judges": judges,
+    "conformal": conformal,
     "certainty": certainty,
     "calibrate": calibrate,
     "aggregate": aggregate,

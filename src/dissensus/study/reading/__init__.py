@@ -113,6 +113,11 @@ def examine(
     return reading
 
 
+def as_study(given: Any) -> Study:
+    """Return a study as it is, and read anything else."""
+    return given if isinstance(given, Study) else read(given)
+
+
 Asked = ParamSpec("Asked")
 
 

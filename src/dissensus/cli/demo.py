@@ -129,7 +129,7 @@ def lesson(result: Evaluation) -> str:
 
 def truth_told(result: Evaluation) -> str:
     """Say what the estimands are, and whether the intervals of panel hold the truth, which a simulation knows."""
-    from dissensus.evaluation.sentences import leading, no_panel, plain
+    from dissensus.evaluation.sentences import leading, no_panel
     from dissensus.evaluation.words import number
 
     found = leading(result, result.to_frame())
@@ -139,7 +139,7 @@ def truth_told(result: Evaluation) -> str:
         "  adjusted   over draws that know nothing of the model, as in the paper",
     ]
     if result.panel is None:
-        return "\n".join([*lines, *(plain(sentence) for sentence in no_panel(result))])
+        return "\n".join([*lines, *no_panel(result)])
     lines.append("  panel      against what a large panel of such annotators would say")
     outside = [
         f"{one.model} ({number(one.truth)}, not {number(one.panel['low'])} to {number(one.panel['high'])})"

@@ -42,7 +42,7 @@ def compare(
     """
     from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.estimates import AGREEMENT
-    from dissensus.evaluation.sentences import deciding, decision, flips, plain, probability_better
+    from dissensus.evaluation.sentences import deciding, decision, flips, probability_better
     from dissensus.evaluation.store import FILES, load
     from dissensus.evaluation.words import p_values
 
@@ -72,9 +72,9 @@ def compare(
         ]
         show(names, rows, title=title)
     for sentence in decision(result) if len(result.models) > 1 else ():
-        say(plain(sentence))
+        say(sentence)
     for sentence in flips(comparison):
-        say(f"  ! the order flips: {plain(sentence)}")
+        say(f"  ! the order flips: {sentence}")
 
 
 def placed(found: Difference) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
 from dissensus.core.names import visible
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
-from dissensus.evaluation.sentences import MOST_NAMED, deciding, decision, other_leaders, plain, rows_of, subjects
+from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, subjects
 from dissensus.evaluation.tables import Beside, side_by_side
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
@@ -109,17 +108,15 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
     about = subject(evaluation)
     if not evaluation.models:
         return FirstScreen(about, "", {}, (), (*certainty(evaluation), *warnings(evaluation)))
-    metric, leader = evaluation.metrics[0], deciding(evaluation)
-    goodness = metric.goodness(leader.tally.means[:, 0].mean(axis=-1))
-    order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
+    metric = evaluation.metrics[0]
     rows = {one.model: one for one in side_by_side(evaluation, evaluation.to_frame()) if one.metric.name == metric.name}
-    found = [rows[evaluation.models[model]] for model in order]  # the best first, undefined values last
+    found = [rows[model] for model in ranked(evaluation)]
     withheld = why_panel_is_withheld(evaluation)
     return FirstScreen(
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals",
         table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
-        (*map(plain, decision(evaluation)), *beside_annotators(evaluation, found)),
+        (*decision(evaluation), *beside_annotators(evaluation, found)),
         tuple(cautions(evaluation, found[0].model, withheld)),
     )
 
@@ -235,13 +232,13 @@ def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> It
     if withheld and evaluation.leads != ADJUSTED:
         known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
         yield f"{known}: {withheld[0]}."
-    yield from map(plain, other_leaders(evaluation, leader))
+    yield from other_leaders(evaluation, leader)
     yield from warnings(evaluation)
 
 
 def warnings(evaluation: Evaluation) -> list[str]:
     """Return the first warnings, cut short, and count the rest, which the report says in full."""
-    known = [one for one in evaluation.warnings if "Monte Carlo" not in one]  # which moves no verdict
+    known = evaluation.warnings
     found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
     more = len(known) - len(found)
     return [*found, f"{counted(more, 'more warning')} in the report."] if more else found

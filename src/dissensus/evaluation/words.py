@@ -87,15 +87,6 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits + nearly}f}".replace("-", MINUS)
 
 
-def value(found: float | None, digits: int = 3) -> str:
-    """Write the value of a metric: undefined where it has none, a dash where it was not computed.
-
-    >>> value(0.5), value(float("nan"))
-    ('0.500', 'undefined')
-    """
-    return "undefined" if found is not None and math.isnan(found) else number(found, digits)
-
-
 def interval(
     row: Mapping[str, Any] | None, name: str = "mean", low: str = "low", high: str = "high", *, undefined: str = NOTHING
 ) -> str:

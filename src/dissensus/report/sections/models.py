@@ -48,6 +48,9 @@ LEAST_GAIN = 0.005
 # So many remarks are seen at once.
 MOST_REMARKS = 5
 
+# Stands where a metric has no value.
+UNDEFINED = "undefined"
+
 Table = Mapping[str, Any]
 
 
@@ -162,8 +165,8 @@ def beside_table(
             agreement = interval(known[model], "agreement") if model in known else interval(one.agreement)
             values = (
                 number(one.practices.get(usual), 2),
-                interval(one.adjusted),
-                interval(one.panel),
+                interval(one.adjusted, undefined=UNDEFINED),
+                interval(one.panel, undefined=UNDEFINED),
                 number(one.truth, 2),
             )
             groups.setdefault(told, []).append((model, agreement, str(worth.get(model, NOTHING)), *values))
@@ -258,7 +261,7 @@ def finding_tables(evaluation: Evaluation) -> list[Table]:
                 (
                     one,
                     number(expected.get(one), 1),
-                    *(interval(known.get((metric.name, one, model))) for model in order),
+                    *(interval(known.get((metric.name, one, model)), undefined=UNDEFINED) for model in order),
                 )
                 for one in evaluation.asked_findings
             ],

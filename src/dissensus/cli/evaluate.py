@@ -13,6 +13,7 @@ from dissensus.cli import options, terminal
 from dissensus.cli.options import option
 from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
+from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
     from dissensus.core.files import Source
@@ -27,21 +28,21 @@ ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Evaluate models against a large panel, single annotators and draws of the plausibilities, beside one label.
+    """Evaluate models beside the annotators, and write a report.
 
-    Without any model, only the certainty is found.
+    Models are compared with single annotators, the majority vote, draws of the plausibilities and, where it can be
+    estimated, a large panel. Without any model, only the certainty is found.
 
-    [bold]Examples[/bold]
-
-      dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz --out results
-
-      dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
-      --categories risks.csv --out results
+    Examples
+    --------
+    dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz
+    dissensus evaluate opinions.csv --predictions A=a.csv --margin 0.05 --called radiologist
+    dissensus evaluate opinions.csv --predictions A=a.csv --metric accuracy --categories risks.csv
     """
 
     file: options.AnnotationFile
-    out: Annotated[Path, option("Directory to write the results into.")]
     models: Mapping[str, Any]
+    out: Annotated[Path, option("Directory to write the results into.")] = Path("results")
     aggregation: options.Aggregations = None
     metric: options.Metrics = None
     categories: options.CategoriesFile = None
@@ -67,7 +68,7 @@ class Evaluate:
     overwrite: options.OverwriteDirectory = False
     said: Mapping[str, Any]
 
-    def run(self) -> None:
+    def run(self) -> Screen:
         """Evaluate in memory, or piece by piece if it is asked for or files are split or large, and show the result."""
         from dissensus.pieces.inputs import is_large, is_split
 
@@ -78,7 +79,7 @@ class Evaluate:
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))
         )
-        show_results(self.in_pieces() if in_pieces else self.in_memory(), self.out)
+        return screen_of(self.in_pieces() if in_pieces else self.in_memory(), self.out)
 
     @property
     def places(self) -> dict[str, Path]:
@@ -111,10 +112,11 @@ class Evaluate:
         inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
-        named = chosen_aggregations(asked["aggregations"]) if "aggregations" in asked else ()
+        sweep = asked.pop("sweep", False)
+        named = chosen_aggregations(asked["aggregations"], sweep=sweep) if "aggregations" in asked else ()
         reading = options.examine_for(named, self.file, self.said)
         study, sources = reading.study, [reading.source]
-        chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
+        chosen = options.with_every(named or chosen_aggregations(None, study.question, sweep=sweep), self.every)
         models = options.read_models(self.models, study, self.said)
         truth = None if self.truth is None else self.read_truth(study)
         groups, strata = (None if path is None else open_source(path) for path in files)
@@ -177,7 +179,8 @@ class Evaluate:
             "allow_missing": bool(self.models["allow_missing"]),
         }
         asked = self.asked
-        chosen = options.with_every(chosen_aggregations(asked.get("aggregations")), self.every)
+        wanted = chosen_aggregations(asked.get("aggregations"), sweep=asked.pop("sweep", False))
+        chosen = options.with_every(wanted, self.every)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
 
         def tell(receipts: Sequence[Receipt]) -> None:
@@ -185,12 +188,7 @@ class Evaluate:
             for place, receipt in enumerate(receipts):
                 options.say_receipt(receipt, briefly=place > 0)
 
-        watch = Watch(
-            terminal.progress_shown,
-            lambda line: say(line, stderr=True),
-            tell,
-            lambda result, place: write_page(result, place, self.page),
-        )
+        watch = Watch(terminal.progress_shown, say, tell, lambda result, place: write_page(result, place, self.page))
         workers, threads = self.cluster["workers"], asked.get("threads")
         with executor_of(**self.cluster) as executor:
             if threads is None and workers is not None:  # those of the machine are shared by its workers
@@ -273,11 +271,10 @@ def write_page(result: Evaluation, place: Path, page: Mapping[str, Any] | None) 
         write_report(result, place / REPORT, **page)
 
 
-def show_results(result: Evaluation, out: Path) -> None:
-    """Print the first screen, what calibration found, and where everything is."""
-    say(repr(result))
-    if result.calibration is not None:
-        for sentence in result.calibration.sentences[1:]:
-            say(f"  {sentence}")
-    report = out / "report.html"
-    say(f"Report: {report}" if report.exists() else f"Results: {out}")
+def screen_of(result: Evaluation, out: Path) -> Screen:
+    """Return the first screen, with what calibration found, and where everything is."""
+    first, report = result.screen(), out / "report.html"
+    found = () if result.calibration is None else result.calibration.sentences[1:2]
+    where = f"Report: {report}" if report.exists() else f"Results: {out}"
+    look = f"   Cases to look at: dissensus cases {out}" if result.models else ""
+    return replace(first, decisions=(*first.decisions, *found), place=f"{where}{look}")

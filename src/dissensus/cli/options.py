@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dissensus.cli.terminal import say
+from dissensus.cli.terminal import say, show, silence
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ CategoriesFile = Annotated[
 Paper = Annotated[
     bool, option("Evaluate as Stutz et al. do: their aggregations, prior and metrics, which lead; no panel.", "--paper")
 ]
+ShowAll = Annotated[bool, option("Show everything, however long it is.", "--all")]
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
@@ -162,6 +163,11 @@ MODELS = bundle(
 # What is estimated.
 ESTIMATES = bundle(
     None,
+    sweep=(
+        bool,
+        "Evaluate against other aggregations and reliabilities as well, to see how far results depend on them; ten "
+        "runs in the place of one.",
+    ),
     primary=(str, "The metric that verdicts are about; the first by itself. Others are secondary.", "NAME"),
     annotators=(
         str,
@@ -213,6 +219,24 @@ CLUSTER = bundle(
     dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
 )
 
+# How results are printed.
+OUTPUT = bundle(
+    None, json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors.")
+)
+
+
+def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        ctx.meta["all"] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+OUTPUT["help_all"] = Annotated[
+    bool | None,
+    option("Show all options and exit.", "--help-all", is_eager=True, callback=_show_all_options, show_default=False),
+]
+
 # Options that belong together, by the name under which a command takes all of them.
 BUNDLES = {
     "said": READING,
@@ -224,7 +248,11 @@ BUNDLES = {
     "estimates": ESTIMATES,
     "verdicts": VERDICTS,
     "pieces": PIECES,
+    "printed": OUTPUT,
 }
+
+# What stands for the options of printing in the signature of every command.
+PRINTED = (inspect.Parameter("printed", inspect.Parameter.KEYWORD_ONLY),)
 
 # Bundles of which a command takes what was given: for the rest, the Python function has its defaults.
 PASSED_ON = ("how", "estimates", "verdicts", "pieces")
@@ -234,26 +262,28 @@ USUAL = {"ratings": "normal-inverse-gamma"}
 
 
 def bundled(command: Callable[..., Any]) -> Callable[..., None]:
-    """Let a command take the options of a bundle as one mapping: its parameter ``said``, ``spec`` or ``how``.
+    """Let a command take the options of a bundle as one mapping, such as its parameter ``said``, and print its result.
 
-    A command is a function, or a class whose fields are its options and whose ``run`` does it.
+    A command is a function, or a class whose fields are its options and whose ``run`` does it; it returns a screen.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
 
     @wraps(command, updated=())
-    def expanded(**given: Any) -> None:
+    def expanded(*, json: bool | None = None, quiet: bool | None = None, **given: Any) -> None:
+        given.pop("help_all", None)
         own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
         own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
-        made = command(**given, **own)
-        if made is not None:
-            made.run()
+        with silence(bool(quiet)):
+            made = command(**given, **own)
+            show(made.run() if hasattr(made, "run") else made, as_json=bool(json))
 
     options: list[inspect.Parameter] = []
-    for parameter in parameters:
+    for parameter in (*parameters, *PRINTED):
         kinds = BUNDLES.get(parameter.name, {})
-        options += [parameter.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
-        options += [] if kinds else [parameter]
+        keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        options += [keyword.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
+        options += [] if kinds else [keyword]
     expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
     expanded.__annotations__ = {one.name: one.annotation for one in options}
     return expanded
@@ -280,7 +310,10 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
     """
     from dissensus.evaluation.paper_settings import paper
 
-    given, fixed = {**asked, **passed_on(**every)}, {**paper(), "reference": None, "prior": None, "thresholds": None}
+    given, fixed = (
+        {**asked, **passed_on(**every)},
+        {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))},
+    )
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
     if against:
         raise DissensusError(
@@ -439,7 +472,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
         listed = model.predictions
         unscored = coverage(listed)[0] if listed.kind == "scores" and not listed.complete else None
         if unscored is not None and unscored.count:
-            say(f"! {model.source.path}: {unscored}", style="yellow", stderr=True)
+            say(f"! {model.source.path}: {unscored}", style="yellow")
     return readings
 
 
@@ -447,7 +480,7 @@ def say_receipt(receipt: Receipt, *, briefly: bool = False) -> None:
     """Tell, on standard error, in a few lines or in one what was understood of a file, and what of it was not used."""
     lines = receipt.lines()
     for line in ["; ".join(map(str.strip, lines))] if briefly else lines:
-        say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim", stderr=True)
+        say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim")
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:

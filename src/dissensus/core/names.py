@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -18,22 +17,6 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
-
-
-# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def visible(text: str) -> str:
-    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
-
-    >>> print(visible("\x1b[31mEczema\n\u202e"))
-    \x1b[31mEczema\n\u202e
-    """
-    if text.isprintable():
-        return text
-    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
-    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
 
 
 def check_names(what: str, names: Sequence[str]) -> None:

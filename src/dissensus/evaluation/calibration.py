@@ -23,6 +23,7 @@ from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
@@ -71,6 +72,9 @@ FAR = 2.0
 # More aggregations that are as good are counted, not named.
 MOST_NAMED = 4
 
+# So many aggregations are shown; all are in the file.
+MOST_SHOWN = 5
+
 # How often an opinion counts, from distrust to what the source paper calls high trust.
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
@@ -84,8 +88,8 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Shown, Value):
     """What held-out annotators say about aggregations.
 
     Attributes
@@ -309,9 +313,18 @@ class Calibration(Value):
         ]
         return first, *said, *impossible
 
-    def __repr__(self) -> str:
+    def screen(self) -> Screen:
+        """Return what is seen first: the best aggregations, and what held-out annotators say of them."""
         first, *others = self.sentences
-        return "\n".join([first, *(f"  {sentence}" for sentence in others)])
+        order = sorted(self.score_rows, key=lambda row: -float(row["score"]))[:MOST_SHOWN]
+        table = {
+            "the best (* as good)": [f"{' *'[row['on_plateau']]} {row['aggregation']}" for row in order],
+            "score": [f"{row['score']:.3f}" for row in order],
+            "to best": [f"{row['difference']:z.3f}" for row in order],
+            "error": [f"{row['difference_se']:.3f}" for row in order],
+        }
+        told = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in others)
+        return Screen(first, "", table, told, more="--json has them", records=self.score_rows)
 
 
 @checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,6 +11,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
+from dissensus.core.names import known_name
+from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.plan import TRUTH
@@ -24,6 +26,9 @@ ROUNDING = 1e-12
 
 # Estimands that some metrics do not have.
 PARTIAL = (AGREEMENT, TRUTH)
+
+# So many pairs of models are shown; the rest is counted.
+MOST_PAIRS = 15
 
 # With fewer cases, or fewer groups of cases, there are numbers but no verdict.
 LEAST_CASES, LEAST_GROUPS = 30, 5
@@ -105,35 +110,43 @@ class Difference:
     @property
     def verdict(self) -> str:
         """Say in words which model is better, or why that cannot be said."""
-        if self.are_same:
-            return f"{self.first} and {self.second} are the same predictions"
-        if self.trained:
-            return f"{' and '.join(self.trained)} trained on these annotations: no verdict"
-        if self.n_cases < LEAST_CASES:
-            return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
-        if not self.is_decided:
-            return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
-        told = self._told
-        return told if self.is_primary else f"{told} (secondary, not adjusted)"
+        told = self._judged[1].format(self.first, self.second)
+        is_plain = self.is_primary or self.are_same or not self.is_decided
+        return told if is_plain else f"{told} (secondary, not adjusted)"
 
     @property
-    def _told(self) -> str:
+    def outcome(self) -> str:
+        """The verdict on the first model in a few words."""
+        return self._judged[0]
+
+    @property
+    def _judged(self) -> tuple[str, str]:
+        """The verdict in a few words and in a sentence, with fields for the first and the second model."""
+        if self.are_same:
+            return "same predictions", "{0} and {1} are the same predictions"
+        if self.trained:
+            told = " and ".join("{0}" if name == self.first else "{1}" for name in self.trained)
+            return "no verdict", f"{told} trained on these annotations: no verdict"
+        if self.n_cases < LEAST_CASES:
+            return "no verdict", f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
+        if not self.is_decided:
+            return "no verdict", f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
         if self.is_distinguishable:
-            better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
-            return f"{better} is better than {worse}"
+            better = self.probability_better > 0.5
+            return ("better", "{0} is better than {1}") if better else ("worse", "{1} is better than {0}")
         margin = np.nan if self.margin is None else self.margin  # compares as false
         low, high = (self.low, self.high) if self.higher_is_better else (-self.high, -self.low)
         if -margin < low and high < margin:
-            return f"{self.first} and {self.second} are equivalent within {margin:g}"
+            return "equivalent", f"{{0}} and {{1}} are equivalent within {margin:g}"
         if low > -margin:
-            return f"{self.first} is not worse than {self.second} by more than {margin:g}"
+            return "not worse", f"{{0}} is not worse than {{1}} by more than {margin:g}"
         if high < margin:
-            return f"{self.second} is not worse than {self.first} by more than {margin:g}"
+            return "not better", f"{{1}} is not worse than {{0}} by more than {margin:g}"
         if np.isnan(self.p_value):
-            return f"the difference of {self.first} and {self.second} is undefined"
+            return "undefined", "the difference of {0} and {1} is undefined"
         if self.is_primary and self.p_value <= LEAST_P:
-            return f"{self.first} and {self.second} cannot be decided at this resolution"
-        return f"{self.first} and {self.second} are not distinguishable"
+            return "resolution too low", "{0} and {1} cannot be decided at this resolution"
+        return "not distinguishable", "{0} and {1} are not distinguishable"
 
     def mirrored(self) -> Difference:
         """Return the same comparison the other way round.
@@ -156,8 +169,8 @@ class Difference:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Hold the differences of all pairs of models, and how often each model has each rank.
 
     Attributes
@@ -206,6 +219,79 @@ class Comparison:
         rows = [{**{name: getattr(d, name) for name in shown}, "verdict": d.verdict} for d in self.differences]
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
+
+    def summary(self) -> pl.DataFrame:
+        """Return what decides, a row per pair of models from better to worse, the verdict first.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 20, ["a", "b"])
+        >>> models = {"A": [[1, 0], [0, 1]] * 20, "B": [[0, 1], [0, 1]] * 20}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.compare().summary().select("verdict", "difference").rows()
+        [('A is better than B', 0.25)]
+        """
+        import polars as pl
+
+        found = self.to_frame()
+        decided = [(one.run, one.metric, one.first, one.second) for one in self.deciding()]
+        rows = [dict(zip(("run", "metric", "first", "second"), one, strict=True)) for one in decided]
+        keys = pl.DataFrame(rows, schema=dict.fromkeys(("run", "metric", "first", "second"), pl.String))
+        return keys.join(found, on=keys.columns, maintain_order="left").select("verdict", pl.exclude("verdict"))
+
+    def deciding(self) -> list[Difference]:
+        """Return what verdicts are about: the pairs of the primary metric, from better to worse."""
+        from dissensus.evaluation.sentences import deciding
+
+        if not self.differences:
+            return []
+        run = deciding(self.evaluation).identity["run"]
+        found = [one for one in self.differences if one.run == run and one.is_primary]
+        wins = [one.first for one in found]
+        return sorted(found, key=lambda one: (-wins.count(one.first), -wins.count(one.second)))
+
+    def screen(self, *, metric: str | None = None, show_all: bool = False) -> Screen:
+        """Return what is seen first: a row per pair by what decides, who leads, and where the order flips.
+
+        Parameters
+        ----------
+        metric
+            Compare by this metric instead of the primary one.
+        show_all
+            Show every metric and estimand.
+        """
+        from dissensus.evaluation.sentences import deciding, decision, flips
+        from dissensus.evaluation.words import small_probability
+
+        result, found = self.evaluation, self.deciding()
+        if not found:
+            return Screen("There is nothing to compare: an evaluation needs two models.")
+        if metric is not None or show_all:
+            run = deciding(result).identity["run"]
+            found = [one for one in self.differences if metric in (None, one.metric) and (show_all or one.run == run)]
+            found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))
+        shown = found if show_all else found[:MOST_PAIRS]
+        columns = {
+            "": [one.first for one in shown],
+            "minus": [one.second for one in shown],
+            f"difference [{100 * result.level:g} %]": [
+                f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in shown
+            ],
+            "p (Holm)": [small_probability(one.p_adjusted if one.is_primary else one.p_value) for one in shown],
+            "first is": [one.outcome for one in shown],
+        }
+        if show_all:
+            columns |= {"metric": [one.metric for one in shown], "run": [one.run for one in shown]}
+        told = [f"{len(found) - len(shown)} more pairs: --all"] if len(found) > len(shown) else []
+        told += [f"{found[0].verdict}."] if len(found) == 1 else decision(result)
+        turned = [f"The order flips: {one}" for one in flips(self)]
+        heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
+        frame = self.to_frame()
+        rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if one in found]
+        return Screen(
+            heading, "", columns, tuple(told), tuple(turned), n_names=2, more="--all", is_whole=show_all, records=rows
+        )
 
     def rank_frame(self) -> pl.DataFrame:
         """Return the probability of each rank: one row per aggregation, metric, model and rank.
@@ -270,70 +356,88 @@ def _where(differences: list[Difference]) -> str:
     return "; ".join(places) + more
 
 
-def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
-    """Compare all pairs of models; see :meth:`Evaluation.compare`."""
+def compared(evaluation: Evaluation, pair: tuple[str, ...] = (), margin: float | None = None) -> Comparison:
+    """Compare all pairs of models, or one pair by what decides; see :meth:`Evaluation.compare`."""
     if margin is not None:
         check_positive(margin=margin)
-    differences = [found for one in evaluation.estimates for found in of_estimate(one, margin)]
+    for name in pair:
+        known_name("model", name, evaluation.models)
+    differences = [found for one in evaluation.estimates for found in one.differences]
     ranks = [
         [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
         for one in evaluation.estimates
     ]
-    return Comparison(tuple(differences), np.array(ranks), evaluation)
+    told = differences if margin is None else [replace(one, margin=margin) for one in differences]
+    found = Comparison(tuple(told), np.array(ranks), evaluation)
+    if not pair:
+        return found
+    own = [one for one in found.deciding() if {one.first, one.second} == {*pair}]
+    return replace(found, differences=tuple(one if one.first == pair[0] else one.mirrored() for one in own))
 
 
-@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-def of_estimate(one: Estimate, margin: float | None = None) -> list[Difference]:
+def differences_of(one: Estimate) -> Iterator[Difference]:
     """Compare all pairs of models under one estimate, by metric and then by pair, each from better to worse.
 
     The pairs of the primary metric, which is the first, are the family of Holm's adjustment.
     """
-    evaluation, n_groups = one.evaluation, one.evaluation.n_groups
-    n_cases, level = evaluation.n_cases, evaluation.level
-    pairs, trained = list(combinations(range(len(evaluation.models)), 2)), getattr(evaluation, "trained_on", ())
-    same = evaluation.sums["least", "same"] if pairs else np.empty((0, 0))
-    apart = {(a, b): one.spread_of_difference(a, b) for a, b in pairs}
-    found = []
+    evaluation, models, n_groups = one.evaluation, one.evaluation.models, one.evaluation.n_groups
+    pairs, trained = list(combinations(range(len(models)), 2)), getattr(evaluation, "trained_on", ())
+    if not pairs:
+        return
+    same = [bool(evaluation.sums["least", "same"][pair]) for pair in pairs]
+    numbers = np.array([_compared(one, *pair, is_same=same[i]) for i, pair in enumerate(pairs)])
+    in_training = [tuple(models[m] for m in pair if models[m] in trained) for pair in pairs]
+    adjusted = holm(np.where([bool(names) for names in in_training], np.nan, numbers[:, 3, 0]))
+    means, identity = one.tally.means.mean(axis=-1), one.identity
     for k, metric in enumerate(evaluation.metrics):
-        means, (one_way, other_way) = one.tally.means[:, k].mean(axis=-1), metric.goodness(np.array([1.0, -1.0]))
-        for a, b in pairs:
-            values, third = np.where(same[a, b], 0.0, apart[a, b].values[k]), apart[a, b].third[k]
-            gains, signed = metric.goodness(values), values
-            if one_way == other_way:  # the best value is in the middle: the distances from it are compared
-                signed = gains = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
-                third = np.zeros_like(third)
-            gap = float(means[a] - means[b])
-            if one.identity["estimand"] in PARTIAL and np.isnan(gap):
+        goodness = metric.goodness(means[:, k])
+        for i, (a, b) in enumerate(pairs):
+            gap, (low, high, better, p_value) = float(means[a, k]) - float(means[b, k]), numbers[i, :, k].tolist()
+            if identity["estimand"] in PARTIAL and np.isnan(gap):
                 continue
-            tails = (1 - level) / 2, (1 + level) / 2
-            low, high = (np.nan, np.nan) if np.isnan(values).any() else np.quantile(values, tails)
-            p_value = tail_probability(signed, apart[a, b].freedom[k], third, n_cases=n_cases, level=level)
             each = Difference(
-                **one.identity,
+                **identity,
                 metric=metric.name,
-                first=evaluation.models[a],
-                second=evaluation.models[b],
+                first=models[a],
+                second=models[b],
                 difference=gap,
                 low=float(np.fmin(low, gap)),
                 high=float(np.fmax(high, gap)),
-                probability_better=np.nan if np.isnan(gains).any() else float((np.sign(gains).mean() + 1) / 2),
-                p_value=float(p_value),  # undefined where all values are zero
-                p_adjusted=np.nan,
-                margin=margin,
+                probability_better=better,
+                p_value=p_value,  # undefined where all values are zero
+                p_adjusted=adjusted[i] if k == 0 else np.nan,
                 is_primary=k == 0,
-                level=level,
+                level=evaluation.level,
                 higher_is_better=metric.higher_is_better,
-                are_same=bool(same[a, b]),
-                n_cases=n_cases,
+                are_same=same[i],
+                n_cases=evaluation.n_cases,
                 n_groups=n_groups,
-                trained=tuple(name for name in (evaluation.models[a], evaluation.models[b]) if name in trained),
+                trained=in_training[i],
             )
-            found.append(each.mirrored() if metric.goodness(means[a]) < metric.goodness(means[b]) else each)
-    adjusted = holm([each.p_value if each.is_primary and not each.trained else np.nan for each in found])
-    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+            yield each.mirrored() if goodness[a] < goodness[b] else each
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
+def _compared(one: Estimate, a: int, b: int, *, is_same: bool) -> FloatArray:
+    """Return the limits of the difference of two models, the chance that the first is better, and the p-value.
+
+    The shape is (4, metrics).
+    """
+    level, metrics, apart = one.evaluation.level, one.evaluation.metrics, one.spread_of_difference(a, b)
+    values = np.zeros_like(apart.values) if is_same else apart.values
+    gains = np.array([metric.goodness(row) for metric, row in zip(metrics, values, strict=True)])
+    signed, third = values.copy(), apart.third.copy()
+    for k, metric in enumerate(metrics):
+        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
+        if one_way == other_way:  # the best value is in the middle: the distances from it are compared
+            signed[k] = gains[k] = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
+            third[k] = 0.0
+    low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2), axis=-1)
+    p_values = tail_probability(signed, apart.freedom, third, n_cases=one.evaluation.n_cases, level=level)
+    return np.array([low, high, (np.sign(gains).mean(axis=-1) + 1) / 2, p_values])
+
+
+def holm(p_values: Sequence[float] | FloatArray) -> list[float]:
     """Adjust p-values for their number as Holm does; undefined ones do not count.
 
     >>> holm([0.01, 0.04, 0.03])

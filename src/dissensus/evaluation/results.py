@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,13 +21,14 @@ from dissensus.core.names import known_name
 from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.spec import distinct_names
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.curves import KINDS, Curve
-from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, stacked
+from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, leading_runs, stacked
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
@@ -103,8 +105,8 @@ class Certainties(NamedTuple):
     mean: float
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, Value):
     """Hold every metric of every model under every aggregation.
 
     Attributes
@@ -313,10 +315,15 @@ class Evaluation(Value):
         """The run whose values estimate what a large panel would say, if there is one."""
         return next((place for place, run in enumerate(self.runs) if run.estimand == PANEL), None)
 
+    @cached_property
+    def _leading(self) -> tuple[int, int]:
+        best = None if self.calibration is None else self.calibration.best
+        return leading_runs([run.spec for run in self.runs], self.leads, best)
+
     @property
     def headline(self) -> int:
         """The run that first sentences about models are about: the panel, unless adjusted metrics lead."""
-        return self.reference if self.panel is None or self.leads == "adjusted" else self.panel
+        return self._leading[0]
 
     @property
     def reference(self) -> int:
@@ -327,13 +334,7 @@ class Evaluation(Value):
         What is said about the annotations themselves, such as their certainty, is said about this run, which models
         have no part in.
         """
-        if self.calibration is not None:
-            best = self.calibration.best.record()
-            return next(i for i, run in enumerate(self.runs) if run.spec.record() == best)
-        adjusted = self.adjusted_runs or range(len(self.runs))
-        first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
-        plain = [i for i in first if self.runs[i].reliability == 1 and self.leads == "agreement"]
-        return plain[0] if plain else first[len(first) // 2]
+        return self._leading[1]
 
     @property
     def adjusted_runs(self) -> tuple[int, ...]:
@@ -357,6 +358,83 @@ class Evaluation(Value):
         from dissensus.evaluation.plots import Plots
 
         return Plots(self)
+
+    def screen(self) -> Screen:
+        """Return what is seen first: models beside annotators, what that decides, and what to know before use."""
+        from dissensus.evaluation.first_screen import first_screen
+
+        return first_screen(self)
+
+    def summary(self) -> pl.DataFrame:
+        """Return one row per metric and model: agreement, worth, majority vote, adjusted, panel, and truth if known.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]] * 10}, aggregations=["majority-vote"])
+        >>> result.summary().select("model", "agreement", "experts", "majority_vote").row(0)
+        ('A', 0.875, 0.75, 1.0)
+        """
+        from dissensus.evaluation.first_screen import records
+
+        return pl.DataFrame(records(self), infer_schema_length=None)
+
+    def to_metrics(self) -> dict[str, float]:
+        """Return what is estimated as a flat mapping of names to numbers, for trackers of experiments.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]] * 10}, aggregations=["majority-vote"])
+        >>> result.to_metrics()["A/top-1 accuracy/agreement"]
+        0.875
+        """
+        found = {
+            f"{row['model']}/{row['metric']}/{name}": float(value)
+            for row in self.summary().to_dicts()
+            for name, value in row.items()
+            if isinstance(value, int | float) and np.isfinite(value)
+        }
+        counts = self.certainty_counts
+        return {**found, **({"mean certainty": counts[self.reference].mean} if counts else {})}
+
+    @checked
+    def report(self, path: Path = "report.html", *, title: str | None = None, overwrite: bool = False) -> None:
+        """Write the report: one page that works without a network; see :func:`write_report`."""
+        page = import_module("dissensus.report.page")  # it stands above evaluations, and knows them
+        page.write_report(self, path, title=title, overwrite=overwrite)
+
+    def cases(self) -> pl.DataFrame:
+        """Return the cases that need a look, by rule, with the models that a rule names; see ``dissensus cases``.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[9, 0], [5, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[0, 1], [0, 1]]}, aggregations=["dirichlet:10"])
+        >>> result.cases().select("case", "reason", "models").rows()
+        [('x', 'confidently wrong', 'A'), ('y', 'unsettled', None)]
+        """
+        from dissensus.evaluation.triage import MISSED, RULES, WRONG, triage
+
+        columns = {**dict.fromkeys(("case", "reason", "models", "annotators"), pl.String), "certainty": pl.Float64}
+        if not self.profiles:
+            return pl.DataFrame(schema=columns)
+        found, known = triage(self), self.profiles[self.reference]
+        best = [" + ".join(names) for names in tables.winners(self.conditions, known, 1).to_list()]
+        rows: list[tuple[Any, ...]] = []
+        for rule in RULES:
+            places = found.of_rule(rule).tolist()
+            of_model = [set(found.of_rule(rule, m).tolist()) for m in range(len(self.models))]
+            own = []
+            for i in places:
+                who = [name for name, cases in zip(self.models, of_model, strict=True) if i in cases]
+                named = ", ".join(who) if rule in (WRONG, MISSED) else None
+                own.append((-len(who), known.certainties[0][i], (self.case_names[i], rule, named, best[i])))
+            rows += [(*row, certainty) for _, certainty, row in sorted(own, key=lambda one: one[:2])]
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     # What the sums hold -----------------------------------------------------------------------------------
 
@@ -671,18 +749,25 @@ class Evaluation(Value):
         return annotator_agreement(self.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
     @checked
-    def compare(self, *, margin: float | None = None) -> Comparison:
+    def compare(
+        self, first: str | None = None, second: str | None = None, *, margin: float | None = None
+    ) -> Comparison:
         """Compare the models with each other on the same draws and the same resampled cases.
 
         Parameters
         ----------
+        first, second
+            Names of two models: compare these alone, by what decides (the primary metric). By default all pairs, by
+            all metrics and estimands.
         margin
             The largest difference that does not matter, in units of the metric. With it, verdicts also say whether one
             model is not worse than the other by more than that, and whether both are equivalent.
         """
         from dissensus.evaluation.comparison import compared
 
-        return compared(self, margin)
+        if (first is None) != (second is None) or (first is not None and first == second):
+            raise DissensusError("two models are compared with each other", expected="the names of two, or none")
+        return compared(self, () if first is None or second is None else (first, second), margin)
 
     def merge(self, other: Evaluation) -> Evaluation:
         """Put evaluations of different cases together; models, metrics and settings must agree.
@@ -730,11 +815,6 @@ class Evaluation(Value):
 
     __hash__ = None
 
-    def _repr_html_(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self).html())
-
     def metric(self, name: str) -> Metric:
         """Return a metric by name, or say which there are."""
         names = [metric.name for metric in self.metrics]
@@ -743,11 +823,6 @@ class Evaluation(Value):
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""
         return frame.filter(frame["run"] == self.runs[run].label)
-
-    def __repr__(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self))
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

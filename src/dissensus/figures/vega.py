@@ -14,8 +14,8 @@ from markupsafe import Markup, escape
 
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.errors import FormatError
-from dissensus.core.names import visible
 from dissensus.core.output import directory_written_whole, written_whole
+from dissensus.core.screen import visible
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 

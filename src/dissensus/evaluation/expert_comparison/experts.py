@@ -16,14 +16,15 @@ import numpy as np
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name, sampled_cases
+from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.comparison import holm
 from dissensus.evaluation.expert_comparison.alternative_annotator import (
     AlternativeAnnotator,
     alternative_annotator_test,
 )
-from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, paired
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.influences import FINDING
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-# Of more cases, this many are compared; their names decide which.
-MOST_CASES = 20_000
+# So many rows are shown; the rest is counted.
+MOST_SHOWN = 12
 
 # Hard cases were asked about more often if disagreement goes with the number of opinions so far, beyond chance.
 CORRELATED, CERTAIN = 0.1, 3.0
 
 
-@dataclass(frozen=True, eq=False)
-class Experts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Experts(Shown):
     """Hold how well models and annotators agree with one annotator.
 
     Attributes
@@ -241,17 +242,53 @@ class Experts:
         study, models = self._compared
         return {name: alternative_annotator_test(study, model, epsilon=epsilon) for name, model in models.items()}
 
-    def __repr__(self) -> str:
-        own = [row for row in self.rows if row["metric"] == self.primary]
-        lines = [f"{self.primary} with one {self.called}: {self.n_cases} cases, {100 * self.level:g} % intervals"]
-        width = max(len(self.called) + 4, *(len(row["model"]) for row in own))
-        lines.append(f"  {f'one {self.called}':<{width}}  {_shown(own[0], 'experts')}")
-        for row in own[:15]:
-            verdict = f"  {row['verdict']}" if row["verdict"] else ""
-            gap = f"difference {row['difference']:+.3f} [{row['difference_low']:+.3f}, {row['difference_high']:+.3f}]"
-            worth = f"  worth {self.worth[row['model']]}" if row["model"] in self.worth else ""
-            lines.append(f"  {row['model']:<{width}}  {_shown(row, 'agreement')}  {gap}{worth}{verdict}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes[:2])])
+    def screen(self, *, show_all: bool = False) -> Screen:
+        """Return what is seen first: the first metric of one annotator and of every model, verdicts and subgroups.
+
+        Parameters
+        ----------
+        show_all
+            Show every metric, and all subgroups.
+        """
+        if not self.rows:
+            return Screen(f"no comparison with one {self.called}", cautions=self.notes)
+        every = [*self.rows, *self.strata_rows]
+        shown = every if show_all else [row for row in every if row["metric"] == self.primary]
+        left_out = 0 if show_all else max(0, len(shown) - MOST_SHOWN)
+        shown = shown[: len(shown) - left_out]
+        names = [
+            row["model"] + (f", {row['column']} {row['stratum']} ({row['n_cases']})" if "stratum" in row else "")
+            for row in shown
+        ]
+        table = {
+            "": [f"one {self.called}", *names],
+            f"with one {self.called}": [_shown(self.rows[0], "experts_"), *(_shown(row) for row in shown)],
+            "worth": ["1", *(self._worth(row) for row in shown)],
+            "difference": ["", *(_shown(row, "difference_", "+") for row in shown)],
+            "verdict": ["", *(row["verdict"] for row in shown)],
+            "metric": [self.primary, *(row["metric"] for row in shown)],
+        }
+        unwanted = (*(("verdict",) if self.margin is None else ()), *(() if show_all else ("metric",)))
+        others = len({row["metric"] for row in self.rows}) - 1
+        told = (
+            "No verdict without a margin: give --margin." if self.margin is None else f"The margin is {self.margin:g}."
+        )
+        lone = f"{self.n_left_out:,} cases have a single {self.called}: left out"
+        hidden = [f"{others} other metrics"] * bool(others) + [f"{left_out} more rows"] * bool(left_out)
+        return Screen(
+            f"{self.primary} on {self.n_cases:,} cases; {100 * self.level:g} % intervals",
+            "",
+            {name: cells for name, cells in table.items() if name not in unwanted},
+            (told, *((f"Not shown: {', '.join(hidden)} (--all).",) if hidden and not show_all else ())),
+            (*self.notes, *((lone,) if self.n_left_out else ())),
+            more="--json has them",
+            is_whole=show_all,
+            records=every,
+        )
+
+    def _worth(self, row: Mapping[str, Any]) -> str:
+        is_known = row["metric"] == self.primary and "stratum" not in row
+        return str(self.worth.get(row["model"], "-")) if is_known else "-"
 
 
 # What holds rows, and what is one value, in files.
@@ -262,9 +299,9 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _shown(row: Mapping[str, Any], name: str) -> str:
-    low, high = ("low", "high") if name == "agreement" else (f"{name}_low", f"{name}_high")
-    return f"{row[name]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
+def _shown(row: Mapping[str, Any], name: str = "", sign: str = "") -> str:
+    value = row[name.removesuffix("_") or "agreement"]
+    return f"{value:{sign}.2f} [{row[f'{name}low']:.2f}, {row[f'{name}high']:.2f}]"
 
 
 class IncomparableError(DissensusError):
@@ -374,11 +411,6 @@ def experts_of(
             got=f"{n_cases} of {n_all}",
             advice="ask a second annotator about some of the cases",
         )
-    if said.n_cases > MOST_CASES:
-        cases = list(dict.fromkeys(case_of[name] for name in said.case_names))
-        kept = {cases[i] for i in sampled_cases(cases, MOST_CASES * n_cases // said.n_cases)}
-        said = said.select([case_of[name] in kept for name in said.case_names])
-        notes.append(f"{called}s and models are compared on {len(kept):,} of {n_cases:,} cases, chosen by their names")
     kind = "numbers" if said.kind == "ratings" else "ranking"
     able = [metric for metric in metrics if kind in metric.accepts]
     scored = [metric for metric in metrics if needs_scores(metric) and "scores" in metric.accepts]
@@ -386,8 +418,14 @@ def experts_of(
         words = "; ".join(f"{metric.name} needs scores, which {called}s do not give" for metric in metrics)
         raise IncomparableError("no metric can be computed of an annotator", got=words)
     own = {name: model.select(list(said.case_names)) for name, model in models.items()}
-    pairs = Pairs.of(said)
-    sample = Sample.of(pairs, own, (*able, *scored), findings=findings, called=called, point=metrics[0] in scored)
+    sample = Sample.of(
+        Pairs(said, different_opinions(said)),
+        own,
+        (*able, *scored),
+        findings=findings,
+        called=called,
+        point=metrics[0] in scored,
+    )
     primary = sample.metrics[0]
     if margin is not None and not 0 < margin < np.ptp(primary.range):
         raise DissensusError(
@@ -420,7 +458,7 @@ def experts_of(
             {"column": column, "stratum": str(name), "n_cases": int(size), **row}
             for name, size in zip(names, sizes, strict=True)
             if size >= LEAST_CASES
-            for row in sample.part((stratum == name)[pairs.case]).rows(margin, level)
+            for row in sample.part(np.flatnonzero(stratum == name)).rows(margin, level)
         ]
         width = len(rows)
         for one in range(width):  # the same metric and model in all strata

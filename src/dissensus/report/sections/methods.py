@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from dissensus.aggregations.case_prior import REFITS
 from dissensus.core.errors import listing
-from dissensus.core.names import visible
+from dissensus.core.screen import visible
 from dissensus.core.spec import written
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.curves import RESAMPLES

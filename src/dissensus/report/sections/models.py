@@ -10,9 +10,8 @@ from urllib.parse import quote
 import numpy as np
 
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
-from dissensus.evaluation.comparison import of_estimate
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
-from dissensus.evaluation.first_screen import first_screen
+from dissensus.evaluation.first_screen import first_screen, missed
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.sentences import (
@@ -73,9 +72,11 @@ class Summary(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the first screen, and the cases to look at."""
-        evaluation = subject.evaluation
+        evaluation, screen = subject.evaluation, first_screen(subject.evaluation)
+        told = set(missed(evaluation, ranked(evaluation)[0])) if evaluation.models else ()
         return {
-            "screen": first_screen(evaluation),
+            "screen": screen,
+            "cautions": [one for one in screen.cautions if one not in told],  # these are linked to
             "looks": list(looks(evaluation)) if evaluation.models and not evaluation.is_sample else [],
             "has_panel": evaluation.panel is not None,
         }
@@ -85,9 +86,9 @@ def looks(evaluation: Evaluation) -> Iterator[tuple[str, list[tuple[str, str]], 
     """Say which cases the leading model is wrong on although the annotations settle them, those of high risk first."""
     leader, found = ranked(evaluation)[0], triage(evaluation)
     place = evaluation.models.index(leader)
-    missed = found.agreed_and_missed(place)
-    others = np.setdiff1d(found.of_rule(WRONG, place), missed)
-    kinds = {f"High risk, settled, and {leader} is wrong": missed, f"Settled, and {leader} is wrong": others}
+    risky = found.agreed_and_missed(place)
+    others = np.setdiff1d(found.of_rule(WRONG, place), risky)
+    kinds = {f"High risk, settled, and {leader} is wrong": risky, f"Settled, and {leader} is wrong": others}
     for told, cases in kinds.items():
         names = [evaluation.case_names[i] for i in cases[:MOST_LINKED]]
         if names:
@@ -181,7 +182,7 @@ def beside_table(
 
 def pair_table(evaluation: Evaluation) -> Table:
     """Tabulate all pairs by the primary metric, each from the better model to the worse."""
-    found = [each for each in of_estimate(deciding(evaluation)) if each.is_primary]
+    found = [each for each in deciding(evaluation).differences if each.is_primary]
     rows = [
         (
             f"{each.first} {NOTHING} {each.second}",

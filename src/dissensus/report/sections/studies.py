@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from dissensus.core.names import visible
+from dissensus.core.screen import visible
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.sentences import ranked, rows_of, settled
 from dissensus.evaluation.triage import MISSED, RULES, WRONG, triage

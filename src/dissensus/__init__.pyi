@@ -7,6 +7,8 @@ from . import simulate as simulate
 from .certainty.categories import Categories as Categories
 from .core.errors import DissensusError as DissensusError
 from .core.errors import DissensusWarning as DissensusWarning
+from .decisions.conformal import conformal as conformal
+from .decisions.judges import judges as judges
 from .decisions.planning import plan as plan
 from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration

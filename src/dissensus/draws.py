@@ -371,7 +371,11 @@ class Batch:
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
-        means = np.concatenate([self.of_case(case).mean(axis=0) for case in range(self.n_cases)])
+        widths, means = self.support_sizes + 1, np.empty(self.columns[-1])
+        for width in np.unique(widths):
+            begins = self.columns[:-1][widths == width]
+            drawn = self.values[self.n_draws * begins[:, None] + np.arange(self.n_draws * width)]
+            means[begins[:, None] + np.arange(width)] = drawn.reshape(len(begins), -1, width).mean(axis=1)
         if self.is_mentioned is None:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.

@@ -1,8 +1,8 @@
 """Work in pieces: the same function on every piece, in this process, in others, or on other machines.
 
-The work is a function from bytes to bytes, so that nothing but bytes travels, and it does not matter where it is done.
-Few pieces are under way at a time, and only their payloads are in memory. What is sent again when a worker of Dask dies
-is left to Dask. What cannot succeed is one error that names the piece.
+The work is a function of settings, which are bytes, and of what is worked on, often only a name: it does not matter
+where it is done. Few pieces are under way at a time, and only their payloads are in memory. What is sent again when a
+worker of Dask dies is left to Dask. What cannot succeed is one error that names the piece.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib import metadata
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 # From settings and the payload of a piece to its result; a function of a module, which is sent by its name.
-Work: TypeAlias = Callable[[bytes, bytes], bytes]
+Work: TypeAlias = Callable[[bytes, Any], Any]
+
+# How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn.
+AT_ONCE = 2
 
 # How often Dask does work again that failed, as may happen once on a flaky machine; pieces whose worker died are sent
 # again as often as its scheduler allows.
@@ -97,27 +100,28 @@ def n_workers(executor: object) -> int:
         return max(1, int(sum(executor.nthreads().values())))
 
 
-def worked(
-    executor: Any, work: Work, settings: bytes, payloads: Mapping[str, Callable[[], bytes]]
-) -> Iterator[tuple[str, bytes]]:
+def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield name and result of every piece, in any order, as they come.
 
     Parameters
     ----------
     executor
-        As in :func:`n_workers`.
+        As in :func:`n_workers`; without one, a few threads of this process.
     work, settings
         What is done, and what it is told besides the payload.
     payloads
-        What reads the payload of each piece, by its name: called when the piece is sent, so that few are in memory.
+        What is worked on, by the name of the piece; what is a function is called when the piece is sent, so that few
+        of its results are in memory.
 
     Examples
     --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with ThreadPoolExecutor(1) as here:
-    ...     dict(worked(here, lambda settings, payload: settings + payload, b"the ", {"a": lambda: b"x"}))
-    {'a': b'the x'}
+    >>> dict(worked(None, lambda settings, payload: settings + payload, b"the ", {"a": b"x", "b": lambda: b"y"}))
+    {'a': b'the x', 'b': b'the y'}
     """
+    if executor is None:
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            yield from worked(threads, work, settings, payloads)
+            return
     window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
     submit = _sender(executor, work, settings)
     waiting, done = list(payloads.items())[::-1], SimpleQueue[Any]()
@@ -127,7 +131,7 @@ def worked(
             while waiting and len(under_way) < window:
                 name, payload = waiting.pop()
                 with explained(executor, f"piece {name}", sending=True):
-                    future = submit(payload())
+                    future = submit(payload() if callable(payload) else payload)
                 under_way[future] = name
                 future.add_done_callback(done.put)
             try:
@@ -153,7 +157,7 @@ def worked(
                 future.cancel()
 
 
-def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any]:
+def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[Any], Any]:
     """Return what sends a payload."""
     if isinstance(executor, Executor):
         return lambda payload: executor.submit(done_there, work, settings, payload, {})
@@ -163,7 +167,7 @@ def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any
     with explained(executor, sending=True):
         told = executor.submit(bytes, settings, key=f"settings-{secrets.token_hex(4)}")
 
-    def send(payload: bytes) -> Any:
+    def send(payload: Any) -> Any:
         key = f"piece-{secrets.token_hex(8)}"
         with dask.config.set(OF_DASK):
             return executor.submit(done_there, work, told, payload, versions_here(), key=key, retries=RETRIES)
@@ -171,7 +175,7 @@ def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any
     return send
 
 
-def done_there(work: Work, settings: bytes, payload: bytes, versions: Mapping[str, str]) -> bytes | DissensusError:
+def done_there(work: Work, settings: bytes, payload: Any, versions: Mapping[str, str]) -> Any:
     """Do the work on a worker, which may have joined after versions were compared; an error in words is a result.
 
     >>> done_there(lambda settings, payload: settings + payload, b"a", b"b", versions_here())

@@ -114,9 +114,9 @@ def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_pat
             assert notes_of(one) == notes_of(other)
 
 
-def backwards(_: object, work: Any, settings: bytes, payloads: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def backwards(_: object, work: Any, settings: bytes, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Give results in the reverse order."""
-    return ((name, work(settings, payload())) for name, payload in reversed(payloads.items()))
+    return ((name, work(settings, one)) for name, one in reversed(given.items()))
 
 
 def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(
@@ -260,6 +260,25 @@ def test_what_cannot_be_split_or_sent_is_refused(mixed: Files, tmp_path: Path) -
     own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with pytest.raises(DissensusError, match="cannot be sent to workers"):
         mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own], "panel": False})
+
+
+def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_them_is_told(tmp_path: Path) -> None:
+    cases = [f"c{number}" for number in range(12)]
+    study = pl.DataFrame({"case": cases, "annotator": ["A", "B"] * 6, "condition": ["x", "y", "z"] * 4})
+    model = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
+    asked: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
+    files = Files(study, {"M": model})
+    found = files.in_pieces(tmp_path / "in", n_files=3, partitioned=True, **asked)
+    once = files.at_once(tmp_path / "once", **asked)
+    np.testing.assert_allclose(found.to_frame()["mean"], once.to_frame()["mean"], rtol=1e-12)
+    assert sorted(one.name for one in (tmp_path / "in" / "run" / "per_case").iterdir()) == [
+        f"part-0-0000{number}.parquet" for number in range(3)
+    ]
+    twice = Files(pl.concat([study, study]), {"M": pl.concat([model, model])})
+    with pytest.raises(DissensusError, match="a case is in several files of the study"):
+        twice.in_pieces(tmp_path / "twice", n_files=2, partitioned=True, **asked)
+    with pytest.raises(DissensusError, match="the cases of the study and of the predictions differ"):
+        Files(study, {"M": model[::-1]}).in_pieces(tmp_path / "other", n_files=3, partitioned=True, **asked)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ class Evaluate:
 
         opinions, *models = map(as_given, (self.file, *self.places.values()))
         in_pieces = (
-            bool({"shard_size", "resume"} & {*self.pieces})
+            bool({"shard_size", "resume", "partitioned"} & {*self.pieces})
             or is_split(opinions, columns=options.column_roles(self.said["column"]))
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))

@@ -92,7 +92,10 @@ READING = bundle(
     format=(str, "Name of the format, if it is not recognised."),
     conditions=(Path, "File with the names of all conditions, one per line, in order."),
     column=(list[str], "Which column is which, e.g. case=image. Repeat as needed.", "ROLE=NAME"),
+    case=(str, "The column that names the cases; row-number numbers the rows.", "NAME"),
     ignore=(list[str], "A column to leave out. Repeat as needed.", "COLUMN"),
+    only=(list[str], "Rows to read, by the value of a column, e.g. modality=MRI. Repeat as needed.", "COLUMN=VALUE"),
+    sheet=(str, "The sheet of a spreadsheet, where several hold anything.", "NAME"),
     tie_separator=(str, "Text between tied conditions in one cell, e.g. '|'."),
     bucket_order=(str, "Ranked groups, best first, comma-separated (Label Studio)."),
     unranked=(str, "What not being mentioned means: below (default) or unobserved."),
@@ -204,6 +207,17 @@ PIECES = bundle(
         "Evaluate Parquet files in pieces of so many cases; by itself 10 000 for directories and large files. It "
         "changes memory, speed, and the last digits of numbers.",
         "CASES",
+    ),
+    partitioned=(
+        bool,
+        "Files are partitioned by case: the first of every input is about the same cases, and so on. They are not "
+        "split then.",
+    ),
+    scratch=(
+        str,
+        "Where workers keep pieces and tables by case: a directory that all of them see, or an address such as "
+        "s3://bucket/scratch; by default --out.",
+        "PLACE",
     ),
     resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
     learn_again=(
@@ -325,8 +339,8 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
 
 
 ROLES = (
-    *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
-    *("weight", "votes", "group", "case_weight"),
+    *("case", "annotator", "annotator_group", "annotation", "condition", "finding", "present", "rank", "confidence"),
+    *("score", "weight", "votes", "count", "group", "case_weight"),
 )
 
 
@@ -384,11 +398,22 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
 def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return how opinions are read, as the options of the command line say."""
     buckets = said["bucket_order"]
-    plain = ("tie_separator", "unranked", "duplicates", "confidence", "lists", "nothing", "question", "positive")
+    plain = (
+        "sheet",
+        "tie_separator",
+        "unranked",
+        "duplicates",
+        "confidence",
+        "lists",
+        "nothing",
+        "question",
+        "positive",
+    )
     return passed_on(
         conditions=condition_list(said["conditions"]),
-        columns=column_roles(said["column"]),
+        columns=column_roles([*(said["column"] or ()), *([f"case={said['case']}"] if said["case"] else ())]),
         ignore=tuple(said["ignore"] or ()),
+        only=dict(one.partition("=")[::2] for one in said["only"] or ()),
         bucket_order=tuple(name.strip() for name in buckets.split(",")) if buckets else None,
         limits=limit_sizes(said["limit"]),
         **{name: said[name] for name in plain},
@@ -460,6 +485,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
             conditions=study.conditions or None,
             cases=study.case_names,
             findings=study.kind == "checklists",
+            binary=study.question == "binary",
             kind=kinds.get(name),
             positive=said["positive"],
             allow_missing=bool(models["allow_missing"]),

@@ -18,7 +18,9 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -89,7 +91,14 @@ class Family(Generic[Known]):
         return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
 
     def find(self, name: str) -> type[Known]:
-        """Return the one with this id, or say which there are."""
+        """Return the one with this id, or say which there are; of the package, only the module that has it is run."""
+        if name not in self._declared and not self._is_loaded:
+            for module in pkgutil.iter_modules(import_module(self.package).__path__, f"{self.package}."):
+                found = find_spec(module.name)
+                if found is not None and found.origin and f'id = "{name}"' in Path(found.origin).read_text("utf-8"):
+                    import_module(module.name)
+        if name in self._declared:
+            return self._declared[name]
         known = self.known()
         if name not in known:
             expected, advice = f"one of {', '.join(known)}", suggestion(name, known)

@@ -13,24 +13,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from scipy.special import gammaln
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.case_prior import CasePrior
-from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
 from dissensus.study.opinions import Opinions
 
+if TYPE_CHECKING:
+    from dissensus.aggregations.case_prior import CasePrior
+    from dissensus.aggregations.rating_regression import RatingPrior
+
 # Of more draws, the refits weigh this many, evenly spaced.
 REFIT_DRAWS = 250
 
-# A prior that models inform.
-InformedPrior: TypeAlias = CasePrior | RatingPrior
+# A prior that models inform: that of conditions, or that of ratings.
+InformedPrior: TypeAlias = "CasePrior | RatingPrior"
 
 # Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
@@ -102,15 +104,15 @@ def refit_weights(
         The draws.
     """
     names = batch.case_names
-    if isinstance(prior, RatingPrior):
-        assert batch.numbers is not None  # as ratings have numbers
+    if batch.numbers is not None:
+        prior = cast("RatingPrior", prior)
         own = np.append(prior.coefficients, prior.kappa)
         both = np.tile(own, (2, 1))
         both[:, -1] *= math.cosh(APART) * np.exp(SIDES)  # the variance between cases is the same
         logs = prior.log_ratios(names, batch.numbers[:, ::step], np.vstack([coefficients, both]))
         mixed = (np.vstack([of_case[:-2], np.logaddexp(*of_case[-2:])]) for of_case in logs)
         return [normalised_weights(of_case) for of_case in mixed]
-    shapes, votes = prior.repeated(names, names).shapes(opinions, coefficients)
+    shapes, votes = cast("CasePrior", prior).repeated(names, names).shapes(opinions, coefficients)
     found = []
     for case, (start, stop) in enumerate(pairwise(batch.columns)):
         here, *there = shapes[:, start:stop]

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import check_choice, checked
@@ -27,17 +26,14 @@ from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, leading_runs, stacked
-from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.labels import LabelsByTruth, kept_labels
+from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.sums import EACH, Place, Sums
+from dissensus.evaluation.sums import EACH, FINDING, Place, Sums
 from dissensus.evaluation.tables import SUMMARY
 from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
 from dissensus.study.study import Study
@@ -45,6 +41,7 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
+    from dissensus.evaluation.curves import Curve
     from dissensus.evaluation.expert_comparison.experts import Experts
     from dissensus.evaluation.plots import Plots
 
@@ -476,7 +473,7 @@ class Evaluation(Shown, Value):
 
     def label_masses(self, run: int) -> LabelsByTruth:
         """Return the labels of the draws of a run, by truth; nothing where no metric keeps them."""
-        truths = {metric.truth: None for metric in self.metrics if isinstance(metric, DataSetMetric)}
+        truths = {metric.truth: None for metric in data_set_metrics(self.metrics)}
         has_any = bool(self.sums.names("rows", "labels", self.keys[run]))
         return kept_labels(self.sums, self.keys[run], truths) if has_any else {}
 
@@ -589,6 +586,8 @@ class Evaluation(Shown, Value):
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
         ('A', 0.5, 1.0)
         """
+        from dissensus.evaluation.curves import KINDS
+
         drawn = [name for name in KINDS if name != "confusion"]
         if kind is not None:
             check_choice("kind", kind, drawn)
@@ -746,6 +745,8 @@ class Evaluation(Shown, Value):
         """
         if self.study.kind != "rankings":
             return pl.DataFrame(schema={"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64})
+        from dissensus.agreement.peers import annotator_agreement
+
         return annotator_agreement(self.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
     @checked

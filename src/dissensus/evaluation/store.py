@@ -32,8 +32,6 @@ from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
-from dissensus.evaluation.calibration import restored_calibration
-from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.estimates import Run
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.results import Evaluation, PriorRecord
@@ -61,7 +59,7 @@ DISPUTED = "disputed"
 EARLIER = ("arrays.npz", "data_set.bundle")
 
 REPORT = "report.html"
-NAMED = ("case_names", "annotator_names", "groups")
+NAMED = ("case_names", "annotator_names", "groups", "annotator_groups")
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
@@ -325,7 +323,7 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
     conditions, grouping, prior = tuple(described["conditions"]), described["categories"], described["prior"]
     told = described["study"]
-    seats: Described = {name: tuple(described[name]) for name in NAMED}
+    seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
     study = restored_study(
@@ -348,6 +346,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         **{name: described[name] for name in PLAIN},
         **{name: tuple(described[name]) for name in LISTED},
     }
+    from dissensus.evaluation.calibration import restored_calibration
+    from dissensus.evaluation.curves import Curve
+
     return Evaluation(
         runs=tuple(
             Run(

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.top_sets import ANY_OTHER
 from dissensus.core.aliases import FloatArray
@@ -218,6 +217,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     >>> side_by_side(known, known.to_frame())[0].truth
     0.5
     """
+    from dissensus.aggregations.given_draws import GivenDraws
     from dissensus.evaluation.evaluator import evaluate
 
     given = GivenDraws(theta, name=TRUTH)

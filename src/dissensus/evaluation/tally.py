@@ -19,13 +19,11 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
-from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.refits import REFIT_DRAWS, known_prior, refit_weights, reweighted_means, with_all
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
-from dissensus.metrics.data_set import DataSetMetric
-from dissensus.metrics.numbers import NumberMetric
 from dissensus.predictions.alignment import repeated
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -172,6 +170,9 @@ class Values:
         from dissensus.kernels.jit import plain
         from dissensus.kernels.resamples import add_orders
 
+        if not len(self.places) and chance is None:  # of metrics that see all cases, only how much these weigh
+            total = np.full(-(-n_draws // step), weights[rows].sum())
+            return np.empty((2, len(self.of_orders), 0, len(total))), total
         orders, shape = self.drawn.orders, self.of_orders.shape
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
         worth = np.repeat(weights, np.diff(orders.offsets)) * (1.0 if chance is None else chance)
@@ -215,12 +216,12 @@ class Tallier:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of single cases."""
-        return tuple(metric for metric in self.plan.metrics if not isinstance(metric, DataSetMetric))
+        return tuple(metric for metric in self.plan.metrics if metric.sees == "case")
 
     @cached_property
     def truths(self) -> tuple[Truth, ...]:
         """What the label of a draw is for the metrics of a whole data set."""
-        seen = {metric.truth for metric in self.plan.metrics if isinstance(metric, DataSetMetric)}
+        seen = {metric.truth for metric in data_set_metrics(self.plan.metrics)}
         return tuple(sorted(seen)) if self.models else ()
 
     @cached_property
@@ -350,9 +351,10 @@ class Tallier:
         Metrics that need more than an order are undefined.
         """
         said: Any = self.study.counted
-        kind, spec = (NumberMetric, MeanRating()) if self.has_numbers else (OrderMetric, InverseRank("each"))
+        spec = MeanRating() if self.has_numbers else InverseRank("each")
         values = np.full((len(self.models), len(self.metrics), said.n_opinions), np.nan)
-        ordered = [place for place, metric in enumerate(self.metrics) if isinstance(metric, kind)]
+        is_able = [isinstance(metric, OrderMetric) or metric.accepts == ("numbers",) for metric in self.metrics]
+        ordered = np.flatnonzero(is_able).tolist()
         plan = replace(self.plan, metrics=tuple(self.metrics[k] for k in ordered))
         for start in range(0, said.n_opinions if ordered else 0, OPINIONS_AT_ONCE):
             chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
@@ -432,7 +434,7 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
             own = cases_of_places(labels, None if certainties is None else certainties[:, order])
             found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
             places |= own
-        if len(means):
+        if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
     return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
 

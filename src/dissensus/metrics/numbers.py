@@ -28,15 +28,6 @@ Z = 1.96
 LEAST_SPREAD = 1e-13
 
 
-def default_number_metrics() -> tuple[Metric, ...]:
-    """Return what numbers are judged by if nothing else is asked for.
-
-    >>> [metric.name for metric in default_number_metrics()]
-    ['mean absolute error', 'RMSE', 'correlation']
-    """
-    return (MeanAbsoluteError(), RMSE(), Correlation())
-
-
 def number_labels(numbers: FloatArray, truth: Truth = "top") -> FloatArray:
     """Return the masses of draws of numbers: 1, y and y squared, shape (n_draws, 3, n_cases).
 

@@ -27,9 +27,10 @@ from dissensus.evaluation.expert_comparison.alternative_annotator import (
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
-from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.panel_rule import of_one_group
 from dissensus.evaluation.questions import cases_of_rows
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -476,7 +477,7 @@ def experts_of(
         level,
         n_cases,
         n_all - n_cases,
-        (*notes, *_notes(sample, called, trained_on)),
+        (*notes, *_notes(sample, called, trained_on, level)),
         (study, models),
     )
 
@@ -497,12 +498,24 @@ def experts_unless_incomparable(
         return Experts((), {}, (), (), how["called"], how["margin"], how["level"], 0, study.n_cases, (told,))
 
 
-def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
+def _notes(sample: Sample, called: str, trained_on: Sequence[str], level: float) -> list[str]:
     """Say what has to be known to read the numbers."""
     study, found = sample.pairs.study, []
     if sample.crossing is None:
         few = f"fewer than {LEAST_ANNOTATORS} of them have names and {LEAST_COMMON} cases in common with two others"
         found.append(f"intervals and verdicts are about these {called}s: {few}")
+    alone = of_one_group(study)
+    if alone.any():
+        share = f"{int(alone.sum()):,} of {len(alone):,} cases"
+        found.append(
+            f"the opinions on {share} come from one group of {called}s: agreement, certainty and panel are its"
+        )
+    if study.panel.annotator_groups and study.kind == "rankings" and not alone.all():
+        within, between, gap = sample.of_groups(level)
+        found.append(
+            f"two {called}s of one group agree in {within:.2f}, of different groups in {between:.2f} of the cases that "
+            f"both kinds of pairs read (difference {gap.mean:+.2f}, {gap.low:+.2f} to {gap.high:+.2f})"
+        )
     if trained_on:
         found.append(f"{listing(trained_on)}: trained on these annotations, so that agreement says little: no verdict")
     scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]

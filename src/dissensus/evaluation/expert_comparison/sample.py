@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from dissensus.agreement.coefficients import inner
+from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
@@ -253,12 +253,12 @@ def sides_of(metric: Metric | PointOfExperts, own: Side) -> tuple[DataSetMetric 
     """Return what is computed of annotators and of models, if it is of a whole data set."""
     if isinstance(metric, PointOfExperts):
         return Sensitivity(), at_specificity(own.value(Specificity()))
-    if not isinstance(metric, DataSetMetric):
-        return None, None
+    if not isinstance(metric, DataSetMetric) or needs_scores(metric):
+        return None, metric if isinstance(metric, DataSetMetric) else None
     decided = metric
     if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
         decided = type(metric).from_parameters({**metric.parameters(), "threshold": None})
-    return None if needs_scores(metric) else decided, metric
+    return decided, metric
 
 
 def at_specificity(value: float) -> SensitivityAtSpecificity | None:
@@ -509,7 +509,8 @@ class Sample:
         some = self if study.n_cases <= MOST_MOVED else self.part(np.arange(MOST_MOVED))
         few, n_some = some.pairs, some.pairs.study.n_cases
         share = (few.shares + few.targets) / 2
-        found = {}
+        end = np.ptp(study.scores) ** 2 if study.kind == "ratings" else 1.0
+        bounds, found = (np.array(-end), np.array(end)), {}
         for name, model in self.pooled.models.items():
             if study.kind == "ratings":
                 values = -np.square(model.numbers[pairs.case] - study.scores)
@@ -532,11 +533,38 @@ class Sample:
                     here = weights[:n_some] / weights[:n_some].sum()
                     part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                bounds = np.array(-math.inf), np.array(math.inf)
                 return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)
         return found
+
+    def of_groups(self, level: float) -> tuple[float, float, Estimates]:
+        """Return how often annotators of one group, and of different ones, name the same first, and the difference.
+
+        It is about the cases that have pairs of either kind; nan where there are none.
+        """
+        study, case, choices = self.pairs.study, self.pairs.case, self.panels.choices
+        units = study.panel.units
+        _, group = np.unique(case * (int(units.max()) + 1) + units, return_inverse=True)
+        own = weighted_counts(case, inner(choices, choices), study.n_cases)
+        same, n_pairs = [], []
+        for row in (group, case):
+            case_of = np.zeros(int(row.max()) + 1, dtype=np.int64)
+            case_of[row] = case
+            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(case_of), len(row))) @ choices
+            sizes = np.bincount(row).astype(np.float64)
+            same.append(weighted_counts(case_of, inner(sums, sums), study.n_cases) - own)
+            n_pairs.append(weighted_counts(case_of, sizes * (sizes - 1), study.n_cases))
+        both = (n_pairs[0] > 0) & (n_pairs[1] > n_pairs[0])
+        within, between = (
+            (same[0] / np.maximum(n_pairs[0], 1))[both],
+            ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
+        )
+        weights, bounds = self.weights[both], (np.array(-1.0), np.array(1.0))
+        if not both.any():
+            return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
+        gap = estimates(within - between, weights, self.clusters[both], bounds, None, level)
+        return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 
     def annotator_rows(self, level: float) -> list[dict[str, Any]]:
         """Score every named annotator like a model, beside every model on the same cases against the same others."""

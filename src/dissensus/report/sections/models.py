@@ -12,7 +12,6 @@ import numpy as np
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
 from dissensus.evaluation.first_screen import first_screen, missed
-from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.sentences import (
     assumption,
@@ -25,6 +24,7 @@ from dissensus.evaluation.sentences import (
     settled_shares,
     shares,
 )
+from dissensus.evaluation.sums import FINDING
 from dissensus.evaluation.tables import Beside, side_by_side
 from dissensus.evaluation.triage import WRONG, triage
 from dissensus.evaluation.words import NOTHING, counted, interval, number, percent, small_probability

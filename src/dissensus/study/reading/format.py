@@ -32,6 +32,8 @@ class Options:
         Names of all conditions, in the order of their codes.
     columns
         The column of each role where it does not go by a usual name.
+    only
+        The rows to read: those with this value in a column.
     tie_separator
         Text at which a cell is split into tied conditions.
     bucket_order
@@ -53,6 +55,7 @@ class Options:
 
     conditions: tuple[str, ...] | None = None
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None

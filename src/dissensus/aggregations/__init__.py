@@ -12,9 +12,11 @@ def __getattr__(name: str) -> object:
     """Find an aggregation of the list, or one of an installed package by the name of its class."""
     if name in __all__:
         return _listed(name)
-    from dissensus.aggregations.base import Aggregation
+    found = []
+    if name[0].isupper():  # modules are no classes
+        from dissensus.aggregations.base import Aggregation
 
-    found = [kind for kind in Aggregation.family.known().values() if not name.startswith("_") and kind.__name__ == name]
+        found = [kind for kind in Aggregation.family.known().values() if kind.__name__ == name]
     if not found:
         raise AttributeError(f"module 'dissensus.aggregations' has no attribute {name!r}")
     return found[0]

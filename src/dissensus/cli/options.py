@@ -67,6 +67,9 @@ Paper = Annotated[
     bool, option("Evaluate as Stutz et al. do: their aggregations, prior and metrics, which lead; no panel.", "--paper")
 ]
 ShowAll = Annotated[bool, option("Show everything, however long it is.", "--all")]
+ProtocolFile = Annotated[
+    Path | None, option("What was decided before the data were seen; `dissensus protocol` writes a file to fill in.")
+]
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
@@ -92,7 +95,10 @@ READING = bundle(
     format=(str, "Name of the format, if it is not recognised."),
     conditions=(Path, "File with the names of all conditions, one per line, in order."),
     column=(list[str], "Which column is which, e.g. case=image. Repeat as needed.", "ROLE=NAME"),
+    case=(str, "The column that names the cases; row-number numbers the rows.", "NAME"),
     ignore=(list[str], "A column to leave out. Repeat as needed.", "COLUMN"),
+    only=(list[str], "Rows to read, by the value of a column, e.g. modality=MRI. Repeat as needed.", "COLUMN=VALUE"),
+    sheet=(str, "The sheet of a spreadsheet, where several hold anything.", "NAME"),
     tie_separator=(str, "Text between tied conditions in one cell, e.g. '|'."),
     bucket_order=(str, "Ranked groups, best first, comma-separated (Label Studio)."),
     unranked=(str, "What not being mentioned means: below (default) or unobserved."),
@@ -336,19 +342,8 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
 
 
 ROLES = (
-    *(
-        "case",
-        "annotator",
-        "annotator_group",
-        "annotation",
-        "condition",
-        "finding",
-        "present",
-        "rank",
-        "confidence",
-        "score",
-    ),
-    *("weight", "votes", "group", "case_weight"),
+    *("case", "annotator", "annotator_group", "annotation", "condition", "finding", "present", "rank", "confidence"),
+    *("score", "weight", "votes", "count", "group", "case_weight"),
 )
 
 
@@ -406,11 +401,22 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
 def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return how opinions are read, as the options of the command line say."""
     buckets = said["bucket_order"]
-    plain = ("tie_separator", "unranked", "duplicates", "confidence", "lists", "nothing", "question", "positive")
+    plain = (
+        "sheet",
+        "tie_separator",
+        "unranked",
+        "duplicates",
+        "confidence",
+        "lists",
+        "nothing",
+        "question",
+        "positive",
+    )
     return passed_on(
         conditions=condition_list(said["conditions"]),
-        columns=column_roles(said["column"]),
+        columns=column_roles([*(said["column"] or ()), *([f"case={said['case']}"] if said["case"] else ())]),
         ignore=tuple(said["ignore"] or ()),
+        only=dict(one.partition("=")[::2] for one in said["only"] or ()),
         bucket_order=tuple(name.strip() for name in buckets.split(",")) if buckets else None,
         limits=limit_sizes(said["limit"]),
         **{name: said[name] for name in plain},
@@ -482,6 +488,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
             conditions=study.conditions or None,
             cases=study.case_names,
             findings=study.kind == "checklists",
+            binary=study.question == "binary",
             kind=kinds.get(name),
             positive=said["positive"],
             allow_missing=bool(models["allow_missing"]),

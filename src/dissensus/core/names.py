@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,26 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
+
+
+def composed(name: object) -> str:
+    """Return a name with its letters and accents put together (NFC), as names of files are read.
+
+    >>> composed("e\u0301") == "\u00e9"
+    True
+    """
+    return unicodedata.normalize("NFC", str(name))
+
+
+def spelt(one: str, other: str) -> str:
+    """Write two names, by their code points too where they look the same.
+
+    >>> spelt("a", "A"), spelt("a", "\u0430")
+    ("'a' and 'A'", "'a' (U+0061) and '\u0430' (U+0430)")
+    """
+    if one.isascii() and other.isascii():
+        return f"{one!r} and {other!r}"
+    return " and ".join(f"{name!r} ({' '.join(f'U+{ord(sign):04X}' for sign in name)})" for name in (one, other))
 
 
 def check_names(what: str, names: Sequence[str]) -> None:

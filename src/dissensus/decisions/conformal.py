@@ -27,8 +27,8 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_keys, known_name
+from dissensus.core.rows import Rows, check_share
 from dissensus.core.spec import as_specs
-from dissensus.decisions.result import Rows, check_share
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study, require_kind

@@ -23,9 +23,9 @@ from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.rows import Rows, check_share, checked_costs
 from dissensus.core.spec import as_specs
 from dissensus.decisions.planning import spread_within
-from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
@@ -257,7 +257,7 @@ class Judges(Rows):
             )
             for one in self.consistency
         ]
-        return [*told, *self.notes]
+        return told
 
     def summary(self) -> Any:
         """Return estimates with intervals, and what to ask for."""

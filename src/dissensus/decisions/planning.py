@@ -25,11 +25,12 @@ from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.rows import Rows, check_share, checked_costs
 from dissensus.core.spec import as_specs
-from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
+from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from altair import VConcatChart as Figure
     from numpy.typing import ArrayLike
 
+    from dissensus.figures.charts import Chart
     from dissensus.predictions.lists import Predictions
 
 # Who reads which case: any of the annotators; all of them; panels that each have cases of their own.
@@ -247,21 +249,12 @@ class Plan(Rows):
             seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
             size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
             told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
-        return [*told, *self.notes]
+        return told
 
-    def plot(self) -> Figure:
-        """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
-        >>> found.plot().to_dict()["vconcat"] != []
-        True
-        """
+    def chart(self) -> Chart:
+        """Return power, or width, over the number of cases, a line for every number of opinions and annotators."""
         from dissensus.figures.charts import Axis, Chart, Line, Pane
         from dissensus.figures.theme import NEUTRAL, shade
-        from dissensus.figures.vega import drawn
 
         what, wanted = self.target
         x = np.unique(np.geomspace(min(self.cases) / 2, max(self.cases) * 2, 40).astype(int).clip(2)).astype(float)
@@ -273,7 +266,21 @@ class Plan(Rows):
         goal = Line(np.array([x[0], x[-1]]), np.full(2, wanted), f"target {wanted:g}", NEUTRAL, 1)
         span = (0.0, 1.02) if what == "power" else None
         pane = Pane((*marks, goal), Axis("cases", form=".0f"), Axis(what, span))
-        return drawn(Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0]))
+        return Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0])
+
+    def plot(self) -> Figure:
+        """Draw power, or width, over the number of cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
+        >>> found.plot().to_dict()["vconcat"] != []
+        True
+        """
+        from dissensus.figures.vega import drawn
+
+        return drawn(self.chart())
 
 
 @checked
@@ -407,18 +414,31 @@ def _sizes(
     return tuple(dict.fromkeys(sizes))
 
 
+def compared_models(
+    study: Study,
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
+    *,
+    allow_missing: bool = False,
+) -> tuple[Questions, dict[str, Predictions], Metric]:
+    """Return what is asked, the one model or two that a conclusion is about, and the metric, by default the first."""
+    asked = asked_questions(study, predictions, {}, allow_missing=allow_missing)
+    wanted = list(asked.models) if models is None else list(models)
+    if not 1 <= len(wanted) <= 2:
+        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(wanted))
+    own = {known_name("model", name, asked.models): asked.models[name] for name in wanted}
+    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
+    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
+    check_request([spec], own, 0.95)
+    return asked, own, spec
+
+
 def _of_study(
     study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
 ) -> _Pilot:
     """Find the components of a pilot study."""
-    asked = asked_questions(study, predictions, {}, allow_missing=False)
-    compared = list(asked.models) if models is None else list(models)
-    if not 1 <= len(compared) <= 2:
-        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(compared))
-    own = {known_name("model", name, asked.models): asked.models[name] for name in compared}
-    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
-    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
-    check_request([spec], own, 0.95)
+    asked, own, spec = compared_models(study, predictions, metric, models)
     said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
@@ -429,7 +449,7 @@ def _of_study(
     pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
     found = asked.strata.get(FINDING, {})
     sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
-    return _components(sample, spec, compared)
+    return _components(sample, spec, list(own))
 
 
 def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot:

@@ -261,7 +261,7 @@ class Comparison(Shown):
         show_all
             Show every metric and estimand.
         """
-        from dissensus.evaluation.sentences import deciding, decision, flips, plain
+        from dissensus.evaluation.sentences import deciding, decision, flips
         from dissensus.evaluation.words import small_probability
 
         result, found = self.evaluation, self.deciding()
@@ -284,11 +284,12 @@ class Comparison(Shown):
         if show_all:
             columns |= {"metric": [one.metric for one in shown], "run": [one.run for one in shown]}
         told = [f"{len(found) - len(shown)} more pairs: --all"] if len(found) > len(shown) else []
-        told += [f"{found[0].verdict}."] if len(found) == 1 else [plain(one) for one in decision(result)]
-        turned = [f"The order flips: {plain(one)}" for one in flips(self)]
+        told += [f"{found[0].verdict}."] if len(found) == 1 else decision(result)
+        turned = [f"The order flips: {one}" for one in flips(self)]
         heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
         frame = self.to_frame()
-        rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if one in found]
+        wanted = set(map(id, found))
+        rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if id(one) in wanted]
         return Screen(
             heading, "", columns, tuple(told), tuple(turned), n_names=2, more="--all", is_whole=show_all, records=rows
         )
@@ -310,17 +311,17 @@ class Comparison(Shown):
         result = self.evaluation
         rows = [
             {
-                **one.identity,
+                **identity,
                 "metric": metric.name,
                 "model": model,
                 "rank": rank + 1,
                 "probability": float(self.ranks[r, k, m, rank]),
             }
-            for r, one in enumerate(result.estimates)
+            for r, identity in enumerate([one.identity for one in result.estimates])
             for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
-            if one.identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
+            if identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -339,9 +340,12 @@ class Comparison(Shown):
         """
         import polars as pl
 
-        rows = []
+        rows, known = [], dict[frozenset[str], list[Difference]]()
+        for each in self.differences:
+            if each.is_distinguishable:
+                known.setdefault(frozenset((each.first, each.second)), []).append(each)
         for pair in combinations(self.evaluation.models, 2):
-            found = [d for d in self.differences if {d.first, d.second} == set(pair) and d.is_distinguishable]
+            found = known.get(frozenset(pair), [])
             found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))  # what decides is named first
             better = {name: [d for d in found if (d.probability_better > 0.5) == (d.first == name)] for name in pair}
             if all(better.values()):

@@ -581,16 +581,16 @@ class AllCases:
                 own = data.valued(self.metrics, whole)
                 wanted[key, *place, DATA_SET] = (*own.influences, rows, np.arange(len(rows)))
                 sums["gaps", key, *place], sums["masses", key, *place] = own.squares()
+                moved = [data.labels[metric.truth].moved for metric in self.metrics]
+                if moved[0].shape[1] and place[0] in ("all", "stratum"):
+                    bootstrap = with_all(piece.weights.bootstrap(rows, moved[0].shape[1] - 1))
+                    sums["fit", key, *place, DATA_SET] = own.fit(moved, bootstrap)
                 if place != ALL:
                     continue
                 known = {"means": own.influences[0], "deviations": own.deviations(), "shares": own.influences[1]}
                 for what, part in known.items():
                     array = of_cases.setdefault(("cases", what, key, DATA_SET), np.full(shape, np.nan))
                     array[..., at[seen]] = part[..., seen]
-                moved = [data.labels[metric.truth].moved for metric in self.metrics]
-                if moved[0].shape[1]:
-                    bootstrap = with_all(piece.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
-                    sums["fit", key, DATA_SET] = own.fit(moved, bootstrap)
             parts.append(Sums({**sums, **interval_sums(piece.weights, wanted)}))
         found = dict(Sums.joined(parts).arrays)
         for (key, place), whole in wholes.items():

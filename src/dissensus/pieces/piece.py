@@ -112,7 +112,7 @@ class Reading:
             if name.startswith("model"):
                 of_model = case_column(table.head(SEEN), self.options.conditions)
                 if of_model is None:
-                    raise missing_column("case", CASE["case"], columns)
+                    raise missing_column(["case"], CASE, columns)
                 return of_model
             taken = {*(column for role, column in given.items() if role != "case"), *self.ignore}
             names = [column for column in columns if name != STUDY or column not in taken]
@@ -165,6 +165,7 @@ class Reading:
             kind=self.kinds.get(name),
             positive=self.options.positive,
             findings=study.kind == "checklists",
+            binary=study.question == "binary",
         )
         tried = [options]
         if conditions is None and study.conditions:  # codes, and one number per case, need the names of the study

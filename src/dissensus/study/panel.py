@@ -20,8 +20,8 @@ from dissensus.core.value import Value
 # The code of an annotator without a name.
 ANONYMOUS = -1
 
-# Votes of a study add up to at most this: up to here every whole number is a float of its own.
-MOST_VOTES = 2**53
+# Votes of a study add up to at most this: up to here every whole number is a float that no other one becomes.
+MOST_VOTES = 2**53 - 1
 
 
 @dataclass(frozen=True, eq=False)

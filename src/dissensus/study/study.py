@@ -27,6 +27,7 @@ from dissensus.core.aliases import (
 )
 from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.files import polars_frame
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.core.value import Forwarded
@@ -466,7 +467,7 @@ class Study(Received):
         how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "positive")}
         columns = {role: given.get(role) for role in (*tables.ROLES, "rank", "confidence", "score", "present")}
         columns["condition"] = condition or finding
-        table = tables.polars_frame(frame)
+        table = polars_frame(frame)
         known = set(map(tables.normalised, table.columns))
         question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
         if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):

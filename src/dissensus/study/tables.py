@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -30,14 +29,11 @@ from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, asked_of, chosen_question
 from dissensus.study.study import Study
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
 # The roles a column can have, and the names by which it is recognised, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": (
         *("case", "case_id", "caseid", "case_name", "item", "item_id", "task", "task_id"),
-        *("example", "example_id", "image", "image_id", "sample", "sample_id", "id"),
+        *("example", "example_id", "image", "image_id", "sample", "sample_id", "record_id", "id"),
     ),
     "annotator": (
         *("annotator", "annotator_id", "annotator_name", "reader", "reader_id", "readerid", "rater"),
@@ -70,6 +66,9 @@ EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cel
 
 # Roles of an opinion, which a row without votes does not hold.
 SAID = ("annotator", "annotator_group", "annotation", "condition", "rank", "confidence", "score", "weight")
+
+# The name that stands for no column of cases: every row is a case, numbered from 1.
+ROW_NUMBER = "row-number"
 
 # A column that keeps the number of each row where rows are split or left out; missing if rows are made up.
 ROW = "row number in the source"
@@ -106,39 +105,14 @@ SAYS = {
 
 SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
-GIVE_CONDITIONS = "give the list (conditions=[...], --conditions FILE with one name per line)"
+GIVE_CONDITIONS = (
+    "give the list (conditions=[...], --conditions FILE with one name per line), or say that the numbers are grades "
+    "(--question grades)"
+)
 
 
 # The code of each row, and the names by code.
 Codes: TypeAlias = "tuple[IntArray, tuple[str, ...]]"
-
-
-def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
-    """Take a data frame of any library and return it as a polars one."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        lazy = type(frame).__name__ == "LazyFrame"
-        raise DissensusError(
-            "this is not a table",
-            expected="a pandas, polars or arrow data frame",
-            got=type(frame).__name__,
-            advice="collect it first: frame.collect()" if lazy else "",
-        ) from error
-    columns = []
-    for name in table.columns:
-        try:
-            columns.append(table.select(name).to_polars())
-        except (TypeError, ValueError) as error:
-            raise DissensusError(
-                f"the column {name!r} mixes different types",
-                expected="columns that hold text only or numbers only",
-                got=str(error).splitlines()[0],
-                advice=f"convert it first: frame[{name!r}] = frame[{name!r}].astype(str)",
-            ) from error
-    return pl.concat(columns, how="horizontal") if columns else pl.DataFrame()
 
 
 def normalised(name: str) -> str:
@@ -159,9 +133,9 @@ def find_columns(
         chosen = usual if given.get(role) is None else given[role]
         if chosen is not None:
             found[role] = known_name("column", chosen, names, purpose=f"for the {role}")
-    for role in required:
-        if role not in found:
-            raise missing_column(role, aliases[role], names)
+    missing = [role for role in required if role not in found]
+    if missing:
+        raise missing_column(missing, aliases, names)
     return found
 
 
@@ -184,13 +158,16 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     return {role: column for role, column in roles.items() if role != spare}
 
 
-def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> DissensusError:
-    """Build the error for a table that lacks a column."""
+def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str]) -> DissensusError:
+    """Build the error for a table that lacks columns, one or several."""
+    usual = (f"{role} ({', '.join(map(repr, aliases[role][:4]))} or the like)" for role in roles)
+    said = " ".join(f"--column {role}=NAME" for role in roles)
+    unnamed = f"; number the rows where nothing names the cases (--case {ROW_NUMBER})" if "case" in roles else ""
     return DissensusError(
-        f"the table has no {role} column",
-        expected=f"a column named {', '.join(map(repr, aliases[:4]))} or the like",
+        f"the table has no {' and no '.join(roles)} column",
+        expected=f"a column for the {' and for the '.join(usual)}",
         got=f"columns {listing(names, most=12)}",
-        advice=f"rename the column, or say which it is ({role}=..., --column {role}=NAME)",
+        advice=f"rename columns, or say which it is: {said} (columns={{{roles[0]!r}: NAME}}){unnamed}",
     )
 
 
@@ -467,7 +444,7 @@ def label_codes(
     codes, labels = encoded(table["condition"])
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
-        if integers and not are_named:
+        if integers and not are_named and not {*labels} == {"0", "1"}:
             raise integers_need_names(sorted(labels))
         known = tuple(labels if are_findings else sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}

@@ -19,7 +19,9 @@ from .evaluation.expert_comparison.experts import Experts as Experts
 from .evaluation.expert_comparison.experts import experts as experts
 from .evaluation.expert_comparison.reader_studies import reader_study as reader_study
 from .evaluation.paper_settings import paper as paper
+from .evaluation.protocol import Protocol as Protocol
 from .evaluation.results import Evaluation as Evaluation
+from .evaluation.score import score as score
 from .evaluation.store import load as load
 from .pieces.evaluation import evaluate_files as evaluate_files
 from .predictions.lists import Predictions as Predictions

@@ -22,6 +22,7 @@ from dissensus.core.checks import check_count, check_length, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.screen import repr_html
 
 if TYPE_CHECKING:
     import polars as pl
@@ -611,6 +612,8 @@ class Plausibilities:
 
     def __len__(self) -> int:
         return self.n_cases
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         chains = f" in {self.n_chains} chains" if self.n_chains > 1 else ""

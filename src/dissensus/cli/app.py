@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from dissensus.cli.decisions import conformal, judges, plan, relabel
 from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import Evaluate
 from dissensus.cli.experts import experts
 from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
-from dissensus.cli.options import bundled, option
+from dissensus.cli.options import Overwrite, bundled, option
 from dissensus.cli.saved_results import cases, compare, plot, report
 from dissensus.cli.terminal import compile_with_progress
 from dissensus.core.screen import Screen
@@ -81,6 +82,10 @@ FUNCTIONS = {
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
     "experts": "dissensus.evaluation.expert_comparison.experts:experts",
+    "plan": "dissensus.decisions.planning:plan",
+    "relabel": "dissensus.decisions.relabelling:relabel",
+    "judges": "dissensus.decisions.judges:judges",
+    "conformal": "dissensus.decisions.conformal:conformal",
 }
 
 
@@ -165,6 +170,24 @@ def listed(module: str, kind: str) -> Screen:
 
 
 @bundled
+def protocol(out: Annotated[Path, option("Where to.")] = Path("protocol.toml"), overwrite: Overwrite = False) -> Screen:
+    """Write a protocol to fill in before the data are seen.
+
+    Examples
+    --------
+    dissensus protocol
+    dissensus evaluate opinions.csv --predictions A=a.csv --protocol protocol.toml
+    """
+    from dissensus.core.output import checked_file_target, written_whole
+    from dissensus.evaluation.protocol import TEMPLATE
+
+    checked_file_target(out, overwrite=overwrite)
+    with written_whole(out, overwrite=overwrite) as temporary:
+        temporary.write_text(TEMPLATE, encoding="utf-8")
+    return Screen(f"-> {out}")
+
+
+@bundled
 def compile_now(
     workers: Annotated[int | None, option("Processes at once; by default one per processor, at most 3.")] = None,
     force: Annotated[bool, option("Compile anew what is compiled already.", "--force")] = False,
@@ -198,12 +221,17 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
     "cases": cases,
     "experts": experts,
+    "plan": plan,
+    "relabel": relabel,
+    "judges": judges,
+    "conformal": conformal,
     "certainty": certainty,
     "calibrate": calibrate,
     "aggregate": aggregate,
     "report": report,
     "plot": plot,
     "convert": convert,
+    "protocol": protocol,
     "metrics": metrics,
     "aggregations": aggregations,
     "compile": compile_now,

@@ -53,6 +53,7 @@ class Evaluate:
     truth: Annotated[
         Path | None, option("What is known to be true: one answer per case, read like the opinions of one annotator.")
     ] = None
+    protocol: options.ProtocolFile = None
     how: Mapping[str, Any]
     estimates: Mapping[str, Any]
     verdicts: Mapping[str, Any]
@@ -79,6 +80,8 @@ class Evaluate:
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))
         )
+        if in_pieces and self.protocol is not None:
+            raise DissensusError("--protocol is for studies in memory", got="a study that is evaluated in pieces")
         return screen_of(self.in_pieces() if in_pieces else self.in_memory(), self.out)
 
     @property
@@ -90,7 +93,12 @@ class Evaluate:
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
         reference = "calibrated" if self.calibrate else None
-        chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "reference": reference}
+        chosen: dict[str, Any] = {
+            "aggregations": self.aggregation or None,
+            "metrics": self.metric or None,
+            "reference": reference,
+        }
+        chosen["protocol"] = self.protocol
         asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
         return options.as_in_paper(asked, self.every) if self.paper else asked
 
@@ -109,7 +117,7 @@ class Evaluate:
         from dissensus.evaluation.store import not_results
 
         files = [self.categories, self.strata]
-        inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
+        inputs = (self.file, self.said["conditions"], *files, self.truth, self.protocol, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
         sweep = asked.pop("sweep", False)
@@ -240,11 +248,10 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
     if workers is not None and workers < 1:
         raise DissensusError("--workers must be a number from 1", got=str(workers))
     from dissensus.compilation import compile_missing
-    from dissensus.workers import check_versions, compiled_everywhere, connected, local_cluster
+    from dissensus.workers import compiled_everywhere, connected, local_cluster
 
     place = connected(dask) if dask is not None else local_cluster(workers or 1, threads=1)
     with place as client:
-        check_versions(client)
         compiled_everywhere(client, compile_missing)
         yield client
 

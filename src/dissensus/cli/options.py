@@ -67,6 +67,9 @@ Paper = Annotated[
     bool, option("Evaluate as Stutz et al. do: their aggregations, prior and metrics, which lead; no panel.", "--paper")
 ]
 ShowAll = Annotated[bool, option("Show everything, however long it is.", "--all")]
+ProtocolFile = Annotated[
+    Path | None, option("What was decided before the data were seen; `dissensus protocol` writes a file to fill in.")
+]
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 

@@ -177,6 +177,15 @@ class Shown:
         return str(self.screen().html())
 
 
+def repr_html(shown: object) -> str:
+    """Write for a notebook what a session shows of something; ``_repr_html_`` of what has no screen.
+
+    >>> print(repr_html(["<b>"]))
+    <pre>[&#39;&lt;b&gt;&#39;]</pre>
+    """
+    return str(Markup("<pre>{}</pre>").format(repr(shown)))
+
+
 def plain_json(value: Any) -> Any:
     """Replace what JSON cannot hold: a number that is not finite is missing.
 

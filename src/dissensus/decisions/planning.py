@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from altair import VConcatChart as Figure
     from numpy.typing import ArrayLike
 
+    from dissensus.figures.charts import Chart
     from dissensus.predictions.lists import Predictions
 
 # Who reads which case: any of the annotators; all of them; panels that each have cases of their own.
@@ -250,19 +251,10 @@ class Plan(Rows):
             told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
         return told
 
-    def plot(self) -> Figure:
-        """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
-        >>> found.plot().to_dict()["vconcat"] != []
-        True
-        """
+    def chart(self) -> Chart:
+        """Return power, or width, over the number of cases, a line for every number of opinions and annotators."""
         from dissensus.figures.charts import Axis, Chart, Line, Pane
         from dissensus.figures.theme import NEUTRAL, shade
-        from dissensus.figures.vega import drawn
 
         what, wanted = self.target
         x = np.unique(np.geomspace(min(self.cases) / 2, max(self.cases) * 2, 40).astype(int).clip(2)).astype(float)
@@ -274,7 +266,21 @@ class Plan(Rows):
         goal = Line(np.array([x[0], x[-1]]), np.full(2, wanted), f"target {wanted:g}", NEUTRAL, 1)
         span = (0.0, 1.02) if what == "power" else None
         pane = Pane((*marks, goal), Axis("cases", form=".0f"), Axis(what, span))
-        return drawn(Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0]))
+        return Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0])
+
+    def plot(self) -> Figure:
+        """Draw power, or width, over the number of cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
+        >>> found.plot().to_dict()["vconcat"] != []
+        True
+        """
+        from dissensus.figures.vega import drawn
+
+        return drawn(self.chart())
 
 
 @checked

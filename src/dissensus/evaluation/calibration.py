@@ -19,7 +19,7 @@ from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.aliases import FloatArray, IntArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
@@ -39,15 +39,15 @@ from dissensus.evaluation.folds import (
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.request import chosen_aggregations, common_cases, why_no_panel
+from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
+from dissensus.study.reading import as_study
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import ArrayLike
 
 # What ``calibration.json`` says it is, and the version of its schema.
 FORMAT, VERSION = "dissensus calibration", 1
@@ -329,9 +329,9 @@ class Calibration(Shown, Value):
 
 @checked
 def calibrate(
-    study: Study,
+    study: Readable,
     aggregations: Sequence[Aggregation | str] | None = None,
-    predictions: Mapping[str, ArrayLike | Predictions] | None = None,
+    predictions: Any = None,
     *,
     max_pairs: int = 5000,
     draws: int = DRAWS,
@@ -390,8 +390,9 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
+    study = as_study(study)
     said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
-    models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
+    models = aligned_models(models_of(predictions, said), said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)

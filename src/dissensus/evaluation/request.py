@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -20,6 +21,9 @@ from dissensus.metrics.base import HALF, Metric
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+
+# What a lone model is called.
+ONE = "model"
 
 # How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least.
 LEAST_CASES, LEAST_OPINIONS = 100, 2
@@ -96,9 +100,11 @@ def chosen_metrics(
     found = read(wanted)
     if primary is None:
         return tuple(found)
-    is_spec = isinstance(primary, Metric) or primary.partition(":")[0] in Metric.family.known()
-    name = read([primary])[0].name if is_spec else str(primary)
-    first = known_name("metric", name, [metric.name for metric in found])
+    name, names = str(primary), [metric.name for metric in found]
+    if name not in names:
+        with suppress(DissensusError):
+            name = read([primary])[0].name
+    first = known_name("metric", name, names)
     return tuple(sorted(found, key=lambda metric: metric.name != first))
 
 
@@ -220,8 +226,16 @@ def _checked(given: Any, kind: type) -> list[Any]:
     return found
 
 
+def models_of(predictions: Any, study: Study) -> Mapping[str, Any]:
+    """Return predictions by model: what is no mapping, or one by case, is of one model, and nothing of none."""
+    if predictions is None:
+        return {}
+    is_by_model = isinstance(predictions, Mapping) and not (predictions and {*predictions} <= {*study.case_names})
+    return predictions if is_by_model else {ONE: predictions}
+
+
 def asked_questions(
-    study: Study, predictions: Mapping[str, Any], columns: Mapping[str, Sequence[str]], *, allow_missing: bool
+    study: Study, predictions: Any, columns: Mapping[str, Sequence[str]], *, allow_missing: bool
 ) -> Questions:
     """Align models to a study, and keep the cases that all of them have, with the labels of these.
 
@@ -230,9 +244,8 @@ def asked_questions(
     columns
         Name to one label per case of the study, pictures among them.
     """
-    said = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, question=study.question
-    )
+    how: dict[str, Any] = {"allow_missing": allow_missing, "question": study.question}
+    said = aligned_models(models_of(predictions, study), study.case_names, study.conditions, **how)
     common, labels = set(common_cases(study, said)), {}
     for column, of_cases in columns.items():
         check_length(f"{column} label", len(of_cases), study.n_cases)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -21,7 +22,7 @@ from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import Screen, Shown
-from dissensus.core.spec import distinct_names
+from dissensus.core.spec import distinct_names, one_spec
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
@@ -30,6 +31,7 @@ from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, 
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.profiles import Profiles
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.sums import EACH, FINDING, Place, Sums
 from dissensus.evaluation.tables import SUMMARY
 from dissensus.evaluation.tally import EDGES
@@ -156,6 +158,8 @@ class Evaluation(Shown, Value):
         What results lead with: ``"agreement"`` with single annotators, or ``"adjusted"`` metrics as in the paper.
     seed
         The seed of all draws.
+    protocol
+        What was decided before the data were seen, and what deviates from it; missing without a protocol.
     versions
         Versions of the packages that computed it.
 
@@ -216,6 +220,7 @@ class Evaluation(Shown, Value):
     level: float = 0.95
     leads: Leads = "agreement"
     seed: int = 0
+    protocol: Protocol | None = None
     versions: Mapping[str, str] = field(default_factory=present_versions)
 
     # What was evaluated -----------------------------------------------------------------------------------
@@ -817,9 +822,13 @@ class Evaluation(Shown, Value):
     __hash__ = None
 
     def metric(self, name: str) -> Metric:
-        """Return a metric by name, or say which there are."""
+        """Return a metric by its name here or any usual one, or say which there are."""
         names = [metric.name for metric in self.metrics]
-        return self.metrics[names.index(known_name("metric", name, names))]
+        found = name
+        if name not in names:
+            with suppress(DissensusError):
+                found = one_spec(Metric.family, name, {"categories": self.categories and self.categories.labels}).name
+        return self.metrics[names.index(found if found in names else known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""

@@ -34,6 +34,7 @@ from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.estimates import Run
 from dissensus.evaluation.expert_comparison.experts import Experts
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.evaluation.tally import is_of_places
@@ -269,6 +270,7 @@ def _described(evaluation: Evaluation) -> Described:
         **{name: [one.record() for one in getattr(evaluation, name)] for name in ("runs", "points", "metrics")},
         "annotators": {key: {name: getattr(one, name) for name in SPREAD} for key, one in evaluation.moved.items()},
         "prior": evaluation.prior and asdict(evaluation.prior),
+        "protocol": evaluation.protocol and {**asdict(evaluation.protocol), "sha256": evaluation.protocol.sha256},
         "calibration": evaluation.calibration and evaluation.calibration.record(),
         "experts": evaluation.experts and evaluation.experts.to_json(),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
@@ -322,7 +324,7 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
     conditions, grouping, prior = tuple(described["conditions"]), described["categories"], described["prior"]
-    told = described["study"]
+    told, agreed = described["study"], described.get("protocol")
     seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
@@ -372,6 +374,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         },
         prior=prior and PriorRecord(**fitted),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
+        protocol=agreed and Protocol(agreed["text"], tuple(agreed["deviations"])),
         experts=described["experts"] and Experts.from_json(described["experts"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))

@@ -114,6 +114,7 @@ class MeanAbsoluteError(NumberMetric):
     """
 
     id = "mean-absolute-error"
+    aliases = ("mae",)
     meaning = "Distance between the model's number and what a large panel would say on average."
 
     truth: Truth = "top"
@@ -255,6 +256,7 @@ class RMSE(MomentMetric):
     """
 
     id = "rmse"
+    aliases = ("root mean squared error",)
     meaning = (
         "Root of the mean squared distance between the model's numbers and what a large panel would say on average."
     )
@@ -288,6 +290,7 @@ class Correlation(MomentMetric):
     """
 
     id = "correlation"
+    aliases = ("pearson",)
     meaning = "Correlation between the model's numbers and what a large panel would say on average."
     range = (-1.0, 1.0)
 
@@ -316,6 +319,7 @@ class ConcordanceCorrelation(MomentMetric):
     """
 
     id = "concordance-correlation"
+    aliases = ("ccc",)
     meaning = (
         "Correlation with what a large panel would say on average, less where the model's numbers lie apart from it."
     )
@@ -347,6 +351,7 @@ class BlandAltman(MomentMetric):
     """
 
     id = "bland-altman"
+    aliases = ("bias",)
     meaning = "How far the model's numbers are above what a large panel would say on average, zero being best."
     higher_is_better = False
     range = (-np.inf, np.inf)

@@ -239,7 +239,7 @@ def examine_predictions(
     mark = _separator(first)
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
-    source = prepared(_as_records(source, options), options.columns, ignore=ignore, only=only)
+    source = prepared(_as_records(source, options), options.columns, ignore=ignore, only=only, lists=False)
     return examine_source(source, format, options=options, allow_missing=allow_missing)
 
 
@@ -275,7 +275,7 @@ def _as_records(source: Source, options: PredictionOptions) -> Source:
             )
         content = content.get(options.name, next(iter(content.values())))
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in content.values()):
-        table = pl.DataFrame({"case": list(content), "score": [float(one) for one in content.values()]})
+        table = pl.DataFrame({"case": list(content), "score": list(map(repr, content.values()))})
         return replace(source, kind="parquet", content=table)
     records = [
         {"case": case, "scores" if isinstance(one, dict) else "ranked": [one] if isinstance(one, str) else one}

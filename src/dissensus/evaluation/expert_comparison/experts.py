@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.aliases import Readable
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
@@ -33,11 +34,11 @@ from dissensus.evaluation.request import asked_questions, check_request, default
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.reading import as_study
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import ArrayLike
 
 # So many rows are shown; the rest is counted.
 MOST_SHOWN = 12
@@ -311,8 +312,8 @@ class IncomparableError(DissensusError):
 
 @checked
 def experts(
-    study: Study,
-    predictions: Mapping[str, ArrayLike | Predictions],
+    study: Readable,
+    predictions: Any,
     metrics: Sequence[Metric | str] | None = None,
     *,
     margin: float | None = None,
@@ -356,7 +357,7 @@ def experts(
     >>> round(row["experts"], 3), round(row["agreement"], 3), str(found.worth["A"])
     (0.75, 0.875, '>3 [>3, >3]')
     """
-    asked = asked_questions(study, predictions, strata or {}, allow_missing=allow_missing)
+    asked = asked_questions(as_study(study), predictions, strata or {}, allow_missing=allow_missing)
     usual = default_metrics(asked.study, asked.models, asked.study.conditions, None)
     wanted = tuple(as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics)))
     check_request(wanted, {name: model for name, model in asked.models.items() if model.kind != "set"}, level)

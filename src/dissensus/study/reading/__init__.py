@@ -20,7 +20,7 @@ from dissensus.core.receipt import AS_SAID, IGNORED, Column, Receipt, codes_in_w
 from dissensus.study.question import asked_of, chosen_question, question_in_words, recognised_question
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.records import has_role, prepared
+from dissensus.study.reading.records import has_role, prepared, refuse_types
 from dissensus.study.study import Study
 from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 
@@ -111,6 +111,11 @@ def examine(
     reading = examine_source(source, format, options=options, ignore=ignore)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
+
+
+def as_study(given: Any) -> Study:
+    """Return a study as it is, and read anything else."""
+    return given if isinstance(given, Study) else read(given)
 
 
 Asked = ParamSpec("Asked")
@@ -221,6 +226,8 @@ def examine_source(
     source = prepared(source, options.columns, ignore=ignore, only=options.only)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
+        if source.is_table:
+            refuse_types(source.table, str(source.path), lists=chosen.takes_lists)
         study, receipt = _parsed(chosen, source, options)
         chosen_rows = {
             name: Column(name, "", f"rows with {value!r}, {AS_SAID}") for name, value in options.only.items()

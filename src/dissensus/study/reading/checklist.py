@@ -149,8 +149,10 @@ def _molten(one: Parsed, missing: Sequence[str], options: Options) -> pl.DataFra
     wide = one.frame.with_columns(pl.col(one.conditions).cast(pl.String), *empty)
     findings = [*one.conditions, *missing]
     roles = [name for name in wide.columns if name not in findings]
-    long = wide.unpivot(findings, index=roles, variable_name="condition", value_name="present")
+    codes = {name: f"\0{code}" for code, name in enumerate(findings)}  # no name of a finding gets in the way
+    long = wide.rename(codes).unpivot([*codes.values()], index=roles, variable_name="condition", value_name="present")
     long = long.sort(tables.ROW, maintain_order=True)
+    long = long.with_columns(pl.col("condition").replace_strict({code: name for name, code in codes.items()}))
     if options.nothing not in one.conditions:
         return long
     answers = pl.Series(tables.answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found

@@ -98,6 +98,8 @@ class Format(Registered, ABC):
     kinds
         The kinds of files that may be of this format (:class:`Source`), so that others need not be asked about; any,
         unless said.
+    takes_lists
+        Whether cells of tables may hold lists.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class Format(Registered, ABC):
     title: ClassVar[str]
     study: ClassVar[str] = "rankings"
     kinds: ClassVar[tuple[Kind, ...]] = ()
+    takes_lists: ClassVar[bool] = False
 
     @abstractmethod
     def recognises(self, source: Source) -> bool:

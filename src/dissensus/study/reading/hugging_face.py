@@ -39,6 +39,7 @@ class HuggingFace(Format):
     id = "hugging-face"
     title = "records with a list of labels and a list of annotators per case"
     kinds = TABLES
+    takes_lists = True
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""

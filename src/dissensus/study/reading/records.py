@@ -243,7 +243,12 @@ def first_key(record: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def prepared(
-    source: Source, columns: Said, *, ignore: Sequence[str] = (), only: Mapping[str, str] | None = None
+    source: Source,
+    columns: Said,
+    *,
+    ignore: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    lists: bool = True,
 ) -> Source:
     """Leave out what a user does not want of a table or of records, and number the cases where nothing names them."""
     rows, where = objects_of(source), str(source.path)
@@ -254,7 +259,7 @@ def prepared(
     is_numbered = columns.get("case") == ROW_NUMBER and ROW_NUMBER not in known
     if not (source.is_table or len(ignore) or only or (is_numbered and rows)):
         return source
-    table = plain_table(source.table, where, ignore) if source.is_table else pl.DataFrame()
+    table = plain_table(source.table, where, ignore, lists=lists) if source.is_table else pl.DataFrame()
     for name, value in (only or {}).items():
         values = table[name].cast(pl.String) if source.is_table else pl.Series([str(row.get(name)) for row in rows])
         different = values.drop_nulls().unique(maintain_order=True)
@@ -269,18 +274,27 @@ def prepared(
     return replace(source, content=table if source.is_table else left)
 
 
-def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = ()) -> pl.DataFrame:
-    """Return columns of text, numbers and lists, without those to ignore, or name those that are none of these."""
-    table = table.drop(ignore, strict=False)
-    odd = [name for name, dtype in table.schema.items() if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct)]
+def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> None:
+    """Name the columns that hold neither text nor numbers; lists are fine where a reader takes them."""
+    odd = [
+        name
+        for name, dtype in table.schema.items()
+        if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct) or (not lists and dtype.is_nested())
+    ]
     if odd:
         raise FormatError(
             f"the column{'s' * (len(odd) > 1)} {listing(odd)} hold{'s' * (len(odd) == 1)} neither text nor numbers",
-            expected="text, numbers, dates or lists",
+            expected="one word or number in every cell",
             got=listing([table.schema[name] for name in odd]),
             where=where,
             advice=f"leave out what does not matter: --ignore {odd[0]} (ignore={odd[:3]})",
         )
+
+
+def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
+    """Return columns of text, numbers and lists, without those to ignore."""
+    table = table.drop(ignore, strict=False)
+    refuse_types(table, where, lists=lists)
     texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
     for column in table:
         if column.dtype in texts:
@@ -314,8 +328,11 @@ def has_answers(source: Source) -> bool:
 def has_boxes(source: Source) -> bool:
     """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
     boxes = [name for name in (source.table.columns if source.is_table else ()) if BOX in name]
-    cells = (source.table[name].cast(pl.String).drop_nulls().is_in(("0", "1")).all() for name in boxes)
-    return bool(boxes) and all(cells)
+    cells = [source.table[name] for name in boxes]
+    return bool(boxes) and all(
+        not one.dtype.is_nested() and one.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all()
+        for one in cells
+    )
 
 
 def as_table(source: Source) -> pl.DataFrame:

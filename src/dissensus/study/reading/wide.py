@@ -233,6 +233,7 @@ class Counts(Format):
     id = "counts"
     title = "votes: a matrix (.npy) or table of cases by conditions, or records with label_count"
     kinds = ("npy", *RECORDS)
+    takes_lists = True
 
     def recognises(self, source: Source) -> bool:
         """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
@@ -280,7 +281,8 @@ def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
 
 
 def _counted_votes(rows: pl.DataFrame) -> Note:
-    return Note("votes of annotators without a name", int(rows["votes"].sum()), "counted")
+    finite = rows["votes"].cast(pl.Float64).is_finite().fill_null(False)  # others are refused later
+    return Note("votes of annotators without a name", int(rows["votes"].filter(finite).sum()), "counted")
 
 
 # A matrix ---------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissensus.core.errors import DissensusError, MissingExtraError
+from dissensus.core.errors import DissensusError, MissingExtraError, listing
 from dissensus.core.output import UNDERWAY
 from dissensus.core.versions import VERSIONED
 
@@ -47,9 +47,6 @@ PATIENCE = 1.0
 
 # Seconds that a scheduler has to answer.
 ANSWER = 10
-
-# Of so many workers it is told what they have instead.
-SHOWN = 3
 
 GO_ON = "run again; with --resume, finished pieces are kept"
 
@@ -142,8 +139,8 @@ def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, An
             name = under_way.pop(future)
             with explained(executor, f"piece {name}"):
                 result = future.result()
-                if isinstance(result, DissensusError):
-                    raise result
+            if isinstance(result, DissensusError):  # the user's file says more than the name of the piece
+                raise result if result.where else result.at(f"piece {name}")
             yield name, result
     except BrokenExecutor as error:
         raise DissensusError(
@@ -176,16 +173,26 @@ def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[Any], Any]:
 
 
 def done_there(work: Work, settings: bytes, payload: Any, versions: Mapping[str, str]) -> Any:
-    """Do the work on a worker, which may have joined after versions were compared; an error in words is a result.
+    """Do the work on a worker, unless its Python or packages are others: numbers would differ.
+
+    An error in words is a result: to be raised there would mean to be tried again.
 
     >>> done_there(lambda settings, payload: settings + payload, b"a", b"b", versions_here())
     b'ab'
     """
+    here = versions_here() if versions else {}
+    differ = [name for name, version in versions.items() if here.get(name) != version]
+    if differ:
+        return DissensusError(
+            f"a worker has another version of {listing(differ)}, and its numbers may differ",
+            expected=", ".join(f"{name} {versions[name]}" for name in differ),
+            got=", ".join(f"{name} {here.get(name)}" for name in differ),
+            where=f"worker {platform.node()}",
+            advice="give workers and this process the same environment",
+        )
     try:
-        for name, version in versions.items():
-            _refuse_others(name, version, {f"worker {platform.node()}": versions_here()[name]})
         return work(settings, payload)
-    except DissensusError as error:  # to be raised there would mean to be tried again
+    except DissensusError as error:
         return error
 
 
@@ -234,7 +241,8 @@ def connected(address: str) -> Iterator[Client]:
     Examples
     --------
     >>> with local_cluster(1, threads=1) as there, connected(there.scheduler.address) as client:
-    ...     check_versions(client)
+    ...     n_workers(client)
+    1
     """
     distributed = _distributed()
     try:
@@ -329,26 +337,6 @@ def dask_setup(_: object) -> None:
 def versions_here() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers depend on."""
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in VERSIONED}}
-
-
-def check_versions(client: Client) -> None:
-    """Refuse workers whose Python or packages are not those of this process: their numbers would differ."""
-    for name, version in versions_here().items():
-        asked: tuple[Any, ...] = (platform.python_version,) if name == "python" else (metadata.version, name)
-        _refuse_others(name, version, client.run(*asked, on_error="return"))
-
-
-def _refuse_others(name: str, here: str, there: Mapping[str, Any]) -> None:
-    others = {address: version for address, version in there.items() if version != here}
-    told = [f"{'none' if isinstance(one, Exception) else one} on {address}" for address, one in others.items()]
-    if told:
-        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-        raise DissensusError(
-            f"workers have another version of {name}, and their numbers may differ",
-            expected=f"{here}, as here",
-            got=", ".join(told[:SHOWN]) + more,
-            advice="give workers and this process the same environment",
-        )
 
 
 def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  # noqa: A002 - it is what is done

@@ -20,7 +20,7 @@ from dissensus import DissensusError
 from dissensus.pieces.evaluation import Watch
 from dissensus.pieces.partition import Partition
 from dissensus.pieces.storage import Storage, at_address
-from dissensus.workers import check_versions, connected
+from dissensus.workers import connected
 from faults.large_study import content_of, put_cases, put_large_study, results_of
 from faults.small_study import until
 
@@ -99,7 +99,6 @@ def client(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
             until(file.exists, "no scheduler begins")
         with connected(json.loads(file.read_text())["address"]) as found:
             found.wait_for_workers(2, timeout=60)
-            check_versions(found)
             yield found
 
 

@@ -248,11 +248,10 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
     if workers is not None and workers < 1:
         raise DissensusError("--workers must be a number from 1", got=str(workers))
     from dissensus.compilation import compile_missing
-    from dissensus.workers import check_versions, compiled_everywhere, connected, local_cluster
+    from dissensus.workers import compiled_everywhere, connected, local_cluster
 
     place = connected(dask) if dask is not None else local_cluster(workers or 1, threads=1)
     with place as client:
-        check_versions(client)
         compiled_everywhere(client, compile_missing)
         yield client
 

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -96,7 +96,8 @@ class Family(Generic[Known]):
         if name not in self._declared and not self._is_loaded:
             for module in pkgutil.iter_modules(import_module(self.package).__path__, f"{self.package}."):
                 found = find_spec(module.name)
-                if found is not None and found.origin and f'id = "{name}"' in Path(found.origin).read_text("utf-8"):
+                loader = None if found is None else found.loader
+                if isinstance(loader, InspectLoader) and f'id = "{name}"' in (loader.get_source(module.name) or ""):
                     import_module(module.name)
         return name in self._declared or name in self.known()
 
@@ -294,7 +295,7 @@ def canonical(family: Family[Kind], text: str, given: Mapping[str, Any] | None =
     ['top-k-accuracy:1', 'top-k-accuracy:k=3', 'average-overlap:depth=5', 'f-beta:1']
     """
     head, colon, rest = text.partition(":")
-    if family.has(head.strip()):
+    if not head.strip() or family.has(head.strip()):
         return text
     known, name = family.known(), plain_name(head)
     if name in known:

@@ -261,7 +261,7 @@ class Comparison(Shown):
         show_all
             Show every metric and estimand.
         """
-        from dissensus.evaluation.sentences import deciding, decision, flips, plain
+        from dissensus.evaluation.sentences import deciding, decision, flips
         from dissensus.evaluation.words import small_probability
 
         result, found = self.evaluation, self.deciding()
@@ -284,8 +284,8 @@ class Comparison(Shown):
         if show_all:
             columns |= {"metric": [one.metric for one in shown], "run": [one.run for one in shown]}
         told = [f"{len(found) - len(shown)} more pairs: --all"] if len(found) > len(shown) else []
-        told += [f"{found[0].verdict}."] if len(found) == 1 else [plain(one) for one in decision(result)]
-        turned = [f"The order flips: {plain(one)}" for one in flips(self)]
+        told += [f"{found[0].verdict}."] if len(found) == 1 else decision(result)
+        turned = [f"The order flips: {one}" for one in flips(self)]
         heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
         frame = self.to_frame()
         wanted = set(map(id, found))

@@ -11,13 +11,11 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dissensus.core.screen import Screen
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.plan import TRUTH
-from dissensus.evaluation.sentences import MOST_NAMED, deciding, decision, other_leaders, plain, rows_of, subjects
+from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, subjects
 from dissensus.evaluation.tables import side_by_side
 from dissensus.evaluation.triage import triage
 from dissensus.evaluation.words import MINUS, NOTHING, counted
@@ -62,10 +60,7 @@ def first_screen(evaluation: Evaluation) -> Screen:
         return Screen(
             about, decisions=told[:1], cautions=warnings(evaluation), records=[one._asdict() for one in counts]
         )
-    metric, leader = evaluation.metrics[0], deciding(evaluation)
-    goodness = metric.goodness(leader.tally.means[:, 0].mean(axis=-1))
-    order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
-    names = [evaluation.models[model] for model in order]  # the best first, undefined values last
+    metric, names = evaluation.metrics[0], ranked(evaluation)
     rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
     withheld = why_panel_is_withheld(evaluation)
     agreed = f"; protocol {evaluation.protocol.sha256[:8]}" if evaluation.protocol is not None else ""
@@ -73,7 +68,7 @@ def first_screen(evaluation: Evaluation) -> Screen:
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
         table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
-        (*map(plain, decision(evaluation)), *beside_annotators(evaluation, names)),
+        (*decision(evaluation), *beside_annotators(evaluation, names)),
         tuple(cautions(evaluation, names[0], withheld)),
         records=[rows[name] for name in names],
     )
@@ -229,13 +224,13 @@ def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> It
     if withheld and evaluation.leads != ADJUSTED:
         known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
         yield f"{known}: {withheld[0]}."
-    yield from map(plain, other_leaders(evaluation, leader))
+    yield from other_leaders(evaluation, leader)
     yield from warnings(evaluation)
 
 
 def warnings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the first warnings, cut short, and count the rest, which the report says in full."""
-    known = [one for one in evaluation.warnings if "Monte Carlo" not in one]  # which moves no verdict
+    known = evaluation.warnings
     found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
     more = len(known) - len(found)
     return (*found, f"{counted(more, 'more warning')} in the report.") if more else tuple(found)

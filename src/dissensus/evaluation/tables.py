@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -128,12 +127,6 @@ class Beside:
         found = self.panel or self.adjusted
         assert found is not None, "every evaluation has a run of either kind"
         return found
-
-    @property
-    def gaps(self) -> dict[str, float]:
-        """How much higher each practice reads than :attr:`headline`, as far as both are known."""
-        found = {name: value - self.headline["mean"] for name, value in self.practices.items()}
-        return {name: float(gap) for name, gap in found.items() if math.isfinite(gap)}
 
 
 def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:

@@ -453,16 +453,9 @@ class FileEvaluation:
         """Do work, wherever it is done; results come in any order."""
         known = dict.fromkeys(given, 1) if sizes is None else sizes
         with self.watch.progress(what, sum(known[name] for name in given), unit) as advance:
-            try:
-                for name, result in worked(self.executor, work, settings, given):
-                    yield name, result
-                    advance(known[name])
-            except DissensusError as error:  # the user's file says more than the name of the piece
-                piece, _, where = error.where.partition(", ")
-                if piece.startswith("piece ") and where:
-                    error.where = where
-                    raise error.at("") from error
-                raise
+            for name, result in worked(self.executor, work, settings, given):
+                yield name, result
+                advance(known[name])
 
     def _merged(self, files: Sequence[str], kind: str, what: str) -> list[str]:
         """Put files together on the workers, level by level in the order of pieces, until few are left."""

@@ -406,6 +406,7 @@ def test_shapes_are_compared_with_names_before_anything_is_unpacked(tmp_path: Pa
 # Small files that were read wrongly, or ended in the exception of a library ---------------------------------
 
 HUGE = "9" * 400
+RANKED = [{"value": "a", "rank": int(HUGE)}]
 CONTROL = [
     {
         "id": 1,
@@ -424,11 +425,7 @@ CONTROL = [
         ("a.json", json.dumps(CONTROL), {}),
         ("a.csv", f"case,reader,label,rank\nc1,A,x,{HUGE}\n", {}),
         ("a.csv", f"case,reader,score\nc1,A,{HUGE}\n", {}),
-        (
-            "a.json",
-            '[{"id":"c1","fields":{},"responses":[{"values":{"q":{"value":[{"value":"a","rank":%s}]}}}]}]' % HUGE,
-            {},
-        ),
+        ("a.json", json.dumps([{"id": "c1", "fields": {}, "responses": [{"values": {"q": {"value": RANKED}}}]}]), {}),
     ],
 )
 def test_small_spoiled_files_of_opinions_end_in_one_error(

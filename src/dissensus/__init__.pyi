@@ -7,6 +7,7 @@ from . import simulate as simulate
 from .certainty.categories import Categories as Categories
 from .core.errors import DissensusError as DissensusError
 from .core.errors import DissensusWarning as DissensusWarning
+from .decisions.planning import plan as plan
 from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration
 from .evaluation.calibration import calibrate as calibrate

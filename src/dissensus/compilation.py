@@ -99,6 +99,12 @@ def judge(*metrics: str, models: Any = SCORES) -> None:
     ds.evaluate(said, {"model": models}, aggregations=["majority-vote"], draws=8, **wanted).to_frame()
 
 
+def judge_beside_annotators() -> None:
+    """Evaluate a model by the metrics of the first figure, and put it beside annotators."""
+    judge()
+    ds.experts(ds.Study.from_counts([[2, 1]] * 10, ["a", "b"]), {"model": [[0.9, 0.1]] * 10})
+
+
 def judge_otherwise() -> None:
     """Evaluate models by all other metrics: of scores, of sets and of whole data sets."""
     judge("top-k-accuracy:2:2", "overlap:2", "rank-biased-overlap:0.9:3", "kendall-tau:3", "spearman-footrule:3")
@@ -125,7 +131,7 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "normal-inverse-gamma": rate,
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "calibration": hold_out,
-    "evaluation": judge,
+    "evaluation": judge_beside_annotators,
     "metrics": judge_otherwise,
     "ties": ask_for_ties,
     "certainty": ask_for_certainty,

@@ -54,8 +54,11 @@ def test_the_panel_is_left_out_on_request_and_refused_with_too_few_cases(run: Ru
     assert run("evaluate", *given, *words, "--panel").refused(
         "there are 40 annotated cases, and at least 100 are needed"
     )
+    assert run("evaluate", *given, *words, "--sweep").refused("a sweep and aggregations are both given")
     assert not Path("others").exists()
     assert "No panel estimate: there are 40 annotated cases" in run("evaluate", *given, *words).out
+    run("evaluate", *given, "--sweep", "--draws", "5", "--out", "swept", "--no-report")
+    assert len(ds.load("swept").runs) == 10
     refused = run("certainty", given[0], "--prior", "informed", "--out", "open.csv")
     assert refused.refused("needs to know what the models say")
 

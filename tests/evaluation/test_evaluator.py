@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -54,6 +55,19 @@ def test_parts_are_not_merged_where_something_was_learned_from_all_cases(learned
     )
     with pytest.raises(ds.DissensusError, match="cannot be merged"):
         one.merge(other)
+
+
+def test_one_reference_run_leads_and_the_sweep_comes_on_request() -> None:
+    plain, swept = (evaluated(aggregations=None, annotators="sample", sweep=sweep) for sweep in (False, True))
+    assert [run.label for run in plain.runs] == ["plackett-luce 1"]
+    reliabilities = [run.reliability for run in swept.runs]
+    assert reliabilities == [1, 2, 3, 5, 10, 10, 20, 30, 50, 100]
+    assert_frame_equal(
+        plain.to_frame(), swept.to_frame().filter(pl.col("run").is_in(["plackett-luce 1", "annotators"]))
+    )
+    assert set(swept.moved) == {"run 0", "annotators"}, "annotators are left out of what is read"
+    with pytest.raises(ds.DissensusError, match="a sweep and aggregations are both given"):
+        evaluated(sweep=True)
 
 
 def test_what_cannot_be_merged_says_why(result: ds.Evaluation) -> None:

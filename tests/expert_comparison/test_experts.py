@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.core.names import sampled_cases
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.evaluation.expert_comparison.pairs import Pairs
 from dissensus.evaluation.expert_comparison.sample import Crossing, Sample
@@ -278,19 +277,6 @@ def test_a_model_trained_on_the_annotations_gets_no_verdict() -> None:
     assert any("'B': trained on these annotations" in note for note in found.notes)
 
 
-def test_many_cases_are_sampled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dissensus.evaluation.expert_comparison.experts.MOST_CASES", 30)
-    said, who, model = labelled(60)
-    study, models = study_of(said, who), {"A": model_of(model)}
-    order = RNG.permutation(60)
-    found, other = (experts(one, models, [TopKAccuracy(1)]) for one in (study, study.select(order)))
-    assert found.row("A")["agreement"] == pytest.approx(other.row("A")["agreement"], abs=1e-12)
-    kept = [study.case_names[i] for i in sampled_cases(study.case_names, 30)]
-    chosen = experts(study.select(kept), models, [TopKAccuracy(1)], allow_missing=True)
-    assert found.row("A")["agreement"] == pytest.approx(chosen.row("A")["agreement"], abs=1e-12)
-    assert any("30 of 60 cases" in note for note in found.notes)
-
-
 def test_a_warning_where_hard_cases_have_more_opinions() -> None:
     said = [["a", "b", "c", "d", "a"] if i % 2 else ["a", "a"] for i in range(40)]
     hard = experts(study_of(said, None), {"A": model_of(["a"] * 40)}, [TopKAccuracy(1)])
@@ -343,11 +329,11 @@ def test_effects_of_annotators_have_the_variance_of_the_mean_they_move() -> None
 def test_annotators_who_all_read_all_cases_have_one_degree_of_freedom_less() -> None:
     said = [[CONDITIONS[k] for k in RNG.integers(4, size=5)] for _ in range(20)]
     pairs = Pairs.of(study_of(said, [[f"r{k}" for k in range(5)]] * 20))
-    crossing = Crossing.of(pairs, pairs.shares(), np.ones(20), np.arange(20))
+    crossing = Crossing.of(pairs, np.ones(20), np.arange(20))
     assert crossing is not None
     assert (crossing.scale, crossing.freedom) == pytest.approx((5 / 4, 4))
     few = Pairs.of(study_of([row[:3] for row in said], [[f"r{k}" for k in range(3)]] * 20))
-    assert Crossing.of(few, few.shares(), np.ones(20), np.arange(20)) is None
+    assert Crossing.of(few, np.ones(20), np.arange(20)) is None
 
 
 def test_a_model_that_is_worse_by_the_margin_is_rarely_called_non_inferior() -> None:

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, plurality_agreement
+from dissensus.evaluation.expert_comparison.survey_equivalence import Panels
+from dissensus.kernels.pluralities import plurality_agreement
 from shared_data import SHARED, needs_shared
 
 

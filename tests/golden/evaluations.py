@@ -432,7 +432,7 @@ def sets_and_lists() -> Tables:
 
 @case
 def defaults() -> Tables:
-    """Whatever is not said: aggregations, metrics, panel."""
+    """Whatever is not said: metrics and panel; and the sweep, of which the reference run is the first."""
     ranked, binary, rated, checked = ranked_study(), binary_study(), rated_study(), checked_study()
     studies = {
         "rankings": (ranked.annotations, ranked.predictions),
@@ -442,7 +442,7 @@ def defaults() -> Tables:
         "checklists": (checked.checklists, checked.predictions),
     }
     return {
-        name: ds.evaluate(study, few(models, 1), draws=50, annotators="fixed", level=LEVEL).to_frame()
+        name: ds.evaluate(study, few(models, 1), sweep=True, draws=50, annotators="fixed", level=LEVEL).to_frame()
         for name, (study, models) in studies.items()
     }
 

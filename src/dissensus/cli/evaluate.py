@@ -111,10 +111,11 @@ class Evaluate:
         inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
-        named = chosen_aggregations(asked["aggregations"]) if "aggregations" in asked else ()
+        sweep = asked.pop("sweep", False)
+        named = chosen_aggregations(asked["aggregations"], sweep=sweep) if "aggregations" in asked else ()
         reading = options.examine_for(named, self.file, self.said)
         study, sources = reading.study, [reading.source]
-        chosen = options.with_every(named or chosen_aggregations(None, study), self.every)
+        chosen = options.with_every(named or chosen_aggregations(None, study.question, sweep=sweep), self.every)
         models = options.read_models(self.models, study, self.said)
         truth = None if self.truth is None else self.read_truth(study)
         groups, strata = (None if path is None else open_source(path) for path in files)
@@ -177,7 +178,8 @@ class Evaluate:
             "allow_missing": bool(self.models["allow_missing"]),
         }
         asked = self.asked
-        chosen = options.with_every(chosen_aggregations(asked.get("aggregations")), self.every)
+        wanted = chosen_aggregations(asked.get("aggregations"), sweep=asked.pop("sweep", False))
+        chosen = options.with_every(wanted, self.every)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
 
         def tell(receipts: Sequence[Receipt]) -> None:

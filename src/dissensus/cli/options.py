@@ -162,6 +162,11 @@ MODELS = bundle(
 # What is estimated.
 ESTIMATES = bundle(
     None,
+    sweep=(
+        bool,
+        "Evaluate against other aggregations and reliabilities as well, to see how far results depend on them; ten "
+        "runs in the place of one.",
+    ),
     primary=(str, "The metric that verdicts are about; the first by itself. Others are secondary.", "NAME"),
     annotators=(
         str,
@@ -280,7 +285,10 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
     """
     from dissensus.evaluation.paper_settings import paper
 
-    given, fixed = {**asked, **passed_on(**every)}, {**paper(), "reference": None, "prior": None, "thresholds": None}
+    given, fixed = (
+        {**asked, **passed_on(**every)},
+        {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))},
+    )
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
     if against:
         raise DissensusError(

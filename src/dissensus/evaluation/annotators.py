@@ -205,8 +205,8 @@ class Design:
         return AnnotatorSpread(effects, np.einsum("akp,bkp->abk", alone, alone), self.scale, len(self.group_of))
 
 
-def probe_vectors(n_annotators: int) -> FloatArray:
-    """Return the unit vectors of few annotators, or random signs for many."""
+def probe_vectors(n_annotators: int, number: int = MOST_PROBES) -> FloatArray:
+    """Return the unit vectors of few annotators, or a number of vectors of random signs for many."""
     if n_annotators <= MOST_PROBES:
         return np.eye(n_annotators)
-    return np.random.default_rng(0).choice([-1.0, 1.0], size=(MOST_PROBES, n_annotators))
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=(number, n_annotators))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -274,66 +274,78 @@ def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
     """Compare all pairs of models; see :meth:`Evaluation.compare`."""
     if margin is not None:
         check_positive(margin=margin)
-    differences = [found for one in evaluation.estimates for found in of_estimate(one, margin)]
+    differences = [found for one in evaluation.estimates for found in one.differences]
     ranks = [
         [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
         for one in evaluation.estimates
     ]
-    return Comparison(tuple(differences), np.array(ranks), evaluation)
+    told = differences if margin is None else [replace(found, margin=margin) for found in differences]
+    return Comparison(tuple(told), np.array(ranks), evaluation)
 
 
-@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-def of_estimate(one: Estimate, margin: float | None = None) -> list[Difference]:
+def differences_of(one: Estimate) -> Iterator[Difference]:
     """Compare all pairs of models under one estimate, by metric and then by pair, each from better to worse.
 
     The pairs of the primary metric, which is the first, are the family of Holm's adjustment.
     """
-    evaluation, n_groups = one.evaluation, one.evaluation.n_groups
-    n_cases, level = evaluation.n_cases, evaluation.level
-    pairs, trained = list(combinations(range(len(evaluation.models)), 2)), getattr(evaluation, "trained_on", ())
-    same = evaluation.sums["least", "same"] if pairs else np.empty((0, 0))
-    apart = {(a, b): one.spread_of_difference(a, b) for a, b in pairs}
-    found = []
+    evaluation, models, n_groups = one.evaluation, one.evaluation.models, one.evaluation.n_groups
+    pairs, trained = list(combinations(range(len(models)), 2)), getattr(evaluation, "trained_on", ())
+    if not pairs:
+        return
+    same = [bool(evaluation.sums["least", "same"][pair]) for pair in pairs]
+    numbers = np.array([_compared(one, *pair, is_same=same[i]) for i, pair in enumerate(pairs)])
+    in_training = [tuple(models[m] for m in pair if models[m] in trained) for pair in pairs]
+    adjusted = holm(np.where([bool(names) for names in in_training], np.nan, numbers[:, 3, 0]))
+    means, identity = one.tally.means.mean(axis=-1), one.identity
     for k, metric in enumerate(evaluation.metrics):
-        means, (one_way, other_way) = one.tally.means[:, k].mean(axis=-1), metric.goodness(np.array([1.0, -1.0]))
-        for a, b in pairs:
-            values, third = np.where(same[a, b], 0.0, apart[a, b].values[k]), apart[a, b].third[k]
-            gains, signed = metric.goodness(values), values
-            if one_way == other_way:  # the best value is in the middle: the distances from it are compared
-                signed = gains = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
-                third = np.zeros_like(third)
-            gap = float(means[a] - means[b])
-            if one.identity["estimand"] in PARTIAL and np.isnan(gap):
+        goodness = metric.goodness(means[:, k])
+        for i, (a, b) in enumerate(pairs):
+            gap, (low, high, better, p_value) = float(means[a, k]) - float(means[b, k]), numbers[i, :, k].tolist()
+            if identity["estimand"] in PARTIAL and np.isnan(gap):
                 continue
-            tails = (1 - level) / 2, (1 + level) / 2
-            low, high = (np.nan, np.nan) if np.isnan(values).any() else np.quantile(values, tails)
-            p_value = tail_probability(signed, apart[a, b].freedom[k], third, n_cases=n_cases, level=level)
             each = Difference(
-                **one.identity,
+                **identity,
                 metric=metric.name,
-                first=evaluation.models[a],
-                second=evaluation.models[b],
+                first=models[a],
+                second=models[b],
                 difference=gap,
                 low=float(np.fmin(low, gap)),
                 high=float(np.fmax(high, gap)),
-                probability_better=np.nan if np.isnan(gains).any() else float((np.sign(gains).mean() + 1) / 2),
-                p_value=float(p_value),  # undefined where all values are zero
-                p_adjusted=np.nan,
-                margin=margin,
+                probability_better=better,
+                p_value=p_value,  # undefined where all values are zero
+                p_adjusted=adjusted[i] if k == 0 else np.nan,
                 is_primary=k == 0,
-                level=level,
+                level=evaluation.level,
                 higher_is_better=metric.higher_is_better,
-                are_same=bool(same[a, b]),
-                n_cases=n_cases,
+                are_same=same[i],
+                n_cases=evaluation.n_cases,
                 n_groups=n_groups,
-                trained=tuple(name for name in (evaluation.models[a], evaluation.models[b]) if name in trained),
+                trained=in_training[i],
             )
-            found.append(each.mirrored() if metric.goodness(means[a]) < metric.goodness(means[b]) else each)
-    adjusted = holm([each.p_value if each.is_primary and not each.trained else np.nan for each in found])
-    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+            yield each.mirrored() if goodness[a] < goodness[b] else each
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+@np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
+def _compared(one: Estimate, a: int, b: int, *, is_same: bool) -> FloatArray:
+    """Return the limits of the difference of two models, the chance that the first is better, and the p-value.
+
+    The shape is (4, metrics).
+    """
+    level, metrics, apart = one.evaluation.level, one.evaluation.metrics, one.spread_of_difference(a, b)
+    values = np.zeros_like(apart.values) if is_same else apart.values
+    gains = np.array([metric.goodness(row) for metric, row in zip(metrics, values, strict=True)])
+    signed, third = values.copy(), apart.third.copy()
+    for k, metric in enumerate(metrics):
+        one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
+        if one_way == other_way:  # the best value is in the middle: the distances from it are compared
+            signed[k] = gains[k] = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
+            third[k] = 0.0
+    low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2), axis=-1)
+    p_values = tail_probability(signed, apart.freedom, third, n_cases=one.evaluation.n_cases, level=level)
+    return np.array([low, high, (np.sign(gains).mean(axis=-1) + 1) / 2, p_values])
+
+
+def holm(p_values: Sequence[float] | FloatArray) -> list[float]:
     """Adjust p-values for their number as Holm does; undefined ones do not count.
 
     >>> holm([0.01, 0.04, 0.03])

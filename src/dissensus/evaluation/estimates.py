@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, d
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
+    from dissensus.evaluation.comparison import Difference
     from dissensus.evaluation.results import Evaluation
 
 # What a number is an estimate of: see the glossary.
@@ -118,6 +118,36 @@ class Run:
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
 
 
+def leading_runs(specs: Sequence[Aggregation], leads: str, best: Aggregation | None = None) -> tuple[int, int]:
+    """Return the places of the headline run and of the reference run, see :class:`Evaluation`.
+
+    Parameters
+    ----------
+    specs
+        The aggregations of all runs.
+    leads
+        What results lead with.
+    best
+        What held-out annotators chose.
+
+    Examples
+    --------
+    >>> from dissensus.aggregations import PlackettLuce
+    >>> specs = [*map(PlackettLuce, (1, 3, 10)), PlackettLuce(prior="informed")]
+    >>> leading_runs(specs, "agreement"), leading_runs(specs, "adjusted")
+    ((3, 0), (1, 1))
+    """
+    places = range(len(specs))
+    adjusted = [place for place in places if not specs[place].is_informed] or list(places)
+    first = [place for place in adjusted if specs[place].id == specs[adjusted[0]].id]
+    plain = [place for place in first if specs[place].parameters().get(SWEPT) == 1 and leads == AGREEMENT]
+    reference = plain[0] if plain else first[len(first) // 2]
+    if best is not None:
+        reference = [spec.record() for spec in specs].index(best.record())
+    panel = [place for place in places if specs[place].is_informed and leads == AGREEMENT]
+    return (panel[0] if panel else reference), reference
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """The values of all models and metrics against one reference, and what they are estimates of.
@@ -168,7 +198,7 @@ class Estimate:
         """How far means move when annotators are left out; missing where they count as fixed."""
         return self.evaluation.moved.get(self.key) if self.place == ALL else None
 
-    @property
+    @cached_property
     def fit(self) -> tuple[FitSpread, FamilySpread] | tuple[None, None]:
         """How far means move when the prior is fitted to resampled cases, and under another family, if one was."""
         sums = self.evaluation.sums
@@ -231,9 +261,8 @@ class Estimate:
         models = self.evaluation.models
         if models[first] > models[second]:  # one order only, so that the other is its mirror image
             return self.spread_of_difference(second, first).mirrored()
-        own, designs = self.resampled, self.designs[0]
-        pairs = list(combinations(range(len(models)), 2))
-        pair = len(models) + pairs.index((min(first, second), max(first, second)))
+        own, designs, (a, b) = self.resampled, self.designs[0], sorted((first, second))
+        pair = len(models) + a * (2 * len(models) - a - 1) // 2 + b - a - 1  # as combinations put them
         low, high = self.limits
         widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
         cases = Resampled(
@@ -243,6 +272,13 @@ class Estimate:
             own.gaps[first] - own.gaps[second],
         )
         return self._spread(cases, -widest, widest, lambda part: part.of_difference(first, second))
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """All pairs of models, by metric and then by pair, each from better to worse."""
+        from dissensus.evaluation.comparison import differences_of
+
+        return tuple(differences_of(self))
 
     def _spread(
         self, cases: Resampled, low: FloatArray, high: FloatArray, of: Callable[[AnnotatorSpread | FitSpread], Part]

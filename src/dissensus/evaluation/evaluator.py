@@ -19,6 +19,7 @@ from dissensus.core.output import expect
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
 from dissensus.evaluation.assembly import assembled
+from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
@@ -60,6 +61,7 @@ def evaluate(
     predictions: Mapping[str, ArrayLike | Predictions],
     *,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
+    sweep: bool = False,
     metrics: Sequence[Metric | str] | None = None,
     primary: Metric | str | None = None,
     draws: int = 1000,
@@ -93,8 +95,12 @@ def evaluate(
         certainty is found.
     aggregations
         Specs, their text such as ``"plackett-luce:1,3"``, or draws that come from elsewhere
-        (:meth:`Plausibilities.from_draws`). By default Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks
-        (10, 20, 30, 50, 100); for ratings, normal-inverse-gamma.
+        (:meth:`Plausibilities.from_draws`). By default Plackett-Luce at reliability 1; for ratings,
+        normal-inverse-gamma.
+    sweep
+        Evaluate against other aggregations and reliabilities as well, to see how far results depend on them:
+        Plackett-Luce (1, 2, 3, 5, 10) and probabilistic inverse ranks (10, 20, 30, 50, 100); Plackett-Luce (1, 3, 10)
+        where annotators choose one of two answers, or a grade. It takes about as many times longer.
     metrics
         Specs or their text such as ``"top-k-accuracy:3"``. By default top-1 and top-3 accuracy, set accuracy of 2 and
         3, average overlap of 3, and the accuracy of categories where there are any; for numbers, the mean absolute
@@ -115,7 +121,8 @@ def evaluate(
         Probability that intervals hold.
     annotators
         ``"sample"``: other annotators like these might have been asked, and intervals say so; groups of them are left
-        out in turn, which costs about as much again for every opinion per case, at a quarter of the draws.
+        out in turn, of the panel estimate, the reference run and the agreement with one annotator, which takes about
+        as long again; in other runs they count as fixed.
         ``"fixed"``: intervals are about these very annotators. By default a sample if at least three named annotators
         read at least ten cases that another one read as well.
     panel
@@ -169,7 +176,7 @@ def evaluate(
     columns = {**(strata or {}), **({} if images is None else {IMAGES: images})}
     asked = asked_questions(annotations, predictions, columns, allow_missing=allow_missing)
     study, models = asked.study, asked.models
-    chosen, trust = chosen_aggregations(aggregations, annotations), None
+    chosen, trust = chosen_aggregations(aggregations, annotations.question, sweep=sweep), None
     if reference is not None:
         from dissensus.evaluation.calibration import calibrated
 
@@ -190,11 +197,12 @@ def evaluate(
     how = {"margin": margin, "called": called, "level": level, **known}
     beside = experts_unless_incomparable(study, models, plan.metrics, **how) if models else None
     design = design_of(study, annotators) if models else None
-    again = 0 if design is None else len(chosen) * len(design.case)
+    leading = sorted({*leading_runs(chosen, leads, None if trust is None else trust.best)})
+    again = 0 if design is None else len(leading) * len(design.case)
     expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
     run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
-    left = None if design is None else LeftOut(pieces, models, design, asked.findings, threads)
+    left = None if design is None else LeftOut(pieces, models, design, asked.findings, leading, threads)
     evaluated = set(sums["rows", "names"].tolist())
     lost = tuple(name for name in study.case_names if name not in evaluated)
     priors = {name: one.prior for name, one in zip(asked.parts, pieces, strict=True)}

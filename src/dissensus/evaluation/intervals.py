@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.special import expit, gammaincinv, logit, ndtri, stdtr, stdtrit
@@ -36,6 +37,7 @@ ENDS = ("the case at the least value", "the case at the greatest value")
 ENDS_STREAM = np.uint64(0x9E3779B97F4A7C15)
 
 
+@cache
 def end_weights(seed: int, n_resamples: int) -> FloatArray:
     """Weigh the two added cases, shape (2, n_resamples): Gamma(1/2), the same for the same seed."""
     from dissensus.kernels.resamples import case_weights
@@ -269,7 +271,7 @@ def spread(
     """
     values = cases.between(low, high, ends)
     own = few_groups(values, n_groups)
-    drawn = cases.gaps.std(axis=-1)
+    drawn, apart = cases.gaps.std(axis=-1), cases.means - cases.means.mean(axis=-1, keepdims=True)
     parts = (own, *(part for part in (annotators, fit, family) if part is not None))
     unknown = np.full(own.variance.shape, np.nan)
     of_annotators, of_fit, of_family = (
@@ -283,5 +285,5 @@ def spread(
         of_fit,
         of_family,
         freedom_of(parts),
-        ((cases.means - cases.means.mean(axis=-1, keepdims=True)) ** 3).mean(axis=-1) / 2,
+        (apart * apart * apart).mean(axis=-1) / 2,
     )

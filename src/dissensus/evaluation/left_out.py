@@ -1,4 +1,4 @@
-"""Evaluate again without some annotators, to see how far every run moves."""
+"""Evaluate again without some annotators, to see how far what results lead with moves."""
 
 from __future__ import annotations
 
@@ -60,6 +60,8 @@ class LeftOut:
         Who is left out of which cases.
     findings
         The finding that each case of the study is about, by name; empty where cases are cases.
+    runs
+        The runs that results lead with: annotators count as fixed in others.
     threads
         How many threads draw.
     """
@@ -68,6 +70,7 @@ class LeftOut:
     models: Mapping[str, Predictions]
     design: Design
     findings: Mapping[str, str]
+    runs: Sequence[int]
     threads: int | None = None
 
     @property
@@ -90,7 +93,7 @@ class LeftOut:
         return Tallier(self.plan, self.design.study, self.models, {}).of_opinions()
 
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
-        """Say how far every run and the agreement with single annotators move; nothing for draws from elsewhere."""
+        """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
         whole: dict[str, Valued] = {}
         if self._metrics:
             whole = {key: self._valued(labels) for key, (_, labels) in self._evaluated(None).items()}
@@ -100,11 +103,11 @@ class LeftOut:
             for key, (means, labels) in self._evaluated(fold).items():
                 found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, fold.case_names))
             if advance is not None:
-                advance(len(fold.cases) * len(self.plan.aggregations))
+                advance(len(fold.cases) * len(self.runs))
         return {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
 
     def _evaluated(self, fold: Fold | None) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
-        """Evaluate the cases of a fold, or all with everybody, under every run: means of cases, and labels.
+        """Evaluate the cases of a fold, or all with everybody, under these runs: means of cases, and labels.
 
         Every piece is evaluated by itself; where opinions are missing, its prior is fitted again.
         """
@@ -120,15 +123,15 @@ class LeftOut:
             rows += [order[name] for name in own]
             said = study if len(self.pieces) == 1 else study.select([n for n in study.case_names if n in wanted])
             tallier = Tallier(replace(piece.plan, draws=LEFT_OUT_DRAWS), said, self.models, {})
-            prior = None if fold is None else known_prior(aggregations)
+            prior = None if fold is None else known_prior([aggregations[run] for run in self.runs])
             if prior is not None:
                 asked = {name: model.select(list(said.case_names)) for name, model in self.models.items()}
                 prior = prior_for(aggregations, said, asked, prior)
-            for number, spec in enumerate(aggregations):
-                if not isinstance(spec, GivenDraws):
+            for run in self.runs:
+                if not isinstance(spec := aggregations[run], GivenDraws):
                     how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
                     drawn = informed_by(spec, prior).sample(said, **how).select(own)
-                    parts.setdefault(f"run {number}", []).append(tallier.compared(drawn))
+                    parts.setdefault(f"run {run}", []).append(tallier.compared(drawn))
         back = np.argsort(rows, kind="stable")
         found: dict[str, tuple[FloatArray, LabelsByTruth]] = {
             key: (

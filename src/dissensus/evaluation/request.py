@@ -42,15 +42,20 @@ METRICS: Mapping[str, tuple[Metric, ...]] = {
 }
 
 
-def default_aggregations(study: Study | None = None, *, question: str = "") -> tuple[Aggregation, ...]:
-    """Return the sweep of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each.
+def default_aggregations(question: str = "conditions", *, sweep: bool = False) -> tuple[Aggregation, ...]:
+    """Return the reference run: Plackett-Luce at reliability 1, or normal-inverse-gamma for numbers.
 
-    Where annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
+    A sweep is that of the paper: Plackett-Luce and probabilistic inverse ranks at five reliabilities each. Where
+    annotators choose one of two answers, or a grade, nobody ranks anything: Plackett-Luce at three reliabilities.
+
+    >>> len(default_aggregations()), len(default_aggregations(sweep=True))
+    (1, 10)
     """
-    asked = question or ("conditions" if study is None else study.question)
-    if asked == "numbers":
+    if question == "numbers":
         return (NormalInverseGamma(),)
-    if asked != "conditions":
+    if not sweep:
+        return (PlackettLuce(reliability=1),)
+    if question != "conditions":
         return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
     return (
         *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
@@ -186,11 +191,17 @@ def panel_reason(kind: str, n_models: int, *, n_annotated: int, n_opinions: int)
 
 
 def chosen_aggregations(
-    given: Sequence[Aggregation | Plausibilities | str] | None, study: Study | None = None, *, question: str = ""
+    given: Sequence[Aggregation | Plausibilities | str] | None, question: str = "conditions", *, sweep: bool = False
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, each once; draws from elsewhere count as one."""
     if given is None:
-        return default_aggregations(study, question=question)
+        return default_aggregations(question, sweep=sweep)
+    if sweep:
+        raise DissensusError(
+            "a sweep and aggregations are both given",
+            expected="one of them: the sweep is a list of aggregations by itself",
+            advice="leave sweep (--sweep) out, and name reliabilities as in plackett-luce:1,3,10",
+        )
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
     chosen = tuple(as_specs(Aggregation.family, _checked(items, Aggregation)))
     for number, spec in enumerate(chosen):

@@ -26,7 +26,7 @@ from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.curves import KINDS, Curve
-from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, stacked
+from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, leading_runs, stacked
 from dissensus.evaluation.influences import FINDING
 from dissensus.evaluation.labels import LabelsByTruth, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
@@ -313,10 +313,15 @@ class Evaluation(Value):
         """The run whose values estimate what a large panel would say, if there is one."""
         return next((place for place, run in enumerate(self.runs) if run.estimand == PANEL), None)
 
+    @cached_property
+    def _leading(self) -> tuple[int, int]:
+        best = None if self.calibration is None else self.calibration.best
+        return leading_runs([run.spec for run in self.runs], self.leads, best)
+
     @property
     def headline(self) -> int:
         """The run that first sentences about models are about: the panel, unless adjusted metrics lead."""
-        return self.reference if self.panel is None or self.leads == "adjusted" else self.panel
+        return self._leading[0]
 
     @property
     def reference(self) -> int:
@@ -327,13 +332,7 @@ class Evaluation(Value):
         What is said about the annotations themselves, such as their certainty, is said about this run, which models
         have no part in.
         """
-        if self.calibration is not None:
-            best = self.calibration.best.record()
-            return next(i for i, run in enumerate(self.runs) if run.spec.record() == best)
-        adjusted = self.adjusted_runs or range(len(self.runs))
-        first = [i for i in adjusted if self.runs[i].spec.id == self.runs[adjusted[0]].spec.id]
-        plain = [i for i in first if self.runs[i].reliability == 1 and self.leads == "agreement"]
-        return plain[0] if plain else first[len(first) // 2]
+        return self._leading[1]
 
     @property
     def adjusted_runs(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from dissensus.core.errors import listing
 from dissensus.core.thresholds import CERTAIN, ROUGH
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
-from dissensus.evaluation.comparison import Comparison, Difference, of_estimate
+from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
@@ -491,7 +491,7 @@ def duels(one: Estimate) -> dict[str, Difference]:
 
     Models that were trained on these annotations have no part in it, nor have those without a value.
     """
-    found = [each for each in of_estimate(one) if each.is_primary and not (each.trained or math.isnan(each.difference))]
+    found = [each for each in one.differences if each.is_primary and not (each.trained or math.isnan(each.difference))]
     beaten = {each.second for each in found}
     pairs = [each for each in found if each.first not in beaten]
     return {each.second: each for each in sorted(pairs, key=lambda each: abs(each.difference))}
@@ -526,9 +526,9 @@ def decision(evaluation: Evaluation) -> tuple[Markup, ...]:
 def _reversed(evaluation: Evaluation, one: Estimate) -> Iterable[Markup]:
     """Say which verdicts another estimand reverses, both beyond doubt."""
     places = [place for place in (evaluation.panel, evaluation.reference) if place is not None]
-    ours = {(each.first, each.second) for each in of_estimate(one) if each.is_primary and each.is_distinguishable}
+    ours = {(each.first, each.second) for each in one.differences if each.is_primary and each.is_distinguishable}
     for other in dict.fromkeys(evaluation.estimates[place] for place in places):
-        found = [each for each in of_estimate(other) if each.is_primary and each.is_distinguishable]
+        found = [each for each in other.differences if each.is_primary and each.is_distinguishable]
         turned = [verdict(each)[:-1] for each in found if (each.second, each.first) in ours]
         if turned and other.key != one.key:
             yield Markup("{} reverses the order: {}.").format(BESIDE[other.identity["estimand"]], joined(turned))

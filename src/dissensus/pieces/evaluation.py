@@ -45,6 +45,7 @@ from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
 from dissensus.evaluation.calibration import Calibration, calibrate
+from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.left_out import LeftOut
@@ -112,6 +113,7 @@ def evaluate_files(
     *,
     reading: Mapping[str, Any] | None = None,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
+    sweep: bool = False,
     metrics: Sequence[Metric | str] | None = None,
     primary: Metric | str | None = None,
     draws: int = 1000,
@@ -148,9 +150,9 @@ def evaluate_files(
         Where results go; tables by case are in its directories ``per_case`` and ``certainty``.
     reading
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
-    aggregations, metrics, primary, draws, seed, categories, level, annotators, panel, leads, reference, trained_on
+    aggregations, sweep, metrics, primary, draws, seed, categories, level, annotators, panel, leads, reference
         As in :func:`evaluate`; categories may be a file.
-    margin, called
+    trained_on, margin, called
         As in :func:`evaluate`.
     threads
         Threads that draw in every process.
@@ -195,7 +197,7 @@ def evaluate_files(
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
     asked: dict[str, Any] = {
-        "aggregations": request.chosen_aggregations(aggregations, question=question),
+        "aggregations": request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep),
         "metrics": None if metrics is None else request.listed_metrics(metrics),
         "primary": primary,
         "draws": draws,
@@ -316,7 +318,8 @@ class FileEvaluation:
         settings, reason, trust = self._settled()
         shown = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
         rows, held = shown.questions, settings.tally(shown.questions, shown.truth)
-        settings = replace(settings, reference=settings.of_cases.assembled(rows, held).reference)
+        leading = leading_runs(settings.specs, settings.leads, None if trust is None else trust.best)
+        settings = replace(settings, reference=leading[1])
         keys = self._evaluated(settings)
         finished, cases = ([self.run.piece(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
         sums = passes.added(finished)
@@ -328,7 +331,7 @@ class FileEvaluation:
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
-            moved=self._left_out(settings),
+            moved=self._left_out(settings, sorted({*leading})),
             prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
             trained_on=tuple(self.asked["trained_on"]),
@@ -599,8 +602,8 @@ class FileEvaluation:
     def _is_finished(self, key: str) -> bool:
         return all(self.run.piece(key, kind).exists() for kind in ("sums", "cases"))
 
-    def _left_out(self, settings: Settings) -> dict[str, AnnotatorSpread]:
-        """Leave annotators out of a sample of the cases: how far runs and the agreement with one move."""
+    def _left_out(self, settings: Settings, runs: Sequence[int]) -> dict[str, AnnotatorSpread]:
+        """Leave annotators out of a sample of the cases: how far some runs and the agreement with one move."""
         if not self.leaves_out:
             return {}
         rows = self.sample.select(list(self.survey.everyone)).questions
@@ -611,8 +614,8 @@ class FileEvaluation:
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
-        left = LeftOut(pieces, rows.models, design, rows.findings, self.threads)
-        total = len(design.case) * len(settings.specs)
+        left = LeftOut(pieces, rows.models, design, rows.findings, runs, self.threads)
+        total = len(design.case) * len(runs)
         with self.watch.progress("leaving annotators out", total, "cases") as advance:
             return left.spreads(advance)
 

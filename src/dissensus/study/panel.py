@@ -145,6 +145,11 @@ class Panel(Value):
         return ragged.row_of_each(self.opinion_offsets)
 
     @property
+    def units(self) -> IntArray:
+        """Who is a sample, of each opinion, shape (n_opinions,): the annotator; -1 where nobody is named."""
+        return self.annotators
+
+    @property
     def is_weighted(self) -> bool:
         """Whether any opinion has a weight other than one."""
         return bool((self.weights != 1).any())

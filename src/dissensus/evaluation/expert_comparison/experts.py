@@ -16,14 +16,14 @@ import numpy as np
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name, sampled_cases
+from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.comparison import holm
 from dissensus.evaluation.expert_comparison.alternative_annotator import (
     AlternativeAnnotator,
     alternative_annotator_test,
 )
-from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, paired
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.influences import FINDING
@@ -36,9 +36,6 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
-
-# Of more cases, this many are compared; their names decide which.
-MOST_CASES = 20_000
 
 # Hard cases were asked about more often if disagreement goes with the number of opinions so far, beyond chance.
 CORRELATED, CERTAIN = 0.1, 3.0
@@ -374,11 +371,6 @@ def experts_of(
             got=f"{n_cases} of {n_all}",
             advice="ask a second annotator about some of the cases",
         )
-    if said.n_cases > MOST_CASES:
-        cases = list(dict.fromkeys(case_of[name] for name in said.case_names))
-        kept = {cases[i] for i in sampled_cases(cases, MOST_CASES * n_cases // said.n_cases)}
-        said = said.select([case_of[name] in kept for name in said.case_names])
-        notes.append(f"{called}s and models are compared on {len(kept):,} of {n_cases:,} cases, chosen by their names")
     kind = "numbers" if said.kind == "ratings" else "ranking"
     able = [metric for metric in metrics if kind in metric.accepts]
     scored = [metric for metric in metrics if needs_scores(metric) and "scores" in metric.accepts]
@@ -386,8 +378,14 @@ def experts_of(
         words = "; ".join(f"{metric.name} needs scores, which {called}s do not give" for metric in metrics)
         raise IncomparableError("no metric can be computed of an annotator", got=words)
     own = {name: model.select(list(said.case_names)) for name, model in models.items()}
-    pairs = Pairs.of(said)
-    sample = Sample.of(pairs, own, (*able, *scored), findings=findings, called=called, point=metrics[0] in scored)
+    sample = Sample.of(
+        Pairs(said, different_opinions(said)),
+        own,
+        (*able, *scored),
+        findings=findings,
+        called=called,
+        point=metrics[0] in scored,
+    )
     primary = sample.metrics[0]
     if margin is not None and not 0 < margin < np.ptp(primary.range):
         raise DissensusError(
@@ -420,7 +418,7 @@ def experts_of(
             {"column": column, "stratum": str(name), "n_cases": int(size), **row}
             for name, size in zip(names, sizes, strict=True)
             if size >= LEAST_CASES
-            for row in sample.part((stratum == name)[pairs.case]).rows(margin, level)
+            for row in sample.part(np.flatnonzero(stratum == name)).rows(margin, level)
         ]
         width = len(rows)
         for one in range(width):  # the same metric and model in all strata

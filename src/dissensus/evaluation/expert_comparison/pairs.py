@@ -1,104 +1,218 @@
 """Who is compared with whom: every annotator of a case with every other one, and every model with the same others.
 
-Metrics of single cases have a value for every ordered pair of opinions, the first as if a model had said it and the
-second as the label. Metrics of a whole data set are functions of pooled masses; their slopes give every pair a value
-whose weighted mean is the metric, so that means, intervals and annotators who are left out are found alike.
+What was said on a case is counted. A cell is a case and one of the different things that were said on it; values are of
+pairs of cells of a case, and what follows for an opinion is the sum over all cells, without what its own annotator
+said. So a case costs as much as it has different opinions, however many annotators gave them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.agreement.coefficients import seats_of
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.metrics.data_set import DataSetMetric, Said, first_shares
 from dissensus.predictions.alignment import repeated
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
-# How many pairs are compared at a time.
-PAIRS_AT_ONCE = 20_000
+# How many pairs of cells are held at a time, and how many of them are compared at a time.
+PAIRS_AT_ONCE, COMPARED_AT_ONCE = 1_000_000, 20_000
+
+# Share of a case below which nobody else said anything on it, up to rounding.
+ROUNDED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Hold the ordered pairs of opinions on the same case by different annotators.
+    """Hold the opinions that are compared with each other: those on the same case by different annotators.
 
     Attributes
     ----------
     study
         The opinions that count, on cases with two annotators or more.
-    predictor, target : (n_pairs,)
-        Positions of opinions: whose agreement is measured, and with whom.
-    votes : (n_pairs,)
-        How much the target counts, without whoever is the predictor.
+    kinds : (n_opinions,)
+        Which of the different things each opinion says.
 
     Examples
     --------
     >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], ["a", "b"])
     >>> pairs = Pairs.of(said)
-    >>> len(pairs.case), pairs.study.n_cases, pairs.shares().sum().round(9)
-    (6, 1, np.float64(1.0))
+    >>> pairs.study.n_cases, len(pairs.cell_case), pairs.others
+    (1, 2, array([2., 2., 2.]))
     """
 
     study: Study
-    predictor: IntArray
-    target: IntArray
-    votes: FloatArray
+    kinds: IntArray
 
     @staticmethod
     def of(study: Study) -> Pairs:
         """Pair the opinions of a study; cases with one annotator are left out."""
         said = paired(study)
-        seats, case = seats_of(said), said.panel.case_of_opinion
-        offsets, target = take_rows(said.panel.opinion_offsets, case)
-        predictor = row_of_each(offsets)
-        is_own = predictor == target
-        votes = said.weights[target] * (said.votes[target] - is_own)
-        kept = ((seats[predictor] != seats[target]) | is_own) & (votes > 0)
-        return Pairs(said, predictor[kept], target[kept], votes[kept])
+        return Pairs(said, different_opinions(said))
+
+    @property
+    def case(self) -> IntArray:
+        """Position of the case of each opinion."""
+        return self.study.panel.case_of_opinion
 
     @cached_property
-    def case(self) -> IntArray:
-        """Position of the case of each pair."""
-        return np.asarray(self.study.panel.case_of_opinion[self.predictor])
+    def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
+        n_kinds = int(self.kinds.max(initial=0)) + 1
+        keys, first, cell = np.unique(self.case * n_kinds + self.kinds, return_index=True, return_inverse=True)
+        return keys // n_kinds, first, cell
 
-    def part(self, kept: BoolArray | IntArray) -> tuple[Pairs, IntArray, IntArray]:
-        """Keep some pairs, with the cases that have any and all opinions on them; return the positions of both too."""
-        cases, place = np.unique(self.case[kept]), np.full(self.study.n_opinions, -1)
-        opinions = np.flatnonzero(np.isin(self.study.panel.case_of_opinion, cases))
-        place[opinions] = np.arange(len(opinions))
-        found = Pairs(self.study.select(cases), place[self.predictor[kept]], place[self.target[kept]], self.votes[kept])
-        return found, cases, opinions
+    @property
+    def cell_case(self) -> IntArray:
+        """Position of the case of each cell, ascending, shape (n_cells,)."""
+        return self._cells[0]
 
+    @property
+    def cell_opinion(self) -> IntArray:
+        """Position of one of the opinions of each cell, shape (n_cells,)."""
+        return self._cells[1]
+
+    @property
+    def cell(self) -> IntArray:
+        """The cell of each opinion, shape (n_opinions,)."""
+        return self._cells[2]
+
+    def by_cell(self, values: FloatArray) -> FloatArray:
+        """Add up values of opinions by cell."""
+        return weighted_counts(self.cell, values, len(self.cell_case))
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """How much each opinion counts, with all its votes, shape (n_opinions,)."""
+        return np.asarray(self.study.weights * self.study.votes)
+
+    @cached_property
+    def own(self) -> tuple[IntArray, IntArray]:
+        """Pairs of opinions on a case by one annotator, each with itself among them, ascending by the first."""
+        order = np.argsort(seats_of(self.study), kind="stable")
+        seat = np.empty(len(order), dtype=np.int64)
+        _, seat[order], sizes = np.unique(seats_of(self.study)[order], return_inverse=True, return_counts=True)
+        offsets, places = take_rows(offsets_from_lengths(sizes), seat)
+        return row_of_each(offsets), order[places]
+
+    def without_own(self, by_case: FloatArray, values: FloatArray) -> FloatArray:
+        """Take what an annotator said, one vote, off the sum of the case: values (n_own,) of :attr:`own` pairs."""
+        return by_case - weighted_counts(self.own[0], values, self.study.n_opinions)
+
+    @cached_property
+    def others(self) -> FloatArray:
+        """How much all other annotators of the case count, of each opinion; zero where there is nobody else."""
+        total = weighted_counts(self.case, self.masses, self.study.n_cases)[self.case]
+        found = self.without_own(total, self.study.weights[self.own[1]])
+        return np.where(found > ROUNDED * total, found, 0.0)
+
+    def over_others(self, sums: FloatArray) -> FloatArray:
+        """Divide sums over the others of each opinion by how much these count; zero where there is nobody else."""
+        return np.divide(sums, self.others, out=np.zeros_like(sums), where=self.others > 0)
+
+    @cached_property
     def shares(self) -> FloatArray:
-        """Return the share of each pair in its case, shape (n_pairs,): predictors alike, and each with its others."""
-        said = self.study
-        others = weighted_counts(self.predictor, self.votes, said.n_opinions)
-        own = np.where(others > 0, said.weights * said.votes, 0.0)
-        everyone = weighted_counts(said.panel.case_of_opinion, own, said.n_cases)
-        scale = np.divide(own, others, out=np.zeros_like(own), where=others > 0)
-        return np.asarray(self.votes * scale[self.predictor] / np.where(everyone > 0, everyone, 1.0)[self.case])
+        """Share of each opinion in its case, as the one that agrees; those that have no others have none."""
+        own = np.where(self.others > 0, self.masses, 0.0)
+        everyone = weighted_counts(self.case, own, self.study.n_cases)
+        return np.asarray(own / np.where(everyone > 0, everyone, 1.0)[self.case])
 
-    def involved(self, values: FloatArray) -> FloatArray:
-        """Add up values of pairs by opinion, as the one that agrees and as the one that is agreed with."""
-        n = self.study.n_opinions
-        return weighted_counts(self.predictor, values, n) + weighted_counts(self.target, values, n)
+    @cached_property
+    def targets(self) -> FloatArray:
+        """Share of each opinion in its case, as the one that is agreed with."""
+        per_vote = self.over_others(self.shares)
+        total = weighted_counts(self.case, per_vote, self.study.n_cases)[self.case]
+        return self.masses * self.without_own(total, (per_vote / self.study.votes)[self.own[1]])
 
-    def by_case(self, values: FloatArray, shares: FloatArray) -> FloatArray:
-        """Average values (..., n_pairs) over the pairs of each case, shape (..., n_cases)."""
-        flat = values.reshape(-1, values.shape[-1])
-        found = np.array([weighted_counts(self.case, shares * row, self.study.n_cases) for row in flat])
-        return found.reshape(*values.shape[:-1], self.study.n_cases)
+    def mean_of_others(self, values: FloatArray) -> FloatArray:
+        """Average values of cells (..., n_cells) over the others of each opinion, shape (..., n_opinions)."""
+        own, masses, n_cases = self.cell[self.own[1]], self.by_cell(self.masses), self.study.n_cases
+        found = [
+            self.over_others(
+                self.without_own(
+                    weighted_counts(self.cell_case, masses * row, n_cases)[self.case],
+                    self.study.weights[self.own[1]] * row[own],
+                )
+            )
+            for row in values.reshape(-1, values.shape[-1])
+        ]
+        return np.array(found).reshape(*values.shape[:-1], len(self.cell))
+
+    def summed(self, values: Callable[[IntArray, IntArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Add up values of pairs by opinion.
+
+        Parameters
+        ----------
+        values
+            Given cells of those who agree and of those who are agreed with, returns values (n, n_pairs).
+
+        Returns
+        -------
+        alone : (n, n_opinions)
+            Mean over the others.
+        involved : (n, n_opinions)
+            Sum of share times value over all pairs, as the one that agrees and as the one that is agreed with.
+        """
+        study, cell, (one, other) = self.study, self.cell, self.own
+        offsets = np.searchsorted(self.cell_case, np.arange(study.n_cases + 1))
+        per_vote = self.over_others(self.shares)
+        masses, rates = self.by_cell(self.masses), self.by_cell(per_vote)
+        block = np.cumsum(np.diff(offsets) ** 2) // PAIRS_AT_ONCE
+        limits = np.append(np.flatnonzero(np.diff(block, prepend=-1)), study.n_cases)
+        alone, involved = [], []
+        for first, last in pairwise(limits):
+            start, stop = offsets[[first, last]]
+            begins, b = take_rows(offsets, self.cell_case[start:stop])
+            a = row_of_each(begins)
+            found = values(start + a, b)
+            opinions = slice(*study.panel.opinion_offsets[[first, last]].tolist())
+            own = slice(*np.searchsorted(one, [opinions.start, opinions.stop]).tolist())
+            who, also, n = one[own] - opinions.start, other[own], opinions.stop - opinions.start
+            place = cell[opinions] - start
+            starts = begins[:-1] - offsets[self.cell_case[start:stop]]
+            there, back = starts[cell[one[own]] - start] + cell[also], starts[cell[also] - start] + cell[one[own]]
+            weights, rate = study.weights[also], (per_vote / study.votes)[also]
+            of_others = np.array(
+                [
+                    weighted_counts(a, masses[b] * row, stop - start)[place]
+                    - weighted_counts(who, weights * row[there], n)
+                    for row in found
+                ]
+            )
+            as_target = np.array(
+                [
+                    weighted_counts(b - start, rates[start + a] * row, stop - start)[place]
+                    - weighted_counts(who, rate * row[back], n)
+                    for row in found
+                ]
+            )
+            others = self.others[opinions]
+            mean = np.divide(of_others, others, out=np.zeros_like(of_others), where=others > 0)
+            alone.append(mean)
+            involved.append(self.shares[opinions] * mean + self.masses[opinions] * as_target)
+        return np.concatenate(alone, axis=1), np.concatenate(involved, axis=1)
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        """What is said in each cell, shape (n_cells, K): shares of its first choice; of ratings 1, score, square."""
+        names = [str(number) for number in range(len(self.cell_opinion))]
+        return vote_labels(self.study.each_alone(self.cell_opinion, names), names).means
+
+    def select(self, cases: IntArray) -> tuple[Pairs, IntArray, IntArray]:
+        """Keep some cases, ascending; also return the positions of their opinions and cells."""
+        is_kept = np.zeros(self.study.n_cases, dtype=np.bool_)
+        is_kept[cases] = True
+        opinions, cells = np.flatnonzero(is_kept[self.case]), np.flatnonzero(is_kept[self.cell_case])
+        return Pairs(self.study.select(cases), self.kinds[opinions]), opinions, cells
 
 
 def paired(study: Study) -> Study:
@@ -116,19 +230,36 @@ def paired(study: Study) -> Study:
     return said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
 
 
+def different_opinions(study: Study) -> IntArray:
+    """Give the different things that were said a number, shape (n_opinions,)."""
+    if study.kind == "ratings":
+        return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
+    sizes, codes = np.diff(study.code_offsets), study.codes
+    if len(codes) == study.n_opinions:  # labels
+        return codes.astype(np.int64)
+    blocks, mentions = study.block_offsets.tolist(), study.code_offsets.tolist()
+    known: dict[tuple[bytes, bytes], int] = {}
+    found = np.empty(study.n_opinions, dtype=np.int64)
+    for i in range(study.n_opinions):
+        start, stop = blocks[i], blocks[i + 1]
+        key = (sizes[start:stop].tobytes(), codes[mentions[start] : mentions[stop]].tobytes())
+        found[i] = known.setdefault(key, len(known))
+    return found
+
+
 # What pairs are worth -------------------------------------------------------------------------------------
 
 
-def as_predictions(study: Study, opinions: IntArray, names: Sequence[str], name: str) -> Predictions:
-    """Take opinions for what a model said, each about a case of its own.
+def as_predictions(study: Study, opinions: IntArray, name: str, some: IntArray, names: Sequence[str]) -> Predictions:
+    """Take some of the opinions for what a model said, each about a case of its own.
 
     >>> said = Study.from_rankings([[[["a"], ["b", "c"]], [["b"]]]], ["a", "b", "c"])
-    >>> as_predictions(said, np.array([0, 1]), ["first", "second"], "annotator").to_lists()
-    [[['a'], ['b', 'c']], [['b']]]
+    >>> as_predictions(said, np.array([0, 1]), "annotator", np.array([1, 0]), ["x", "y"]).to_lists()
+    [[['b']], [['a'], ['b', 'c']]]
     """
     if study.kind == "ratings":
-        return Predictions.from_numbers(study.scores[opinions], case_names=names, name=name)
-    block_offsets, blocks = take_rows(study.block_offsets, opinions)
+        return Predictions.from_numbers(study.scores[opinions[some]], case_names=names, name=name)
+    block_offsets, blocks = take_rows(study.block_offsets, opinions[some])
     code_offsets, mentions = take_rows(study.code_offsets, blocks)
     last = np.repeat(block_offsets[1:], np.diff(block_offsets))
     places = np.repeat(last - np.arange(len(blocks)), np.diff(code_offsets))
@@ -137,50 +268,41 @@ def as_predictions(study: Study, opinions: IntArray, names: Sequence[str], name:
     )
 
 
-def compared(metrics: Sequence[Metric], opinions: Study, said: Predictions) -> FloatArray:
-    """Compare single opinions, each a case, with predictions of the same cases, shape (metrics, n_cases)."""
-    spec = MeanRating() if opinions.kind == "ratings" else InverseRank("each")
-    depth = max(1, *(metric.depth_for(said) for metric in metrics))
+def compared(
+    metrics: Sequence[Metric], study: Study, opinions: IntArray, said: Callable[[IntArray, Sequence[str]], Predictions]
+) -> FloatArray:
+    """Compare single opinions, each as a case of its own, with what is ``said`` of them, shape (metrics, n)."""
+    spec = MeanRating() if study.kind == "ratings" else InverseRank("each")
     found = []
-    for batch in spec.sample(opinions, threads=1):
-        seen = Drawn(batch.identified(depth), depth)
-        predicted = Predicted(said, seen.batch.outline())
-        found.append(np.array([metric.values(seen, predicted).mean(axis=-1) for metric in metrics]))
+    for start in range(0, len(opinions), COMPARED_AT_ONCE):
+        places = np.arange(start, min(start + COMPARED_AT_ONCE, len(opinions)))
+        names = [str(i) for i in range(len(places))]
+        own = said(places, names)
+        depth = max(1, *(metric.depth_for(own) for metric in metrics))
+        for batch in spec.sample(study.each_alone(opinions[places], names), threads=1):
+            seen = Drawn(batch.identified(depth), depth)
+            predicted = Predicted(own, seen.batch.outline())
+            found.append(np.array([metric.values(seen, predicted).mean(axis=-1) for metric in metrics]))
     return np.concatenate(found, axis=-1)
 
 
-def values_of_cases(
-    metrics: Sequence[Metric], pairs: Pairs, models: Mapping[str, Predictions], called: str
-) -> tuple[FloatArray, FloatArray]:
-    """Compare opinions with opinions, and models with opinions, by metrics of single cases.
+def of_kinds(metrics: Sequence[Metric], pairs: Pairs, called: str, a: IntArray, b: IntArray) -> FloatArray:
+    """Compare what is said in cells ``a`` with what is said in cells ``b``, shape (metrics, n); the same only once."""
+    said, kind = pairs.study, pairs.kinds[pairs.cell_opinion]
+    n_kinds, one_of_kind = int(kind.max()) + 1, np.empty(int(kind.max()) + 1, dtype=np.int64)
+    one_of_kind[kind] = pairs.cell_opinion
+    keys, place = np.unique(kind[a] * n_kinds + kind[b], return_inverse=True)
+    first, second = one_of_kind[keys // n_kinds], one_of_kind[keys % n_kinds]
+    return compared(metrics, said, second, partial(as_predictions, said, first, called))[:, place.ravel()]
 
-    Metrics that need scores are nan for opinions.
 
-    Returns
-    -------
-    of_pairs : (metrics, n_pairs)
-    of_models : (models, metrics, n_opinions)
-    """
-    said, n_opinions = pairs.study, pairs.study.n_opinions
-    kinds = different_opinions(said)
-    keys, place = np.unique(kinds[pairs.predictor] * n_opinions + kinds[pairs.target], return_inverse=True)
-    one_of_kind = np.unique(kinds, return_index=True)[1]
-    of_pairs, own_metrics = np.full((len(metrics), len(keys)), np.nan), [not needs_scores(one) for one in metrics]
-    known = [metric for metric in metrics if not needs_scores(metric)]
-    of_models = np.empty((len(models), len(metrics), n_opinions))
-    for start in range(0, len(keys) if known else 0, PAIRS_AT_ONCE):
-        first, second = np.divmod(keys[start : start + PAIRS_AT_ONCE], n_opinions)
-        names = [str(i) for i in range(len(first))]
-        own = as_predictions(said, one_of_kind[first], names, called)
-        alone = said.each_alone(one_of_kind[second], names)
-        of_pairs[own_metrics, start : start + len(first)] = compared(known, alone, own)
-    for start in range(0, n_opinions, PAIRS_AT_ONCE):
-        chosen = np.arange(start, min(start + PAIRS_AT_ONCE, n_opinions))
-        names = [str(i) for i in range(len(chosen))]
-        alone, case = said.each_alone(chosen, names), said.panel.case_of_opinion[chosen]
-        for place_of_model, model in enumerate(models.values()):
-            of_models[place_of_model, :, chosen] = compared(metrics, alone, repeated(model, case, names)).T
-    return of_pairs[:, place.ravel()], of_models
+def of_cells(metrics: Sequence[Metric], pairs: Pairs, model: Predictions) -> FloatArray:
+    """Compare a model with what is said in all cells, shape (metrics, n_cells)."""
+
+    def own(some: IntArray, names: Sequence[str]) -> Predictions:
+        return repeated(model, pairs.cell_case[some], names)
+
+    return compared(metrics, pairs.study, pairs.cell_opinion, own)
 
 
 def needs_scores(metric: Metric) -> bool:
@@ -191,94 +313,3 @@ def needs_scores(metric: Metric) -> bool:
     (True, False)
     """
     return not {"ranking", "numbers"} & set(metric.accepts)
-
-
-def different_opinions(study: Study) -> IntArray:
-    """Give the different things that were said a number, shape (n_opinions,)."""
-    if study.kind == "ratings":
-        return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
-    blocks, mentions = study.block_offsets.tolist(), study.code_offsets.tolist()
-    known: dict[tuple[bytes, bytes], int] = {}
-    found = np.empty(study.n_opinions, dtype=np.int64)
-    sizes, codes = np.diff(study.code_offsets), study.codes
-    for i in range(study.n_opinions):
-        start, stop = blocks[i], blocks[i + 1]
-        key = (sizes[start:stop].tobytes(), codes[mentions[start] : mentions[stop]].tobytes())
-        found[i] = known.setdefault(key, len(known))
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """Hold what metrics of a whole data set see of the pairs.
-
-    Attributes
-    ----------
-    pairs
-        Who is compared with whom.
-    weights : (n_cases,)
-        How much each case counts.
-    findings : (n_cases,)
-        Which finding each case is about, from 0.
-    items : (n_cases,)
-        Which case it belongs to.
-    """
-
-    pairs: Pairs
-    weights: FloatArray
-    findings: IntArray
-    items: IntArray
-
-    @cached_property
-    def labels(self) -> FloatArray:
-        """What each opinion says, shape (n_opinions, K): shares of its first choice; of ratings 1, score, square."""
-        said = self.pairs.study
-        names = [str(number) for number in range(said.n_opinions)]
-        return vote_labels(said.each_alone(np.arange(said.n_opinions), names), names).means
-
-    def of_pairs(self, metric: DataSetMetric, shares: FloatArray) -> FloatArray:
-        """Return the value of every pair, shape (n_pairs,), whose mean by shares is the metric pooled over pairs."""
-        if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
-            metric = type(metric).from_parameters({**metric.parameters(), "threshold": None})
-        said, pairs = self.pairs.study, self.pairs
-        scores = said.scores[:, None] if said.kind == "ratings" else self.labels
-        return self._linear(metric, scores, said.panel.case_of_opinion, pairs.predictor, pairs.target, shares)
-
-    def of_model(self, metric: DataSetMetric, model: Predictions, shares: FloatArray) -> FloatArray:
-        """Return the value of every opinion, shape (n_opinions,), whose mean is the metric of a model."""
-        said = self.pairs.study
-        mass, everyone = weighted_counts(self.pairs.target, shares, said.n_opinions), np.arange(said.n_opinions)
-        case = said.panel.case_of_opinion
-        return self._linear(metric, model.to_scores(), np.arange(said.n_cases), case, everyone, mass)
-
-    def _linear(
-        self,
-        metric: DataSetMetric,
-        scores: FloatArray,
-        case: IntArray,
-        who: IntArray,
-        target: IntArray,
-        shares: FloatArray,
-    ) -> FloatArray:
-        """Return values whose mean by shares is the metric, by its slopes.
-
-        Parameters
-        ----------
-        scores, case : (n_rows, K), (n_rows,)
-            What every row says, and the case that it is about.
-        who, target, shares : (n,)
-            The row and the opinion that are compared, and their share in the case.
-        """
-        mass = weighted_counts(who, shares, len(scores))
-        rows = np.flatnonzero(mass > 0)
-        known = mass[who] > 0
-        own = np.searchsorted(rows, who[known])
-        labels, parts = self.labels[target[known]], shares[known] / mass[who[known]]
-        masses = np.array([weighted_counts(own, parts * column, len(rows)) for column in labels.T])
-        about, is_binary = case[rows], self.pairs.study.question == "binary"
-        weights, picks = self.weights[about] * mass[rows], first_shares(scores[rows])
-        said = Said(scores[rows], picks, weights, is_binary, self.findings[about], self.items[about])
-        slopes = metric.slopes(said, masses)
-        found = np.full(len(shares), float(metric.of_draws(said, masses[None])[0]))
-        found[known] += weights.sum() * np.einsum("pk,kp->p", labels, slopes[:, own])
-        return found

@@ -43,6 +43,8 @@ class ReaderStudy:
         (both differ) and ``var``.
     difference, error, df
         The mean difference, its standard error and the degrees of freedom of its t distribution.
+    n_cases
+        Number of cases.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class ReaderStudy:
     difference: float
     error: float
     df: float
+    n_cases: int
 
     @property
     def f(self) -> float:
@@ -199,6 +202,7 @@ def _analysed(
         float(apart.mean()),
         float(np.sqrt(2 / n_readers * noise)),
         float(df),
+        len(is_positive),
     )
 
 

@@ -2,30 +2,36 @@
 
 Every opinion has a value: how well it agrees with the others, or a model with it. Around the mean of their case, these
 values add up over the cases of an annotator to one effect. The sum of squared effects beyond what independent cases
-give by chance is the variance between annotators; its scale follows from who read which case with whom.
+give by chance is the variance between annotators; its scale follows from who read which case with whom. Annotators of
+one site are one annotator in this.
+
+Metrics of a whole data set are functions of pooled masses; their slopes give every pair a value whose weighted mean is
+the metric, so that means, intervals and annotators who are left out are found alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from dissensus.agreement.coefficients import inner, sparse
+from dissensus.agreement.coefficients import inner
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
+from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
-from dissensus.evaluation.expert_comparison.pairs import Pairs, Pooled, needs_scores, values_of_cases
+from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part
+from dissensus.metrics import data_set
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric
+from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.decisions import Sensitivity, Specificity
 from dissensus.metrics.ranking import SensitivityAtSpecificity
 from dissensus.predictions.lists import Predictions
@@ -36,6 +42,12 @@ LEAST_CASES = 10
 
 # Annotators are a sample if so many read so many cases with at least two others.
 LEAST_ANNOTATORS, LEAST_COMMON = 4, 10
+
+# Of more cases, this many say how far panels move without an annotator.
+MOST_MOVED = 2000
+
+# How many vectors probe the design of more annotators than can be probed one by one.
+PROBES = 16
 
 EXPERTS = ("experts", "experts_low", "experts_high")
 
@@ -60,64 +72,67 @@ class PointOfExperts(NamedTuple):
         return f"sensitivity at the specificity of one {self.called}"
 
 
-class Estimate(NamedTuple):
-    """A mean over cases with its interval and what makes it uncertain."""
+class Estimates(NamedTuple):
+    """Means over cases with their intervals and what makes them uncertain, shape (...) each."""
 
-    mean: float
-    low: float
-    high: float
-    case_sd: float
-    annotator_sd: float
-    df: float
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    case_sd: FloatArray
+    annotator_sd: FloatArray
+    freedom: FloatArray
 
-    def named(self, *names: str) -> dict[str, float]:
-        """Return mean and limits under names of columns."""
-        return dict(zip(names, (self.mean, self.low, self.high), strict=True))
-
-    def tail(self, value: float) -> float:
-        """Return the probability that so much more than a value is seen, if the value is true: a one-sided p-value."""
-        sd = math.hypot(self.case_sd, 0.0 if math.isnan(self.annotator_sd) else self.annotator_sd)
-        return float(stdtr(self.df, (value - self.mean) / sd)) if sd > 0 else float(self.mean <= value)
+    def tail(self, value: FloatArray) -> FloatArray:
+        """Return the probability that so much more than a value is seen, if the value is true: one-sided p-values."""
+        sd = np.hypot(self.case_sd, np.nan_to_num(self.annotator_sd))
+        beyond = np.divide(value - self.mean, sd, out=np.zeros_like(self.mean), where=sd > 0)
+        return np.where(sd > 0, stdtr(self.freedom, beyond), np.asarray(self.mean <= value, dtype=np.float64))
 
 
-def estimate(
+@np.errstate(invalid="ignore", divide="ignore")
+def estimates(
     values: FloatArray,
     weights: FloatArray,
     clusters: IntArray,
-    bounds: tuple[float, float],
+    bounds: tuple[FloatArray, FloatArray],
     part: Part | None,
     level: float,
-    scale: str = "plain",
-) -> Estimate:
-    """Average values over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
+    is_logit: BoolArray | bool = False,
+) -> Estimates:
+    """Average values (..., n_cases) over cases, with Student's t interval at the degrees of freedom of Satterthwaite.
 
-    The variance over cases is that of clusters, with one more case at the ends of the range, so that no interval is
-    empty; that over annotators is added where they are a sample. On the logit scale an interval keeps to its range.
+    The variance over cases is that of clusters, with one more case at the ends of the range (...), so that no interval
+    is empty; that over annotators is added where they are a sample. On the logit scale an interval keeps to its range.
 
-    >>> found = estimate(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), (0.0, 1.0), None, 0.95)
-    >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2)
+    >>> bounds = np.array(0.0), np.array(1.0)
+    >>> found = estimates(np.array([0.0, 1.0, 1.0, 1.0]), np.ones(4), np.arange(4), bounds, None, 0.95)
+    >>> float(found.mean), float(found.low.round(2)), float(found.high.round(2))
     (0.75, 0.0, 1.0)
     """
-    total = float(weights.sum())
-    mean = float(weights @ values / total)
-    if math.isnan(mean):
-        return Estimate(*(math.nan,) * 5, math.inf)
-    sums = weighted_counts(clusters, weights * (values - mean), int(clusters.max()) + 1)
-    n = int((weighted_counts(clusters, weights, len(sums)) > 0).sum())
-    low, high = bounds
-    end = (high - low) / 2 if math.isfinite(high - low) else float(np.ptp(values)) / 2
+    total, n_clusters, (low, high) = float(weights.sum()), int(clusters.max()) + 1, bounds
+    mean = values @ weights / total
+    away = (weights * (values - mean[..., None])).reshape(-1, len(weights))
+    squares = np.array([np.square(weighted_counts(clusters, row, n_clusters)).sum() for row in away])
+    n = int((weighted_counts(clusters, weights, n_clusters) > 0).sum())
+    end = np.where(np.isfinite(high - low), high - low, np.ptp(values, axis=-1)) / 2
     unit = float(np.square(weights).sum()) / total
-    cases = (float(np.square(sums).sum()) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
-    annotators = 0.0 if part is None else float(part.variance)
-    doubt = cases**2 / max(n - 1, 1) + (0.0 if part is None else float(part.before) ** 2 / part.freedom)
-    df = max((cases + annotators) ** 2 / doubt, 1.0) if doubt > 0 else math.inf
-    half = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(cases + annotators)
-    annotator_sd = math.nan if part is None else math.sqrt(annotators)
-    ends = max(mean - half, low), min(mean + half, high)
-    if scale == "logit" and 0 < mean < 1:
-        centre, wide = float(logit(mean)), half / (mean * (1 - mean))
-        ends = float(expit(centre - wide)), float(expit(centre + wide))
-    return Estimate(mean, *ends, math.sqrt(cases), annotator_sd, df)
+    cases = (squares.reshape(mean.shape) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
+    annotators, doubt = np.zeros_like(cases), cases**2 / max(n - 1, 1)
+    if part is not None:
+        annotators, doubt = part.variance, doubt + np.square(part.before) / part.freedom
+    freedom = np.where(doubt > 0, np.maximum((cases + annotators) ** 2 / doubt, 1.0), np.inf)
+    half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(cases + annotators)
+    inside = is_logit & (mean > 0) & (mean < 1)
+    centre = np.where(inside, mean, 0.5)
+    wide = half / (centre * (1 - centre))
+    return Estimates(
+        mean,
+        np.where(inside, expit(logit(centre) - wide), np.maximum(mean - half, low)),
+        np.where(inside, expit(logit(centre) + wide), np.minimum(mean + half, high)),
+        np.sqrt(cases),
+        np.full_like(cases, np.nan) if part is None else np.sqrt(annotators),
+        freedom,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,97 +146,236 @@ class Crossing:
     ----------
     counted : (n_opinions,)
         Opinions of named annotators with two others or more on the case.
-    cell, annotator : (n_counted,), (n_cells,)
-        Who read which case, or group of cases, and the annotator of each of these.
+    cell, unit : (n_counted,), (n_cells,)
+        Who read which case, or group of cases, and the annotator, or site, of each of these.
     scale, freedom
         From squared effects beyond chance to the variance of the mean, and the degrees of freedom.
     """
 
     counted: BoolArray
     cell: IntArray
-    annotator: IntArray
+    unit: IntArray
     scale: float
     freedom: float
 
     @staticmethod
-    def of(pairs: Pairs, shares: FloatArray, weights: FloatArray, clusters: IntArray) -> Crossing | None:
-        """Find who read what with whom; nothing if too few annotators read enough cases with two others."""
-        study, case, n_clusters = pairs.study, pairs.study.panel.case_of_opinion, int(clusters.max()) + 1
-        n_names, weight = len(study.annotator_names), weights / weights.sum()
-        own = pairs.involved(shares) / 2
+    def of(pairs: Pairs, weights: FloatArray, clusters: IntArray, wanted: float | None = None) -> Crossing | None:
+        """Find who read what with whom; nothing if too few annotators read enough cases with two others.
+
+        Parameters
+        ----------
+        wanted
+            Sum of the squared shares of annotators in the mean, where these are some of the cases; see
+            :func:`squared_shares`.
+        """
+        study, case, n_clusters = pairs.study, pairs.case, int(clusters.max()) + 1
+        units, own = study.panel.units, (pairs.shares + pairs.targets) / 2
+        n_units, weight = int(units.max(initial=-1)) + 1, weights / weights.sum()
         largest = np.zeros(study.n_cases)
         np.maximum.at(largest, case, own)
-        named = study.annotators != ANONYMOUS
-        counted = named & (own > 0) & (weight[case] > 0) & (largest[case] < 0.5 - ROUNDED)
-        keys = study.annotators * n_clusters + clusters[case]
-        read = np.bincount(np.unique(keys[counted]) // n_clusters, minlength=n_names + 1)
-        counted &= read[study.annotators] > 1
+        counted = (units != ANONYMOUS) & (own > 0) & (weight[case] > 0) & (largest[case] < 0.5 - ROUNDED)
+        keys = units * n_clusters + clusters[case]
+        read = np.bincount(np.unique(keys[counted]) // n_clusters, minlength=n_units + 1)
+        counted &= read[units] > 1
         if (read >= LEAST_COMMON).sum() < LEAST_ANNOTATORS:
             return None
         cells, cell = np.unique(keys[counted], return_inverse=True)
-        annotator, place = cells // n_clusters, np.full(study.n_opinions, -1)
-        place[counted] = cell
-        both = counted[pairs.predictor] & counted[pairs.target] & (pairs.predictor != pairs.target)
-        one, other, alone = pairs.predictor[both], pairs.target[both], np.flatnonzero(counted)
-        moved = sparse(
-            np.concatenate([-weight[case[one]] * own[one] * own[other], (weight[case] * own * (1 - own))[alone]]),
-            np.concatenate([place[one], cell]),
-            study.annotators[np.concatenate([other, alone])],
-            (len(cells), n_names),
+        plain = Crossing(counted, cell, cells // n_clusters, 1.0, 1.0)
+        probes = probe_vectors(n_units, PROBES)
+        effects = []
+        for probe in probes:
+            added = np.append(probe, 0.0)[units]
+            effects.append(own * weight[case] * (added - weighted_counts(case, own * added, study.n_cases)[case]))
+        sums, noise = plain.of_units(np.array(effects))
+        found = float((np.square(sums).sum() - noise.sum()) * n_units / np.square(probes).sum())
+        if found <= ROUNDED * float(np.square(sums).sum()):
+            return None
+        products = sums @ sums.T
+        squares = np.square(products)
+        if len(probes) < n_units:  # signs at random: products of two of them are unbiased
+            squares = squares - np.diag(np.diag(squares))
+        pairs_of = len(probes) * (len(probes) - 1) / len(probes) ** 2 if len(probes) < n_units else 1.0
+        freedom = float(np.trace(products) ** 2 / (squares.sum() / pairs_of))
+        wanted = squared_shares(pairs, weights) if wanted is None else wanted
+        return replace(plain, scale=wanted / found, freedom=freedom)
+
+    def of_units(self, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sum effects of opinions (n, n_opinions) by annotator, (n, n_units), with the squares that chance gives."""
+        n_units = int(self.unit.max()) + 1
+        cells = [weighted_counts(self.cell, row[self.counted], len(self.unit)) for row in effects]
+        sums, squares = (
+            np.array([weighted_counts(self.unit, row**power, n_units) for row in cells]) for power in (1, 2)
         )
-        effects = sparse(np.ones(len(cells)), annotator, np.arange(len(cells)), (n_names, len(cells))) @ moved
-        squares = np.asarray(effects.multiply(effects).sum(axis=1)).ravel()
-        by_cell = weighted_counts(annotator, np.asarray(moved.multiply(moved).sum(axis=1)).ravel(), n_names)
-        found = float((squares - _chance(read[:n_names], by_cell, squares)).sum())
-        of_mean = weighted_counts(study.annotators[named], (weight[case] * own)[named], n_names)
-        product = effects @ effects.T
-        freedom = float(squares.sum() ** 2 / product.multiply(product).sum())
-        return (
-            Crossing(counted, cell, annotator, float(np.square(of_mean).sum()) / found, freedom) if found > 0 else None
-        )
+        n = np.bincount(self.unit)
+        return sums, np.where(n > 1, n / np.maximum(n - 1, 1) * (squares - sums**2 / np.maximum(n, 1)), 0.0)
 
     def part(self, effects: FloatArray) -> Part:
-        """Return the variance of a mean that comes from annotators, given what every opinion moves, (n_opinions,)."""
-        cells = weighted_counts(self.cell, effects[self.counted], len(self.annotator))
-        n_names = int(self.annotator.max()) + 1
-        sums, squares = (weighted_counts(self.annotator, cells**power, n_names) for power in (1, 2))
-        noise = _chance(np.bincount(self.annotator), squares, sums**2).sum()
-        before = self.scale * float(np.square(sums).sum())
-        return Part(np.asarray(max(before - self.scale * noise, 0.0)), np.asarray(before), self.freedom)
+        """Return the variance of means (...) from annotators, given what every opinion moves, (..., n_opinions)."""
+        sums, noise = self.of_units(effects.reshape(-1, effects.shape[-1]))
+        before = self.scale * np.square(sums).sum(axis=-1)
+        variance = np.maximum(before - self.scale * noise.sum(axis=-1), 0.0)
+        return Part(variance.reshape(effects.shape[:-1]), before.reshape(effects.shape[:-1]), self.freedom)
 
 
-def _chance(n: IntArray, squares: FloatArray, squared_sums: FloatArray) -> FloatArray:
-    """Return the variance of sums of n independent values, given the sums of their squares and their squared sums."""
-    return np.where(n > 1, n / np.maximum(n - 1, 1) * (squares - squared_sums / np.maximum(n, 1)), 0.0)
+def squared_shares(pairs: Pairs, weights: FloatArray) -> float:
+    """Sum the squares of the shares that annotators, or sites, have in a mean over cases of these weights."""
+    units, share = pairs.study.panel.units, (pairs.shares + pairs.targets) / 2 * (weights / weights.sum())[pairs.case]
+    named = units != ANONYMOUS
+    return float(np.square(weighted_counts(units[named], share[named], int(units.max(initial=0)) + 1)).sum())
+
+
+# Metrics of a whole data set ------------------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """What somebody said, row by row, and how much of each row has which label, (K, n_rows)."""
+
+    said: Said
+    masses: FloatArray
+
+    def value(self, metric: DataSetMetric | None) -> float:
+        """Return a metric; nan if it is none."""
+        return math.nan if metric is None else float(metric.of_draws(self.said, self.masses[None])[0])
+
+    def linear(self, metric: DataSetMetric | None) -> tuple[float, FloatArray]:
+        """Return the metric, and slopes (K, n_rows): with the label times slope added, rows average to the metric."""
+        if metric is None:
+            return math.nan, np.full_like(self.masses, np.nan)
+        return self.value(metric), self.said.weights.sum() * metric.slopes(self.said, self.masses)
+
+    def values(self, metric: DataSetMetric | None) -> FloatArray:
+        """Return values of rows whose mean by weights is the metric."""
+        base, slopes = self.linear(metric)
+        return np.asarray(base + (self.masses * slopes).sum(axis=0))
+
+
+def sides_of(metric: Metric | PointOfExperts, own: Side) -> tuple[DataSetMetric | None, DataSetMetric | None]:
+    """Return what is computed of annotators and of models, if it is of a whole data set."""
+    if isinstance(metric, PointOfExperts):
+        return Sensitivity(), at_specificity(own.value(Specificity()))
+    if not isinstance(metric, DataSetMetric):
+        return None, None
+    decided = metric
+    if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
+        decided = type(metric).from_parameters({**metric.parameters(), "threshold": None})
+    return None if needs_scores(metric) else decided, metric
+
+
+def at_specificity(value: float) -> SensitivityAtSpecificity | None:
+    """Return the sensitivity at a specificity, if that is between 0 and 1."""
+    return SensitivityAtSpecificity(value) if 0 < value < 1 else None
+
+
+def slope_at(own: Side, model: Side) -> float:
+    """Return how fast the sensitivity of a model falls with specificity, around that of annotators."""
+    c = own.value(Specificity())
+    ends = max(c - NEAR, c / 2), min(c + NEAR, (1 + c) / 2)
+    low, high = (model.value(at_specificity(one)) for one in ends)
+    return 0.0 if math.isnan(high - low) else (high - low) / (ends[1] - ends[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Hold what metrics of a whole data set see of annotators and models.
+
+    Attributes
+    ----------
+    pairs, models
+        Who is compared with whom.
+    findings, items : (n_cases,)
+        Which finding each case is about, from 0, and which case it belongs to.
+    """
+
+    pairs: Pairs
+    models: Mapping[str, Predictions]
+    findings: IntArray
+    items: IntArray
+
+    def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
+        """Put together rows about some of the cases."""
+        picks, is_binary = data_set.first_shares(scores), self.pairs.study.question == "binary"
+        return Side(Said(scores, picks, weights, is_binary, self.findings[about], self.items[about]), masses)
+
+    @cached_property
+    def said(self) -> FloatArray:
+        """What each cell says, as if a model had said it, (n_cells, K); of ratings the score."""
+        study = self.pairs.study
+        return study.scores[self.pairs.cell_opinion, None] if study.kind == "ratings" else self.pairs.labels
+
+    @cached_property
+    def scores(self) -> list[FloatArray]:
+        """What each model says, (n_cases, K) each."""
+        return [model.to_scores() for model in self.models.values()]
+
+    @cached_property
+    def others(self) -> FloatArray:
+        """What the others of each opinion say on average, (K, n_opinions)."""
+        return self.pairs.mean_of_others(self.pairs.labels.T)
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The cells of whoever has others."""
+        return np.flatnonzero(self.pairs.by_cell(self.pairs.shares) > 0)
+
+    @cached_property
+    def experts(self) -> Side:
+        """Annotators against the others, one row per cell of :attr:`rows`."""
+        pairs, rows, about = self.pairs, self.rows, self.pairs.cell_case[self.rows]
+        mass = pairs.by_cell(pairs.shares)[rows]
+        masses = np.array([pairs.by_cell(pairs.shares * row)[rows] for row in self.others]) / mass
+        return self.side(self.said[rows], about, pairs.study.case_weights[about] * mass, masses)
+
+    @cached_property
+    def of_models(self) -> list[Side]:
+        """Models against all annotators, one row per case."""
+        pairs, n_cases = self.pairs, self.pairs.study.n_cases
+        targets = pairs.by_cell(pairs.targets)
+        masses = np.array([weighted_counts(pairs.cell_case, targets * row, n_cases) for row in pairs.labels.T])
+        return [self.side(own, np.arange(n_cases), pairs.study.case_weights, masses) for own in self.scores]
+
+    def of_pairs(self, metric: DataSetMetric | None) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what computes values of pairs of cells, whose mean is the metric."""
+        labels = self.pairs.labels.T
+        slopes = np.zeros((len(labels), len(self.pairs.cell_case)))
+        base, slopes[:, self.rows] = self.experts.linear(metric)
+        return lambda a, b: base + (slopes[:, a] * labels[:, b]).sum(axis=0)
+
+    def compared(self, metric: Metric | PointOfExperts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what :meth:`Pairs.summed` gives, twice (n_opinions,), and values of models, (models, n_cells)."""
+        pairs, labels = self.pairs, self.pairs.labels.T
+        ours, theirs = sides_of(metric, self.experts)
+        alone, involved = np.full((2, pairs.study.n_opinions), np.nan)
+        if ours is not None:
+            values = self.of_pairs(ours)
+            (alone,), (involved,) = pairs.summed(lambda a, b: values(a, b)[None])
+        linear = [own.linear(theirs) for own in self.of_models]
+        return alone, involved, np.array([b + (s[:, pairs.cell_case] * labels).sum(axis=0) for b, s in linear])
+
+
+# Everybody beside everybody -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Hold what every pair of annotators, and every model and annotator, is worth.
+    """Hold how well every opinion agrees with the others, and every model with it.
 
     Attributes
     ----------
-    pairs, shares
-        Who is compared with whom, and the share of each pair in its case; zero for pairs that do not count.
-    weights : (n_cases,)
-        How much each case counts.
-    models, metrics
-        What is compared.
     pooled
-        What metrics of a whole data set see.
-    of_pairs : (metrics, n_pairs)
-        Agreement of one annotator with another; nan of metrics that need scores.
-    of_models : (models, metrics, n_opinions)
-        Agreement of each model with each annotator.
+        Who is compared with whom.
+    metrics, called
+        What they are compared by, and what an annotator is called.
+    alone, involved : (metrics, n_opinions)
+        Of :meth:`Pairs.summed`; nan of metrics that need scores.
+    of_models : (models, metrics, n_cells)
+        Agreement of each model with what is said in each cell.
     """
 
-    pairs: Pairs
-    shares: FloatArray
-    weights: FloatArray
-    models: Mapping[str, Predictions]
-    metrics: tuple[Metric | PointOfExperts, ...]
     pooled: Pooled
-    of_pairs: FloatArray
+    metrics: tuple[Metric | PointOfExperts, ...]
+    called: str
+    alone: FloatArray
+    involved: FloatArray
     of_models: FloatArray
 
     @staticmethod
@@ -239,80 +393,69 @@ class Sample:
         Where models give scores for a yes-or-no question, the point of their curve at the annotators' mean specificity
         is compared too: first, if there is a ``point`` in it, as the metric that was wanted first needs scores.
         """
-        study, shares, rows = pairs.study, pairs.shares(), np.arange(pairs.study.n_cases)
+        study, rows = pairs.study, np.arange(pairs.study.n_cases)
         _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
         items = clusters_of(study, rows) if findings else rows
-        pooled = Pooled(pairs, study.case_weights, of_finding.astype(np.int64), items)
         wanted: list[Metric | PointOfExperts] = list(metrics)
         scored = study.question == "binary" and all(model.kind == "scores" for model in models.values())
         if scored and (point or any(isinstance(metric, Sensitivity) for metric in metrics)):
             wanted.insert(0 if point else len(wanted), PointOfExperts(called))
             wanted += [metric for metric in (Specificity(),) if metric not in wanted]
-        of_pairs = np.full((len(wanted), len(shares)), np.nan)
-        of_models = np.full((len(models), len(wanted), study.n_opinions), np.nan)
-        places = [place for place, metric in enumerate(wanted) if metric in metrics]
-        alone = [place for place in places if not isinstance(wanted[place], DataSetMetric)]
-        if alone:
-            chosen = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
-            of_pairs[alone], of_models[:, alone] = values_of_cases(chosen, pairs, models, called)
-        found = Sample(pairs, shares, study.case_weights, models, tuple(wanted), pooled, of_pairs, of_models)
+        pooled = Pooled(pairs, models, of_finding.astype(np.int64), items)
+        alone, involved = np.full((2, len(wanted), study.n_opinions), np.nan)
+        of_models = np.full((len(models), len(wanted), len(pairs.cell_case)), np.nan)
+        found = Sample(pooled, tuple(wanted), called, alone, involved, of_models)
+        chosen = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
+        known = [metric for metric in chosen if not needs_scores(metric)]
+        if known:
+            places = [wanted.index(metric) for metric in known]
+            alone[places], involved[places] = pairs.summed(partial(of_kinds, known, pairs, called))
+        if chosen:
+            places = [wanted.index(metric) for metric in chosen]
+            of_models[:, places] = [of_cells(chosen, pairs, model) for model in models.values()]
         return found.of_whole()
 
     def of_whole(self) -> Sample:
-        """Return the same with the values of metrics of a whole data set, by the pairs that count."""
-        of_pairs, of_models = self.of_pairs.copy(), self.of_models.copy()
+        """Write the values of metrics of a whole data set into their places."""
         for place, metric in enumerate(self.metrics):
-            alone, beside = self.pooled_metrics(metric)
-            if alone is not None and not needs_scores(alone):
-                of_pairs[place] = self.pooled.of_pairs(alone, self.shares)
-            if beside is not None:
-                for number, model in enumerate(self.models.values()):
-                    of_models[number, place] = self.pooled.of_model(beside, model, self.shares)
-        return replace(self, of_pairs=of_pairs, of_models=of_models)
+            if isinstance(metric, DataSetMetric | PointOfExperts):
+                found = self.pooled.compared(metric)
+                self.alone[place], self.involved[place], self.of_models[:, place] = found
+        return self
 
-    def pooled_metrics(self, metric: Metric | PointOfExperts) -> tuple[DataSetMetric | None, DataSetMetric | None]:
-        """Return what is computed of annotators and of models, if it is of a whole data set."""
-        if isinstance(metric, PointOfExperts):
-            return Sensitivity(), at_specificity(self.specificity)
-        return (metric, metric) if isinstance(metric, DataSetMetric) else (None, None)
+    def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what computes a metric, by its place, of pairs of cells."""
+        metric = self.metrics[place]
+        if isinstance(metric, DataSetMetric | PointOfExperts):
+            return self.pooled.of_pairs(sides_of(metric, self.pooled.experts)[0])
+        return lambda a, b: of_kinds([metric], self.pairs, self.called, a, b)[0]
 
-    @cached_property
-    def specificity(self) -> float:
-        """How often annotators agree with each other where the finding is absent."""
-        weights = self.shares * self.weights[self.pairs.case] / self.weights.sum()
-        return float(weights @ self.pooled.of_pairs(Specificity(), self.shares))
+    def part(self, cases: IntArray) -> Sample:
+        """Return the same for some of the cases, ascending."""
+        pairs, opinions, cells = self.pairs.select(cases)
+        models = {name: model.select(cases) for name, model in self.pooled.models.items()}
+        pooled = Pooled(pairs, models, self.pooled.findings[cases], self.pooled.items[cases])
+        own = self.alone[:, opinions], self.involved[:, opinions], self.of_models[..., cells]
+        return Sample(pooled, self.metrics, self.called, *own).of_whole()
 
-    def slope(self, model: Predictions) -> float:
-        """Return how fast the sensitivity of a model falls with specificity, around that of annotators."""
-        c, weights = self.specificity, self.targets * self.weights[self.pairs.study.panel.case_of_opinion]
-        ends = max(c - NEAR, c / 2), min(c + NEAR, (1 + c) / 2)
-        there = [at_specificity(one) for one in ends]
-        if None in there:
-            return 0.0
-        low, high = (weights @ self.pooled.of_model(one, model, self.shares) for one in there if one is not None)
-        return float((high - low) / weights.sum() / (ends[1] - ends[0]))
+    @property
+    def pairs(self) -> Pairs:
+        """Who is compared with whom."""
+        return self.pooled.pairs
 
-    def part(self, kept: BoolArray | IntArray) -> Sample:
-        """Return the same for some of the pairs, shape (n_pairs,), and the cases that have any."""
-        pairs, cases, opinions = self.pairs.part(kept)
-        models, weights = {name: model.select(cases) for name, model in self.models.items()}, self.weights[cases]
-        pooled = Pooled(pairs, weights, self.pooled.findings[cases], self.pooled.items[cases])
-        values = self.of_pairs[:, kept], self.of_models[..., opinions]
-        return Sample(pairs, pairs.shares(), weights, models, self.metrics, pooled, *values).of_whole()
-
-    @cached_property
-    def targets(self) -> FloatArray:
-        """Share of each opinion in its case, as the one that is agreed with, shape (n_opinions,)."""
-        return weighted_counts(self.pairs.target, self.shares, self.pairs.study.n_opinions)
+    @property
+    def weights(self) -> FloatArray:
+        """How much each case counts, shape (n_cases,)."""
+        return self.pairs.study.case_weights
 
     @cached_property
     def means(self) -> FloatArray:
         """Agreement of annotators and of models on each case, shape (1 + models, metrics, n_cases)."""
-        study = self.pairs.study
-        flat = (self.targets * self.of_models).reshape(-1, study.n_opinions)
-        models = np.array([weighted_counts(study.panel.case_of_opinion, row, study.n_cases) for row in flat])
-        models = models.reshape(len(self.models), len(self.metrics), study.n_cases)
-        return np.concatenate([self.pairs.by_case(self.of_pairs, self.shares)[None], models])
+        pairs, n_cases = self.pairs, self.pairs.study.n_cases
+        targets = pairs.by_cell(pairs.targets)
+        alone = [weighted_counts(pairs.case, pairs.shares * row, n_cases) for row in self.alone]
+        models = [[weighted_counts(pairs.cell_case, targets * row, n_cases) for row in one] for one in self.of_models]
+        return np.array([alone, *models])
 
     @cached_property
     def clusters(self) -> IntArray:
@@ -322,7 +465,7 @@ class Sample:
     @cached_property
     def crossing(self) -> Crossing | None:
         """Who read what with whom; nothing if annotators are no sample."""
-        return Crossing.of(self.pairs, self.shares, self.weights, self.clusters)
+        return Crossing.of(self.pairs, self.weights, self.clusters)
 
     @cached_property
     def effects(self) -> FloatArray:
@@ -331,53 +474,28 @@ class Sample:
         An opinion is part of a pair twice, as the one that agrees and as the one that is agreed with; what is left of
         the mean of its case without it says how far it moves.
         """
-        pairs, case = self.pairs, self.pairs.study.panel.case_of_opinion
-        weight, involved = (self.weights / self.weights.sum())[case], pairs.involved(self.shares)
+        pairs, case = self.pairs, self.pairs.case
+        weight, involved = (self.weights / self.weights.sum())[case], pairs.shares + pairs.targets
         left = np.where(involved < 1 - ROUNDED, 1 - involved, np.inf)
-        of_pairs = np.array([pairs.involved(self.shares * row) for row in self.of_pairs])
-        alone = (of_pairs - involved * self.means[0][:, case]) * (1 - involved / 2) / left
-        models = self.targets * (self.of_models - self.means[1:][..., case])
+        alone = (self.involved - involved * self.means[0][:, case]) * (1 - involved / 2) / left
+        models = pairs.targets * (self.of_models[..., pairs.cell] - self.means[1:][..., case])
         return np.asarray(weight * np.concatenate([alone[None], models]))
 
     def rows(self, margin: float | None, level: float) -> list[dict[str, Any]]:
         """Return a row per metric and model, with p-values: of no difference, and of one beyond the margin."""
-        crossing = self.crossing
-
-        def estimated(
-            values: FloatArray, effects: FloatArray, bounds: tuple[float, float], scale: str = "plain"
-        ) -> Estimate:
-            part = None if crossing is None else crossing.part(effects)
-            return estimate(values, self.weights, self.clusters, bounds, part, level, scale)
-
-        found, means = [], self.means
-        effects = np.zeros((*means.shape[:2], 0)) if crossing is None else self.effects
+        means, pooled = self.means.copy(), self.pooled
+        effects = None if self.crossing is None else self.effects.copy()
         for k, metric in enumerate(self.metrics):
-            low, high = bounds = metric.range
-            point = self.metrics.index(Specificity()) if isinstance(metric, PointOfExperts) else -1
-            of_experts = estimated(means[0, k], effects[0, k], bounds, metric.scale)
-            for number, name in enumerate(self.models, start=1):
-                values, moves = means[number, k], effects[number, k]
-                if point >= 0:  # the specificity of annotators is uncertain too
-                    slope = self.slope(self.models[name])
-                    values = values + slope * (means[0, point] - self.specificity)
-                    moves = moves + slope * effects[0, point]
-                own = estimated(values, moves, bounds, metric.scale)
-                gap = estimated(values - means[0, k], moves - effects[0, k], (low - high, high - low))
-                better = gap if metric.higher_is_better else gap._replace(mean=-gap.mean)
-                found.append(
-                    {
-                        "metric": metric.name,
-                        "model": name,
-                        **of_experts.named(*EXPERTS),
-                        **own.named("agreement", "low", "high"),
-                        **gap.named("difference", "difference_low", "difference_high"),
-                        "case_sd": gap.case_sd,
-                        "annotator_sd": gap.annotator_sd,
-                        "p_value": min(2 * min(better.tail(0.0), 1 - better.tail(0.0)), 1.0),
-                        "p_noninferior": math.nan if margin is None else better.tail(-margin),
-                    }
-                )
-        return found
+            if isinstance(metric, PointOfExperts):  # the specificity of annotators is uncertain too
+                point = self.metrics.index(Specificity())
+                slopes = np.array([slope_at(pooled.experts, own) for own in pooled.of_models])
+                centre = pooled.experts.value(Specificity())
+                means[1:, k] += slopes[:, None] * (means[0, point] - centre)
+                if effects is not None:
+                    effects[1:, k] += slopes[:, None] * effects[0, point]
+        moved = None if effects is None or self.crossing is None else self.crossing.part(with_gaps(effects))
+        names = list(pooled.models)
+        return compared_rows(self.metrics, names, with_gaps(means), self.weights, self.clusters, moved, margin, level)
 
     @cached_property
     def panels(self) -> Panels:
@@ -386,56 +504,131 @@ class Sample:
 
     def worth(self, level: float) -> dict[str, Worth]:
         """Return how many annotators each model is worth, by first choices or, of ratings, by squared distance."""
-        study = self.pairs.study
-        panels, case = self.panels, study.panel.case_of_opinion
-        share = self.pairs.involved(self.shares) / 2
+        pairs, study, panels = self.pairs, self.pairs.study, self.panels
         crossings: dict[bytes, Crossing | None] = {}
+        some = self if study.n_cases <= MOST_MOVED else self.part(np.arange(MOST_MOVED))
+        few, n_some = some.pairs, some.pairs.study.n_cases
+        share = (few.shares + few.targets) / 2
         found = {}
-        for name, model in self.models.items():
+        for name, model in self.pooled.models.items():
             if study.kind == "ratings":
-                values = -np.square(model.numbers[case] - study.scores)
+                values = -np.square(model.numbers[pairs.case] - study.scores)
             else:
-                shares = first_shares(model, study.n_conditions)[case]
-                values = inner(shares, panels.choices)
-            own = weighted_counts(case, self.targets * values, study.n_cases)
-            moves = self.targets * (values - own[case])
+                values = inner(first_shares(model, study.n_conditions)[pairs.case], panels.choices)
+            own = weighted_counts(pairs.case, pairs.targets * values, study.n_cases)
+            moves = (pairs.targets * (values - own[pairs.case]))[: len(share)]
 
-            def compare(k: int, own: FloatArray = own, moves: FloatArray = moves) -> Estimate:
+            def compare(k: int, own: FloatArray = own, moves: FloatArray = moves) -> tuple[float, ...]:
                 of_panel = panels.agreement(k)
-                weights = np.where(np.isnan(of_panel), 0.0, self.weights)
+                weights, part = np.where(np.isnan(of_panel), 0.0, self.weights), None
                 key = (weights > 0).tobytes()
                 if key not in crossings:
-                    crossings[key] = Crossing.of(self.pairs, self.shares, weights, self.clusters)
-                crossing, part = crossings[key], None
+                    crossings[key] = None
+                    if weights[:n_some].any():
+                        wanted = squared_shares(pairs, weights)
+                        crossings[key] = Crossing.of(few, weights[:n_some], some.clusters, wanted)
+                crossing = crossings[key]
                 if crossing is not None:
-                    part = crossing.part((moves - (1 - share) * panels.moves(k)) * weights[case] / weights.sum())
+                    here = weights[:n_some] / weights[:n_some].sum()
+                    part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                return estimate(gaps, weights, self.clusters, (-math.inf, math.inf), part, level)
+                bounds = np.array(-math.inf), np.array(math.inf)
+                return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)
         return found
 
     def annotator_rows(self, level: float) -> list[dict[str, Any]]:
         """Score every named annotator like a model, beside every model on the same cases against the same others."""
-        study, found = self.pairs.study, []
-        predictor = study.annotators[self.pairs.predictor]
-        order = np.argsort(predictor, kind="stable")
-        limits = np.searchsorted(predictor[order], np.arange(len(study.annotator_names) + 1))
+        pairs, pooled, study, found = self.pairs, self.pooled, self.pairs.study, []
+        if not study.annotator_names:
+            return []
+        both = np.concatenate([self.alone[None], pairs.mean_of_others(self.of_models)])
+        order = np.argsort(study.annotators, kind="stable")
+        limits = np.searchsorted(study.annotators[order], np.arange(len(study.annotator_names) + 1))
         for code, name in enumerate(study.annotator_names):
-            kept = order[limits[code] : limits[code + 1]]
-            n_cases = len(np.unique(self.pairs.case[kept]))
-            if n_cases < LEAST_CASES:
+            own = order[limits[code] : limits[code + 1]]
+            own = own[pairs.shares[own] > 0]
+            cases, row = np.unique(pairs.case[own], return_inverse=True)
+            if len(cases) < LEAST_CASES:
                 continue
-            for row in self.part(kept).rows(None, level):
-                if math.isnan(row["experts"]):  # an annotator gives no scores
+            share = pairs.shares[own] / weighted_counts(row, pairs.shares[own], len(cases))[row]
+            values = both[..., own] * share
+            means = np.array([[weighted_counts(row, one, len(cases)) for one in some] for some in values])
+            weights, others = self.weights[cases], pooled.others[:, own] if self.sees_whole else np.empty((0, 0))
+            for k, metric in enumerate(self.metrics):
+                if isinstance(metric, DataSetMetric | PointOfExperts):
+                    alone = pooled.side(pooled.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
+                    said = np.array([weighted_counts(row, share * one, len(cases)) for one in others])
+                    ours, theirs = sides_of(metric, alone)
+                    means[0, k] = weighted_counts(row, share * alone.values(ours), len(cases))
+                    for number, scores in enumerate(pooled.scores, 1):
+                        means[number, k] = pooled.side(scores[cases], cases, weights, said).values(theirs)
+            names = list(pooled.models)
+            for one in compared_rows(
+                self.metrics, names, with_gaps(means), weights, self.clusters[cases], None, None, level
+            ):
+                if math.isnan(one["experts"]):  # an annotator gives no scores
                     continue
-                beside = {"model": row["model"], "model_agreement": row["agreement"]}
-                own = {to: row[of] for of, to in zip(EXPERTS, ("agreement", "low", "high"), strict=True)}
-                gap = {part: row[part] for part in ("difference", "difference_low", "difference_high")}
-                found.append({"annotator": name, "metric": row["metric"], "n_cases": n_cases, **own, **beside, **gap})
+                beside = {"model": one["model"], "model_agreement": one["agreement"]}
+                mine = {to: one[of] for of, to in zip(EXPERTS, ("agreement", "low", "high"), strict=True)}
+                gap = {part: one[part] for part in ("difference", "difference_low", "difference_high")}
+                found.append(
+                    {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside, **gap}
+                )
         return found
 
+    @property
+    def sees_whole(self) -> bool:
+        """Whether a metric is of a whole data set."""
+        return any(isinstance(metric, DataSetMetric | PointOfExperts) for metric in self.metrics)
 
-def at_specificity(value: float) -> SensitivityAtSpecificity | None:
-    """Return the sensitivity at a specificity, if that is between 0 and 1."""
-    return SensitivityAtSpecificity(value) if 0 < value < 1 else None
+
+def with_gaps(values: FloatArray) -> FloatArray:
+    """Put differences of models from annotators behind values of annotators and models (1 + models, metrics, n)."""
+    return np.concatenate([values, values[1:] - values[:1]])
+
+
+def compared_rows(
+    metrics: Sequence[Metric | PointOfExperts],
+    models: Sequence[str],
+    means: FloatArray,
+    weights: FloatArray,
+    clusters: IntArray,
+    part: Part | None,
+    margin: float | None,
+    level: float,
+) -> list[dict[str, Any]]:
+    """Return a row per metric and model, given what :func:`with_gaps` makes of means of cases."""
+    low, high = np.array([metric.range for metric in metrics], dtype=np.float64).T
+    is_gap = (np.arange(len(means)) > len(models))[:, None]
+    bounds = np.where(is_gap, low - high, low), np.where(is_gap, high - low, high)
+    is_logit = ~is_gap & np.array([metric.scale == "logit" for metric in metrics])
+    found = estimates(means, weights, clusters, bounds, part, level, is_logit)
+    sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in metrics])
+    better = found._replace(mean=sign * found.mean)
+    p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
+    p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
+    rows = []
+    for k, metric in enumerate(metrics):
+        for number, name in enumerate(models, 1):
+            gap = number + len(models), k
+            rows.append(
+                {
+                    "metric": metric.name,
+                    "model": name,
+                    **{column: float(values[0, k]) for column, values in zip(EXPERTS, found, strict=False)},
+                    **{
+                        column: float(values[number, k])
+                        for column, values in zip(("agreement", "low", "high"), found, strict=False)
+                    },
+                    "difference": float(found.mean[gap]),
+                    "difference_low": float(found.low[gap]),
+                    "difference_high": float(found.high[gap]),
+                    "case_sd": float(found.case_sd[gap]),
+                    "annotator_sd": float(found.annotator_sd[gap]),
+                    "p_value": float(p_value[gap]),
+                    "p_noninferior": float(p_noninferior[gap]),
+                }
+            )
+    return rows

@@ -1,7 +1,7 @@
 """How many experts a model is worth: whose plurality agrees with one more expert as often as the model does.
 
 Exact for votes, by counting all panels of k of a case's annotators without replacement ([resnick]: Resnick and others,
-survey equivalence). Where first choices are tied, and for numbers, the panels are seeded samples.
+survey equivalence). Where first choices are tied, everybody names one of theirs at random, in several turns.
 """
 
 from __future__ import annotations
@@ -14,86 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from dissensus.agreement.coefficients import Table
+from dissensus.agreement.coefficients import sparse
 from dissensus.agreement.overlap import Matrix
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.kernels.pluralities import plurality_agreement
+from dissensus.kernels.resamples import case_weights
 from dissensus.study.study import Study
 
-
-def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
-    """Return how often the plurality of k annotators agrees with one more of the same case, exactly.
-
-    All panels of k of the annotators of a case, and all annotators who are left, are equally likely; ties are broken
-    evenly. The winner has j votes and nobody has more: votes are independent binomial counts, given that they add up
-    to k. With more than half of the panel nobody else can win; otherwise a panel is a product of polynomials whose
-    powers are votes. A tie of t + 1 counts 1 / (t + 1), which is the integral of z^t from 0 to 1; Gauss-Legendre nodes
-    give it without error, and no more than k / j can tie.
-
-    Parameters
-    ----------
-    counts : (n_cases, m)
-        Votes of each condition that anybody mentioned, more than k on every case.
-
-    Examples
-    --------
-    >>> plurality_agreement(np.array([[2, 1]]), 1)
-    array([0.33333333])
-    """
-    from scipy.stats import binom
-
-    counts = -np.sort(-np.asarray(counts, dtype=np.int64), axis=1)
-    patterns, of_case = np.unique(counts, axis=0, return_inverse=True)
-    found, sizes = np.empty(len(patterns)), (patterns > 0).sum(axis=1)
-    for m in np.unique(sizes).tolist():
-        own = patterns[sizes == m, :m]
-        total = own.sum(axis=1)
-        p, votes = (k / total)[:, None, None], np.arange(k + 1)
-        chances = np.asarray(binom.pmf(votes, own[..., None], p))
-        most = slice(k // 2 + 1, None)  # nobody else can have as many
-        others = binom.pmf(k - votes[most], (total[:, None] - own)[..., None], p)
-        wins = (chances[..., most] * (own[..., None] - votes[most]) * others).sum(axis=(1, 2))
-        for j in range(-(-k // m), k // 2 + 1):
-            nodes, weights = np.polynomial.legendre.leggauss((min(m, k // j) + 1) // 2)
-            wins += sum(w / 2 * _winning(own, chances, j, (z + 1) / 2) for z, w in zip(nodes, weights, strict=True))
-        found[sizes == m] = wins / (binom.pmf(k, total, k / total) * (total - k))
-    return np.asarray(found[of_case.ravel()])
-
-
-def _winning(patterns: IntArray, chances: FloatArray, j: int, z: float) -> FloatArray:
-    """Add up, over who wins with j votes, the chance of the panel times the votes that are left for the winner.
-
-    Parameters
-    ----------
-    patterns, chances : (n_patterns, m), (n_patterns, m, k + 1)
-        Votes of each condition, the most first, and the chance that so many of them are in the panel.
-    j, z
-        Votes of the winner, and what a tied condition counts.
-    """
-    (n_patterns, m), k = patterns.shape, chances.shape[2] - 1
-    nobody, somebody = np.zeros((n_patterns, k + 1)), np.zeros((n_patterns, k + 1))
-    nobody[:, 0] = 1.0
-    for condition in range(m):
-        own, degree = chances[:, condition, : j + 1].copy(), min(j, int(patterns[:, condition].max()))
-        wins = own[:, j] * (patterns[:, condition] - j)
-        own[:, j] *= z
-        somebody = _product(somebody, own, degree)
-        somebody[:, j:] += nobody[:, : k + 1 - j] * wins[:, None]
-        nobody = _product(nobody, own, degree)
-    return np.asarray(somebody[:, k])
-
-
-def _product(one: FloatArray, other: FloatArray, degree: int) -> FloatArray:
-    """Multiply polynomials row by row, up to the length of the first; the second has at most a degree."""
-    found = one * other[:, :1]
-    for power in range(1, degree + 1):
-        found[:, power:] += one[:, :-power] * other[:, power, None]
-    return np.asarray(found)
-
-
-# How many times the annotators of a case are put in a random order, where panels cannot be counted.
-ORDERS = 200
+# In how many turns tied first choices are broken.
+TURNS = 32
 
 # Sizes of panels that are looked at, beyond those that follow one another.
 LARGE = (12, 15, 20, 25, 30, 40, 50)
@@ -176,7 +107,10 @@ class Panels:
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
         if ("agreement", k) not in self._known:  # all models are compared with the same panels
-            self._known["agreement", k] = self._agreement(k)
+            found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.sizes > k)
+            of_able = -(1 + 1 / k) * self._variances[able] if self.study.kind == "ratings" else self._counted(able, k)
+            found[able] = of_able
+            self._known["agreement", k] = found
         return self._known["agreement", k]
 
     def moves(self, k: int) -> FloatArray:
@@ -189,19 +123,6 @@ class Panels:
             self._known["moves", k] = self._moves(k)
         return self._known["moves", k]
 
-    def _agreement(self, k: int) -> FloatArray:
-        found, able = np.full(self.study.n_cases, np.nan), self.sizes > k
-        if self.study.kind == "ratings":
-            found[able] = -(1 + 1 / k) * self._variances[able]
-            return found
-        whole = able & self._is_whole
-        if whole.any():
-            counts = self._table.by_value[np.flatnonzero(whole)]
-            found[whole] = plurality_agreement(_packed(counts), k)
-        for case in np.flatnonzero(able & ~whole).tolist():
-            found[case] = self._in_orders(case)[0][k - 1]
-        return found
-
     def _moves(self, k: int) -> FloatArray:
         said, case = self.study, self.study.panel.case_of_opinion
         n, found = self.sizes[case], np.zeros(said.n_opinions)
@@ -211,13 +132,8 @@ class Panels:
             return np.where(n > 2, -(1 + 1 / k) * (self._variances[case] - without), 0.0)
         size = np.minimum(k, n - 2)
         for panel in np.unique(size[size > 0]).tolist():
-            chosen = np.flatnonzero((size == panel) & self._is_whole[case])
-            if len(chosen):
-                rest = self._table.by_value[case[chosen]] - self.choices[chosen]
-                found[chosen] = self.agreement(panel)[case[chosen]] - plurality_agreement(_packed(rest), panel)
-        for one in np.flatnonzero((self.sizes > 2) & ~self._is_whole).tolist():
-            start, stop = said.panel.opinion_offsets[one : one + 2].tolist()
-            found[start:stop] = self._in_orders(one)[1][size[start] - 1]
+            chosen = np.flatnonzero(size == panel)
+            found[chosen] = self._counted(case[chosen], panel) - self._counted(case[chosen], panel, chosen)
         return found
 
     @cached_property
@@ -235,65 +151,60 @@ class Panels:
         return np.asarray(squares / np.maximum(self.sizes - 1, 1))
 
     @cached_property
-    def _is_whole(self) -> BoolArray:
-        """Whether nobody's first choice on a case is tied."""
-        first = np.diff(self.study.code_offsets)[self.study.block_offsets[:-1]]
-        case = self.study.panel.case_of_opinion[first > 1]
-        return np.asarray(np.bincount(case, minlength=self.study.n_cases) == 0)
-
-    @cached_property
-    def _known_orders(self) -> dict[int, tuple[FloatArray, FloatArray]]:
-        return {}
-
-    def _in_orders(self, case: int) -> tuple[FloatArray, FloatArray]:
-        """Return the agreement of panels of every size on one case, and how far it falls without each opinion.
-
-        Annotators come in random orders, opinion by opinion without replacement, however many votes stand behind one.
-        """
-        if case not in self._known_orders:
-            said, choices = self.study, self.choices
-            own = slice(*said.panel.opinion_offsets[case : case + 2].tolist())
-            votes, offsets = said.votes[own], choices.indptr[own.start : own.stop + 1]
-            known, code = np.unique(choices.indices[offsets[0] : offsets[-1]], return_inverse=True)
-            shares = np.zeros((len(votes), len(known)))
-            shares[row_of_each(offsets - offsets[0]), code] = choices.data[offsets[0] : offsets[-1]]
-            n, most = int(votes.sum()), min(int(votes.sum()) - 1, self.grid[-1])
-            rng = np.random.default_rng(case_keys([said.case_names[case]]).tolist())
-            left, taken = np.tile(votes, (ORDERS, 1)), np.zeros((ORDERS, most, len(votes)))
-            for step in range(most):
-                seat = rng.integers(n - step, size=ORDERS)
-                one = (np.cumsum(left, axis=1) <= seat[:, None]).sum(axis=1)
-                left[np.arange(ORDERS), one] -= 1
-                taken[:, step:, :][np.arange(ORDERS), :, one] += 1
-            sums, rest = taken @ shares, np.arange(n - 1, n - 1 - most, -1)
-            is_top = sums >= sums.max(axis=2, keepdims=True) - SAME
-            top = is_top / is_top.sum(axis=2, keepdims=True)
-            agreed = (top * (votes @ shares - sums)).sum(axis=2)
-            out = taken < votes
-            without = np.where(out, agreed[..., None] - top @ shares.T, 0.0).sum(axis=0)
-            of_others = out.sum(axis=0) * np.maximum(rest - 1, 1)[:, None]
-            mean = (agreed / rest).mean(axis=0)
-            moved = np.where(of_others > 0, mean[:, None] - without / np.maximum(of_others, 1), 0.0)
-            self._known_orders[case] = mean, moved
-        return self._known_orders[case]
+    def _first(self) -> tuple[IntArray, IntArray]:
+        """Offsets and codes of the conditions that each opinion names first."""
+        offsets, mentions = take_rows(self.study.code_offsets, self.study.block_offsets[:-1])
+        return offsets, self.study.codes[mentions]
 
     @cached_property
     def choices(self) -> Matrix:
         """How each opinion shares its first choice among conditions, shape (n_opinions, K); sparse."""
-        return self._table.shares[self._table.kind]
+        offsets, codes = self._first
+        row = row_of_each(offsets)
+        return sparse(1 / np.diff(offsets)[row], row, codes, (self.study.n_opinions, self.study.n_conditions))
 
     @cached_property
-    def _table(self) -> Table:
-        return Table.of(self.study)
+    def _votes(self) -> tuple[IntArray, list[IntArray], list[IntArray]]:
+        """Where the different first choices of each case stand, their votes in every turn, and who names which one."""
+        said, case, (offsets, codes) = self.study, self.study.panel.case_of_opinion, self._first
+        opinion, sizes = row_of_each(offsets), np.diff(offsets)
+        keys, place = np.unique(case[opinion] * said.n_conditions + codes, return_inverse=True)
+        starts = np.searchsorted(keys, np.arange(said.n_cases + 1) * said.n_conditions)
+        if (sizes == 1).all():
+            luck = np.zeros((said.n_opinions, 1))
+        else:  # of the case and the place of the opinion on it, whatever the order of cases
+            number = (np.arange(said.n_opinions) - said.panel.opinion_offsets[case]).astype(np.uint64)
+            seats = case_keys(said.case_names)[case] ^ (number << np.uint64(32))
+            luck = np.exp(-case_weights(np.uint64(0), seats, TURNS))
+        of_turns, named = [], []
+        position = np.arange(len(codes)) - offsets[opinion]
+        whole, left = np.divmod(said.votes, sizes)
+        for turn in luck.T:
+            first = np.minimum((turn * sizes).astype(np.int64), sizes - 1)
+            votes = whole[opinion] + ((position - first[opinion]) % sizes[opinion] < left[opinion])
+            of_turns.append(weighted_counts(place, votes.astype(np.float64), len(keys)).astype(np.int64))
+            named.append(place[offsets[:-1] + first])
+        return starts, of_turns, named
 
+    def _counted(self, cases: IntArray, k: int, without: IntArray | None = None) -> FloatArray:
+        """Return the agreement of panels of k on some cases, the mean over turns; each without an opinion, if wanted.
 
-def _packed(votes: Matrix) -> IntArray:
-    """Return the votes of the conditions that each case has any of, shape (n_cases, m), with zeros behind them."""
-    sizes = np.diff(votes.indptr)
-    found = np.zeros((votes.shape[0], int(sizes.max())), dtype=np.int64)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    found[row, np.arange(len(votes.data)) - votes.indptr[row]] = np.rint(votes.data)
-    return found
+        What cases have in common, so many different first choices, is counted together.
+        """
+        starts, of_turns, named = self._votes
+        found, case_of = np.zeros(len(cases)), row_of_each(starts)
+        for votes, of_opinion in zip(of_turns, named, strict=True):
+            own, left, back = cases, np.full(len(cases), -1), np.arange(len(cases))
+            if without is not None:
+                left, back = np.unique(of_opinion[without], return_inverse=True)
+                own = case_of[left]
+            sizes, values = np.diff(starts)[own], np.empty(len(own))
+            for m in np.unique(sizes).tolist():
+                rows = np.flatnonzero(sizes == m)
+                places = starts[own[rows], None] + np.arange(m)
+                values[rows] = plurality_agreement(votes[places] - (places == left[rows, None]), k)
+            found += values[back]
+        return found / len(of_turns)
 
 
 def worth_of(panels: Panels, compare: Callable[[int], tuple[float, ...]]) -> Worth:

@@ -1,0 +1,501 @@
+"""How large the next study must be: power and width over cases, opinions per case and annotators.
+
+Of agreement, the variance of a mean over n cases with v opinions each is that between cases, plus that within cases,
+plus that between annotators. The value of a case is an average over pairs of its annotators: with the covariance c1 of
+two pairs that share one annotator and c2 of a pair with itself, beyond that between cases, the part within a case is
+4 (v - 2) / (v (v - 1)) c1 + 2 / (v (v - 1)) c2 ([hoeffding]: Hoeffding 1948, eq. 5.13). Annotators add their variance
+divided by their number; degrees of freedom are those of Satterthwaite. Of reader studies with a known truth, the
+components of Obuchowski and Rockette are carried over to other numbers of readers and cases ([hillis]: Hillis,
+Obuchowski and Berbaum 2011).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.checks import check_choice, check_count, checked
+from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.ragged import weighted_counts
+from dissensus.core.spec import as_specs
+from dissensus.decisions.result import Rows, check_share, checked_costs
+from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
+from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
+from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, estimates, squared_shares
+from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.metrics.base import Metric
+from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    from altair import VConcatChart as Figure
+    from numpy.typing import ArrayLike
+
+    from dissensus.predictions.lists import Predictions
+
+# Who reads which case: any of the annotators; all of them; panels that each have cases of their own.
+Design: TypeAlias = Literal["assigned", "crossed", "nested"]
+
+# Studies of more cases are not looked for.
+MOST_CASES = 1_000_000
+
+# Degrees of freedom beyond which Student's t is normal.
+LARGEST = 1e9
+
+# What can be said instead of a pilot study.
+STATED = ("case_sd", "opinion_sd", "annotator_sd")
+
+
+@dataclass(frozen=True)
+class Components:
+    """Hold what makes a difference of agreement vary.
+
+    Attributes
+    ----------
+    case
+        Variance between cases.
+    single, both
+        Covariance, beyond that between cases, of two pairs of annotators of a case that share one, and of a pair with
+        itself; of a difference between two models, ``both`` is twice ``single``.
+    annotator
+        Variance between annotators; zero if they are not a sample.
+
+    Examples
+    --------
+    >>> Components.stated({"case_sd": 0.3, "opinion_sd": 0.2}).error(100, 4, None, "assigned")[0].round(6)
+    np.float64(0.031623)
+    """
+
+    case: float
+    single: float
+    both: float
+    annotator: float
+
+    @staticmethod
+    def stated(given: Mapping[str, float]) -> Components:
+        """Take standard deviations between cases, of opinions on a case, and between annotators."""
+        for name, value in given.items():
+            known_name("component", name, STATED)
+            if not 0 <= value < math.inf:
+                raise DissensusError(f"{name} must be a number, zero or more", got=f"{float(value):g}")
+        case, opinion, annotator = (float(given.get(name, 0.0)) ** 2 for name in STATED)
+        if not case + opinion:
+            raise DissensusError("nothing varies", expected="a positive case_sd or opinion_sd", got=f"{dict(given)}")
+        return Components(case, (opinion + annotator) / 4, (opinion + annotator) / 2, annotator)
+
+    def within(self, v: float) -> float:
+        """Return the variance of the value of a case with v opinions, beyond that between cases."""
+        if v < 2:
+            return 4 * self.single
+        return float((4 * (v - 2) * self.single + 2 * self.both) / (v * (v - 1)))
+
+    def error(self, n: float, v: float, annotators: int | None, design: Design) -> tuple[FloatArray, float]:
+        """Return the standard error of the mean of n cases with v opinions, and its degrees of freedom."""
+        own = max(self.within(v) - self.annotator / v, 0.0)
+        cases = (self.case + own) / n
+        between = self.annotator / annotators if annotators else 0.0
+        df = n - 1.0
+        if between:
+            free = annotators - (annotators / v if design == "nested" and v > 1 else 1)  # type: ignore[operator]
+            df = (cases + between) ** 2 / (cases**2 / (n - 1) + (between + own / n) ** 2 / max(free, 1))
+        return np.sqrt(cases + between), max(df, 1.0)
+
+
+@dataclass(frozen=True)
+class ReaderComponents:
+    """Hold the components of a reader study; every reader reads every case with both modalities.
+
+    Attributes
+    ----------
+    pilot
+        The study that they were found in.
+    """
+
+    pilot: ReaderStudy
+
+    def error(self, n: float, v: float, readers: int | None, design: Design) -> tuple[FloatArray, float]:  # noqa: ARG002
+        """Return the standard error of the difference between modalities with n cases, and its degrees of freedom."""
+        part, r = self.pilot.components, readers or len(self.pilot.readers)
+        own, shared = part["var"] - part["cov1"], max(part["cov2"] - part["cov3"], 0.0)
+        ratio, both = self.pilot.n_cases / n, max(part["reader x test"], 0.0)
+        noise = both + ratio * (own + (r - 1) * shared)
+        square = both + ratio * (own - shared)
+        return np.sqrt(2 / r * noise), noise**2 / (square**2 / (r - 1)) if square > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Rows):
+    """Hold what studies of different sizes would show.
+
+    Attributes
+    ----------
+    rows
+        A row per design: ``cases``, ``opinions``, ``annotators``, ``power``, ``width`` of the interval, ``cost``.
+    about
+        What is compared.
+    effect, margin, level
+        The difference that is taken to be true, the margin of non-inferiority, and the level of intervals.
+    target
+        The power or the width that is wanted.
+    notes
+        What has to be known to read it.
+    """
+
+    components: Components | ReaderComponents
+    about: str
+    effect: float
+    margin: float | None
+    level: float
+    target: tuple[Literal["power", "width"], float]
+    sizes: tuple[tuple[int, int | None], ...]
+    cases: tuple[int, ...]
+    design: Design
+    costs: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    def row(self, cases: int, opinions: int, annotators: int | None) -> dict[str, Any]:
+        """Say what a study of a size would show.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> found = ds.plan({"case_sd": 0.5, "opinion_sd": 0.5}, effect=0.05, cases=[400], opinions=[3])
+        >>> round(found.row(800, 3, None)["power"], 2)
+        0.69
+        """
+        from scipy.special import nctdtr, stdtrit
+
+        error, df = self.components.error(cases, opinions, annotators, self.design)
+        limit = float(stdtrit(min(df, LARGEST), (1 + self.level) / 2))
+        away = (self.effect + (self.margin or 0.0)) / error
+        power = 1 - nctdtr(min(df, LARGEST), away, limit)
+        if self.margin is None:  # either side counts; what is far away is no number
+            power += np.nan_to_num(nctdtr(min(df, LARGEST), away, -limit))
+        cost = cases * (self.costs["case"] + opinions * self.costs["opinion"])
+        cost += (annotators or 0) * self.costs.get("annotator", 0.0)
+        shown = {"power": float(np.clip(power, 0.0, 1.0)), "width": float(2 * limit * error), "cost": float(cost)}
+        return {"cases": cases, "opinions": opinions, "annotators": annotators, **shown}
+
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:  # type: ignore[override]
+        """What every design would show."""
+        return tuple(self.row(n, *size) for size, n in product(self.sizes, self.cases))
+
+    def _reaches(self, row: Mapping[str, Any]) -> bool:
+        what, wanted = self.target
+        return bool(row["power"] >= wanted if what == "power" else row["width"] <= wanted)
+
+    @cached_property
+    def needed(self) -> tuple[dict[str, Any], ...]:
+        """The fewest cases that reach the target, for every number of opinions and annotators that can."""
+        found = []
+        for size in self.sizes:
+            low, high = 1, MOST_CASES
+            if not self._reaches(self.row(high, *size)):
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._reaches(self.row(middle, *size)) else (middle, high)
+            found.append(self.row(high, *size))
+        return tuple(found)
+
+    @property
+    def cheapest(self) -> dict[str, Any] | None:
+        """The design that reaches the target at the least cost; nothing if none of them does."""
+        return min(self.needed, key=lambda row: (row["cost"], row["annotators"] or 0), default=None)
+
+    def summary(self) -> Any:
+        """Return, for every number of opinions and annotators, the fewest cases that reach the target."""
+        import polars as pl
+
+        return pl.DataFrame(list(self.needed) or list(self.rows), infer_schema_length=None)
+
+    def words(self) -> list[str]:
+        """Say what is compared, and the cheapest design."""
+        what, wanted = self.target
+        test = "" if self.margin is None else f", non-inferiority margin {self.margin:g}"
+        told, best = [f"{self.about}: true difference {self.effect:.4g}{test}, level {self.level:g}"], self.cheapest
+        goal = f"{what} {wanted:g}"
+        if best is None:
+            told.append(f"no design with up to {MOST_CASES:,} cases has {goal}: more annotators are needed")
+        else:
+            seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
+            size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
+            told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
+        return [*told, *self.notes]
+
+    def plot(self) -> Figure:
+        """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
+        >>> found.plot().to_dict()["vconcat"] != []
+        True
+        """
+        from dissensus.figures.charts import Axis, Chart, Line, Pane
+        from dissensus.figures.theme import NEUTRAL, shade
+        from dissensus.figures.vega import drawn
+
+        what, wanted = self.target
+        x = np.unique(np.geomspace(min(self.cases) / 2, max(self.cases) * 2, 40).astype(int).clip(2)).astype(float)
+        marks = []
+        for place, (v, seats) in enumerate(self.sizes):
+            y = np.array([self.row(int(n), v, seats)[what] for n in x])
+            name = f"{v} opinions" + ("" if seats is None else f", {seats} annotators")
+            marks.append(Line(x, y, name, shade(place, len(self.sizes)), place))
+        goal = Line(np.array([x[0], x[-1]]), np.full(2, wanted), f"target {wanted:g}", NEUTRAL, 1)
+        span = (0.0, 1.02) if what == "power" else None
+        pane = Pane((*marks, goal), Axis("cases", form=".0f"), Axis(what, span))
+        return drawn(Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0]))
+
+
+@checked
+def plan(
+    pilot: Study | ReaderStudy | Mapping[str, float],
+    predictions: Mapping[str, ArrayLike | Predictions] | None = None,
+    metric: Metric | str | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    effect: float | None = None,
+    margin: float | None = None,
+    cases: Sequence[int] | None = None,
+    opinions: Sequence[int] | None = None,
+    annotators: Sequence[int] | None = None,
+    design: Design = "assigned",
+    power: float = 0.8,
+    width: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    level: float = 0.95,
+) -> Plan:
+    """Plan a study: its power or the width of its interval over cases, opinions per case and annotators.
+
+    Parameters
+    ----------
+    pilot
+        A study; the result of :func:`reader_study`; or standard deviations of the difference: ``case_sd`` between
+        cases, ``opinion_sd`` between opinions on a case, ``annotator_sd`` between annotators.
+    predictions, metric
+        Of a study: what the models said, and what agreement is measured by; by default the question's first metric.
+    models
+        Two models, of which the first is compared with the second; or one, which is compared with one annotator.
+    effect
+        The true difference, positive where the first is better; by default that of the pilot, which is uncertain.
+    margin
+        With it, power is that of showing non-inferiority, one-sided at half of one minus the level.
+    cases, opinions, annotators
+        Numbers to look at; annotators are a sample if numbers of them are given, or if those of the pilot are.
+        In a reader study, ``annotators`` are the readers.
+    design
+        ``"assigned"``: each case is read by any of the annotators. ``"crossed"``: by all of them, so that opinions are
+        annotators. ``"nested"``: annotators form panels, and each panel has cases of its own.
+    power, width
+        What is wanted: a power, or the width of the interval where one is given.
+    costs
+        Of one ``case``, ``opinion`` and ``annotator``: positive numbers, by default 1, 1 and nothing.
+    level
+        Probability that intervals hold.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> found = ds.plan({"case_sd": 0.3, "opinion_sd": 0.4}, effect=0.05, opinions=[1, 3], costs={"case": 5})
+    >>> found.cheapest["cases"], found.cheapest["opinions"]
+    (452, 3)
+    """
+    check_choice("design", design, get_args(Design))
+    check_share(power=power, level=level)
+    for name, value in (("width", width), ("margin", margin)):
+        if value is not None and not 0 < value < math.inf:
+            raise DissensusError(f"the {name} must be positive", got=f"{value:g}")
+    for name, numbers in (("cases", cases), ("opinions", opinions), ("annotators", annotators)):
+        for number in numbers if numbers is not None else ():
+            check_count(**{name: number})
+    given: dict[str, float] = checked_costs(costs, ("case", "opinion", "annotator"))
+    if "annotator" not in (costs or {}):
+        given.pop("annotator")
+    known = _pilot(pilot, predictions or {}, metric, models)
+    sizes, notes, true = _sizes(known, opinions, annotators, design), list(known.notes), effect
+    if true is None:
+        true = known.effect
+        notes.append("the true difference is taken to be that of the pilot, which is uncertain: state an effect")
+    if not math.isfinite(true):
+        raise DissensusError("the difference is not known", expected="effect, the true difference", got=f"{effect}")
+    if isinstance(known.components, Components) and any(r and v < 3 for v, r in sizes):
+        notes.append("with fewer than 3 opinions per case an analysis cannot separate annotators from cases")
+    own = tuple(cases or sorted({max(known.cases * k // 2, 10) for k in (1, 2, 4, 8)}))
+    target: tuple[Literal["power", "width"], float] = ("power", power) if width is None else ("width", width)
+    return Plan(
+        known.components, known.about, float(true), margin, level, target, sizes, own, design, given, tuple(notes)
+    )
+
+
+@dataclass(frozen=True)
+class _Pilot:
+    """What a pilot study says: components, what they are about, the difference, and how large it was."""
+
+    components: Components | ReaderComponents
+    about: str
+    effect: float
+    cases: int
+    opinions: int
+    annotators: int | None
+    notes: tuple[str, ...]
+    other_opinions: bool = True
+
+
+def _pilot(
+    pilot: Study | ReaderStudy | Mapping[str, float],
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
+) -> _Pilot:
+    """Find what is known before the study."""
+    if isinstance(pilot, Study):
+        return _of_study(pilot, predictions, metric, models)
+    if isinstance(pilot, ReaderStudy):
+        about, readers = "area under the curve, {} minus {}".format(*pilot.modalities), len(pilot.readers)
+        return _Pilot(ReaderComponents(pilot), about, pilot.difference, pilot.n_cases, readers, readers, ())
+    return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
+
+
+def _sizes(
+    known: _Pilot, opinions: Sequence[int] | None, annotators: Sequence[int] | None, design: Design
+) -> tuple[tuple[int, int | None], ...]:
+    """Return the numbers of opinions per case and of annotators; refuse what cannot be, or the pilot does not tell."""
+    seats = annotators or (known.annotators,)
+    sizes = list(product(opinions or (known.opinions,), seats))
+    if design == "crossed" or isinstance(known.components, ReaderComponents):  # everybody reads every case
+        sizes = [(r or v, r or v) for v, r in sizes] if annotators or not opinions else [(v, v) for v, _ in sizes]
+    for v, r in sizes:
+        problem, expected = "", "at least two annotators, and as many as there are opinions on a case"
+        if r is not None and r < max(v, 2):
+            problem = "there are too few annotators"
+        elif design == "nested" and r is not None and r % v:
+            problem, expected = "annotators do not form panels", "a multiple of the number of opinions"
+        elif v != known.opinions and not known.other_opinions:
+            problem = "the pilot has too few opinions per case to plan for another number"
+            expected = f"{known.opinions} opinions per case, or a pilot with {LEAST_CASES} cases that have four"
+        if problem:
+            raise DissensusError(problem, expected=expected, got=f"{v} opinions per case, {r} annotators")
+    return tuple(dict.fromkeys(sizes))
+
+
+def _of_study(
+    study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
+) -> _Pilot:
+    """Find the components of a pilot study."""
+    asked = asked_questions(study, predictions, {}, allow_missing=False)
+    compared = list(asked.models) if models is None else list(models)
+    if not 1 <= len(compared) <= 2:
+        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(compared))
+    own = {known_name("model", name, asked.models): asked.models[name] for name in compared}
+    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
+    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
+    check_request([spec], own, 0.95)
+    said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
+    if said.n_cases < LEAST_CASES:
+        raise DissensusError(
+            "the pilot has too few cases with two annotators",
+            expected=f"at least {LEAST_CASES}, or standard deviations instead of a study",
+            got=str(said.n_cases),
+        )
+    pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
+    found = asked.strata.get(FINDING, {})
+    sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
+    return _components(sample, spec, compared)
+
+
+def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot:
+    """Find the components of the difference of two models, or of a model and one annotator."""
+    pairs, said = sample.pairs, sample.pairs.study
+    place, sign = sample.metrics.index(spec), 1.0 if spec.higher_is_better else -1.0
+    other = 2 if len(compared) == 2 else 0
+    values = sign * (sample.means[1, place] - sample.means[other, place])
+    if np.isnan(values).any():
+        raise DissensusError(
+            f"{spec.name} needs scores, which annotators do not give",
+            expected="two models, or a metric of labels such as top-k-accuracy:1",
+            got=listing(compared),
+        )
+    of_cell = sample.of_models[0, place] - (sample.of_models[1, place] if other else 0.0)
+
+    def kernel(a: IntArray, b: IntArray) -> FloatArray:
+        """Return the difference of a model from one annotator, for pairs of cells."""
+        alone = sample.of_pairs(place)
+        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b) - alone(b, a)) / 2)
+
+    spread = spread_within(said, of_cell[pairs.cell])
+    single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
+    unbounded = np.array(-math.inf), np.array(math.inf)
+    centre = estimates(values, sample.weights, sample.clusters, unbounded, None, 0.95)
+    crossing, annotator, shared = sample.crossing, 0.0, 0.0
+    if crossing is not None:
+        shared = squared_shares(pairs, sample.weights)
+        moves = sample.effects[1, place] - sample.effects[other, place]
+        annotator = float(crossing.part(moves).variance) / shared
+    parts = Components(0.0, single, both, annotator)
+    sizes = said.votes_per_case
+    within = float(np.mean([parts.within(v) for v in sizes.tolist()]))
+    case = max(said.n_cases * float(centre.case_sd) ** 2 - within + annotator * shared, 0.0)
+    about = f"{spec.name}, {compared[0]} minus {compared[1] if other else 'one annotator'}"
+    notes = () if crossing is not None else ("annotators are taken as they are: their choice is not part of the error",)
+    seats = len(said.annotator_names) if crossing is not None else None
+    typical = max(int(np.median(sizes)), 2)
+    return _Pilot(
+        Components(case, single, both, annotator),
+        about,
+        float(centre.mean),
+        said.n_cases,
+        typical,
+        seats,
+        notes,
+        is_known,
+    )
+
+
+def within_cases(pairs: Pairs, kernel: Callable[[IntArray, IntArray], FloatArray]) -> tuple[float, float, bool]:
+    """Return the covariances within cases of a symmetric kernel of two annotators, and whether they are known.
+
+    Products of two pairs that share both, one or no annotator are averaged over the cases with four annotators or more;
+    their differences are free of the variance between cases.
+
+    Parameters
+    ----------
+    kernel
+        Returns the values of pairs of cells, the same in both orders.
+    """
+    said = pairs.study
+
+    def by_case(of_opinion: FloatArray) -> FloatArray:
+        return weighted_counts(said.panel.case_of_opinion, said.votes * said.weights * of_opinion, said.n_cases)
+
+    means = pairs.summed(lambda a, b: kernel(a, b) ** np.arange(3.0)[:, None])[0]
+    degree, rows, squares = pairs.others * means
+    found = []
+    for first, second, same in ((degree, degree**2, degree), (rows, rows**2, squares)):
+        everyone, chains, alike = by_case(first), by_case(second), by_case(same)
+        found.append((alike, chains - alike, everyone**2 - 4 * chains + 2 * alike))
+    counts, sums = found
+    enough = counts[2] > 0
+    if enough.sum() < LEAST_CASES:
+        return 0.0, 0.0, False
+    both, one, none = (float((a[enough] / b[enough]).mean()) for a, b in zip(sums, counts, strict=True))
+    return max(one - none, 0.0), max(both - none, 0.0), True
+
+
+def spread_within(study: Study, values: FloatArray) -> float:
+    """Return the mean over cases of the unbiased variance of the values of their opinions, shape (n_opinions,)."""
+    case, votes = study.panel.case_of_opinion, study.votes * study.weights
+    n, total, squares = (weighted_counts(case, votes * values**k, study.n_cases) for k in (0, 1, 2))
+    several = n > 1
+    return float(((squares - total**2 / n)[several] / (n[several] - 1)).mean())

@@ -1,0 +1,242 @@
+"""Planning: published yardsticks, components found again, and power that is achieved where it is predicted."""
+
+import math
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus.decisions.planning import Components, within_cases
+from dissensus.evaluation.expert_comparison.pairs import Pairs
+from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
+from dissensus.evaluation.expert_comparison.sample import estimates
+from shared_data import SHARED, needs_shared
+
+
+@cache
+def vandyke(covariance: str = "jackknife") -> ReaderStudy:
+    rows = pl.read_csv(SHARED / "vandyke" / "vandyke.csv").sort("case")
+    ratings: dict[str, dict[str, list[float]]] = {"1": {}, "2": {}}
+    for (treatment, reader), own in rows.group_by("treatment", "reader", maintain_order=True):
+        ratings[str(treatment)][str(reader)] = own["rating"].to_list()
+    truth = rows.select("case", "truth").unique().sort("case")["truth"].to_list()
+    return ds.reader_study(ratings, truth, covariance=covariance)  # type: ignore[arg-type]
+
+
+@needs_shared
+def test_van_dyke_with_6_readers_and_111_cases_has_power_0_5526_and_80_percent_needs_251() -> None:
+    found = ds.plan(vandyke(), annotators=[6], cases=[111])
+    assert found.rows[0]["power"] == pytest.approx(0.5526, abs=5e-5)
+    assert found.cheapest is not None
+    assert (found.cheapest["cases"], found.cheapest["annotators"]) == (251, 6)
+
+
+@needs_shared
+def test_the_error_of_the_pilot_itself_is_found_again() -> None:
+    error, df = ds.plan(vandyke()).components.error(114, 5, 5, "crossed")
+    assert (float(error), df) == pytest.approx((vandyke().error, vandyke().df), rel=1e-9)
+
+
+def values(rng: np.random.Generator, n: int, readers: int, sds: tuple[float, float, float]) -> np.ndarray:
+    """Draw values of every annotator on every case."""
+    case, opinion, annotator = sds
+    noise = rng.normal(0, opinion, (n, readers))
+    return np.asarray(rng.normal(0, case, (n, 1)) + rng.normal(0, annotator, readers) + noise)
+
+
+def test_stated_components_have_the_variance_of_simulated_means_and_the_width_of_their_intervals() -> None:
+    rng, sds = np.random.default_rng(1), (0.5, 0.8, 0.2)
+    parts = Components.stated(dict(zip(("case_sd", "opinion_sd", "annotator_sd"), sds, strict=True)))
+    means = np.array([values(rng, 50, 6, sds).mean() for _ in range(4000)])
+    assert float(parts.error(50, 6, 6, "crossed")[0]) == pytest.approx(means.std(), rel=0.05)
+    panels = np.array([np.mean([values(rng, 25, 3, sds) for _ in range(2)]) for _ in range(4000)])
+    assert float(parts.error(50, 3, 6, "nested")[0]) == pytest.approx(panels.std(), rel=0.05)
+
+
+def test_covariances_within_cases_are_those_of_a_naive_enumeration() -> None:
+    rng = np.random.default_rng(2)
+    said = ds.Study.from_rankings(
+        [[[[str(label)]] for label in rng.integers(3, size=5)] for _ in range(12)], ["0", "1", "2"]
+    )
+    pairs = Pairs.of(said)
+    table = rng.normal(size=(3, 3))
+    table += table.T
+    label = said.codes
+    of_cell = label[pairs.cell_opinion]
+
+    def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(table[of_cell[a], of_cell[b]])
+
+    products: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    for case in range(12):
+        own = label[5 * case : 5 * case + 5]
+        of_case: dict[int, list[float]] = {0: [], 1: [], 2: []}
+        for a in range(5):
+            for b in set(range(5)) - {a}:
+                for c in range(5):
+                    for d in set(range(5)) - {c}:
+                        of_case[len({a, b} & {c, d})].append(table[own[a], own[b]] * table[own[c], own[d]])
+        for shared, found in of_case.items():
+            products[shared].append(float(np.mean(found)))
+    none, one, both = (float(np.mean(products[shared])) for shared in (0, 1, 2))
+    assert within_cases(pairs, kernel)[:2] == pytest.approx((max(one - none, 0), both - none))
+    assert within_cases(pairs, kernel)[2]
+
+
+def binary_study(rng: np.random.Generator, n: int, readers: int) -> tuple[ds.Study, dict[str, np.ndarray]]:
+    """Draw a crossed study: annotators differ in strictness, and two models in skill."""
+    hard, strict = rng.normal(0, 1.2, n), rng.normal(0, 0.5, readers)
+    votes = rng.random((n, readers)) < 1 / (1 + np.exp(-(hard[:, None] - strict)))
+    rows = [(f"c{i}", f"r{j}", "yes" if votes[i, j] else "no") for i in range(n) for j in range(readers)]
+    frame = pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row")
+    right = hard > 0
+    said = {}
+    for name, skill in (("good", 0.95), ("poor", 0.80)):
+        first = np.where(rng.random(n) < skill, right, ~right).astype(float)
+        said[name] = np.stack([1 - first, first], axis=1)
+    return ds.Study.from_long(frame, conditions=["no", "yes"]), said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("models", "margin"), [(["good", "poor"], None), (["poor"], 0.1)])
+def test_power_is_achieved_in_simulations_with_crossed_annotators(models: list[str], margin: float | None) -> None:
+    rng, runs = np.random.default_rng(3), 200
+    large = binary_study(rng, 2000, 20)
+    truth = ds.plan(*large, "top-k-accuracy:1", models=models).effect
+    sizes = {"cases": [90], "opinions": [6], "annotators": [6]}
+    predicted = []
+    for _ in range(12):  # pilots are uncertain as well
+        pilot = binary_study(rng, 150, 8)
+        found = ds.plan(*pilot, "top-k-accuracy:1", models=models, effect=truth, margin=margin, **sizes)  # type: ignore[arg-type]
+        predicted.append(found.rows[0]["power"])
+    achieved = 0
+    for _ in range(runs):
+        study, said = binary_study(rng, 90, 6)
+        shown = ds.experts(study, {name: said[name] for name in models}, ["top-k-accuracy:1"], margin=margin)
+        if margin is not None:
+            achieved += shown.row("poor")["p_noninferior"] <= 0.025
+        else:
+            found = ds.plan(study, said, "top-k-accuracy:1", models=models)
+            row = found.row(90, 6, 6)
+            achieved += abs(found.effect) > row["width"] / 2
+    assert np.mean(predicted) == pytest.approx(achieved / runs, abs=0.05 + 1.5 * math.sqrt(0.25 / runs))
+
+
+@needs_shared
+def test_power_is_achieved_on_sub_studies_of_cifar_10h() -> None:
+    counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
+    names = {"densenet": "scores_densenet.npy", "resnet": "scores_resnet.npy"}
+    firsts = {name: np.load(SHARED / "cifar10h" / place).argmax(axis=1) for name, place in names.items()}
+    rows = np.arange(len(counts))
+    gap = (counts[rows, firsts["densenet"]] - counts[rows, firsts["resnet"]]) / counts.sum(axis=1)
+    rng, n, v, runs = np.random.default_rng(4), 700, 3, 2000
+
+    def sampled(cases: np.ndarray) -> np.ndarray:
+        """Draw v votes per case without replacement."""
+        order = rng.random((len(cases), int(counts.sum(axis=1).max())))
+        labels = np.repeat(np.arange(10), 1)
+        found = np.zeros((len(cases), 10), dtype=np.int64)
+        for place, case in enumerate(cases):
+            seats = np.repeat(labels, counts[case])
+            chosen = seats[np.argsort(order[place, : len(seats)])[:v]]
+            found[place] = np.bincount(chosen, minlength=10)
+        return found
+
+    conditions = [str(k) for k in range(10)]
+    predicted = []
+    for _ in range(5):
+        pilot = rng.choice(len(counts), 1500, replace=False)
+        said = ds.Study.from_counts(sampled(pilot), conditions)
+        models = {name: np.eye(10)[first[pilot]] for name, first in firsts.items()}
+        found = ds.plan(said, models, "top-k-accuracy:1", effect=float(gap.mean()), cases=[n], opinions=[v])
+        predicted.append(found.rows[0]["power"])
+    achieved = 0
+    for _ in range(runs):
+        cases = rng.choice(len(counts), n)
+        apart = firsts["densenet"][cases] != firsts["resnet"][cases]
+        of_case = np.zeros(n)
+        chosen = sampled(cases[apart])
+        inside = np.arange(len(chosen))
+        of_case[apart] = (
+            chosen[inside, firsts["densenet"][cases[apart]]] - chosen[inside, firsts["resnet"][cases[apart]]]
+        ) / v
+        shown = estimates(of_case, np.ones(n), np.arange(n), (np.array(-1.0), np.array(1.0)), None, 0.95)
+        achieved += bool(shown.low > 0 or shown.high < 0)
+    assert np.mean(predicted) == pytest.approx(achieved / runs, abs=0.05)
+
+
+def test_more_cases_opinions_and_annotators_never_lower_power_and_the_cheapest_design_is_that_of_a_grid() -> None:
+    given = {"case_sd": 0.3, "opinion_sd": 0.6, "annotator_sd": 0.05}
+    found = ds.plan(
+        given, effect=0.08, cases=[100, 200, 400], opinions=[1, 2, 4], annotators=[8, 16], costs={"case": 3}
+    )
+    power = np.array([row["power"] for row in found.rows]).reshape(3, 2, 3)
+    assert all((np.diff(power, axis=axis) > 0).all() for axis in range(3))
+    best = min(
+        (found.row(n, v, j)["cost"], n, v, j)
+        for v in (1, 2, 4)
+        for j in (8, 16)
+        for n in range(50, 2000, 1)
+        if found.row(n, v, j)["power"] >= 0.8
+    )
+    assert found.cheapest is not None
+    assert (found.cheapest["cost"], found.cheapest["cases"]) == best[:2]
+
+
+def test_a_width_can_be_the_target() -> None:
+    found = ds.plan({"case_sd": 0.5}, effect=0.1, width=0.05).cheapest
+    assert found is not None
+    assert found["width"] <= 0.05 < ds.plan({"case_sd": 0.5}, effect=0.1).row(found["cases"] - 1, 3, None)["width"]
+    assert found["cases"] == pytest.approx((2 * 1.96 * 0.5 / 0.05) ** 2, rel=0.01)
+
+
+def test_too_few_annotators_never_reach_the_target_and_this_is_said() -> None:
+    found = ds.plan({"case_sd": 0.1, "annotator_sd": 0.5}, effect=0.05, annotators=[4], opinions=[4])
+    assert found.cheapest is None
+    assert "more annotators" in repr(found)
+    assert len(repr(found).splitlines()) <= 20
+
+
+def test_what_is_shown_is_escaped_and_short() -> None:
+    study = ds.simulate.study(n_cases=40, n_conditions=4, seed=1)
+    models = {"<b>A</b>": study.predictions["Aster"], "B": study.predictions["Birch"]}
+    found = ds.plan(study.annotations, models, "top-k-accuracy:1")
+    assert "<b>A" not in found._repr_html_()
+    assert len(repr(found).splitlines()) <= 20
+    assert found.summary().height >= 1
+    assert found.to_frame().columns == ["cases", "opinions", "annotators", "power", "width", "cost"]
+
+
+STUDY = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+MODEL = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
+
+
+@pytest.mark.parametrize(
+    ("pilot", "more", "told"),
+    [
+        ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"case": 0}}, "the cost of one case must be positive"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"cases": 1}}, "cost"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "power": 1.0}, "power must lie between 0 and 1"),
+        ({"case_sd": 0.5}, {}, "the difference is not known"),
+        ({"case_sd": -1}, {"effect": 0.1}, "case_sd must be a number"),
+        ({"case_sd": 0}, {"effect": 0.1}, "nothing varies"),
+        ({"sd": 1}, {"effect": 0.1}, "component"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [1], "opinions": [1]}, "too few annotators"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [5], "opinions": [2], "design": "nested"}, "form panels"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "cases": [0]}, "cases must be a whole number"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "margin": -0.1}, "the margin must be positive"),
+        (STUDY.select([0, 1]), {"predictions": {"A": MODEL["A"][:2]}}, "too few cases with two annotators"),
+        (STUDY, {"predictions": {**MODEL, "B": MODEL["A"], "C": MODEL["A"]}}, "one model or two"),
+        (STUDY, {"predictions": MODEL, "models": ["Z"]}, "Z"),
+        (
+            ds.Study.from_counts([[2, 1], [0, 3]] * 10, ["a", "b"]),
+            {"predictions": MODEL, "metric": "top-k-accuracy:1", "opinions": [5]},
+            "too few opinions per case",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_error(pilot: object, more: dict[str, object], told: str) -> None:
+    with pytest.raises(ds.DissensusError, match=told):
+        ds.plan(pilot, **more)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
-from dissensus.core.checks import check_length, is_list
+from dissensus.core.checks import Recent, check_length, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
@@ -22,6 +22,9 @@ Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray
 
 # Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+# Tuples of names that are known to be all different, and none of them empty.
+different_names = Recent()
 
 
 def visible(text: str) -> str:
@@ -38,6 +41,8 @@ def visible(text: str) -> str:
 
 def check_names(what: str, names: Sequence[str]) -> None:
     """Refuse empty and repeated names."""
+    if names in different_names:
+        return
     different = set(names)
     if len(different) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
@@ -48,6 +53,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
         )
     if "" in different:
         check_not_empty(what, names)
+    different_names.add(names)
 
 
 def check_not_empty(what: str, names: Sequence[str]) -> None:

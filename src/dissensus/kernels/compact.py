@@ -230,9 +230,9 @@ def find_equal(
 # Shares that are Dirichlet(shape * weights) are drawn in size-biased order: a condition comes next with a probability
 # in proportion to its weight, and takes a Beta(a + 1, A - a) share of what is left, a being its parameter and A the sum
 # of those that are left. Large shares come early, so that whoever looks for the largest is soon done: no condition that
-# is still to come can have more than all that is left. After a number of steps the others come at once: first those with
-# a weight of their own, then all that share the least weight together, as most do where few of many conditions were ever
-# mentioned. What these have is split as equal weights are, no further than it matters.
+# is still to come can have more than all that is left. After a number of steps the others come at once: first those
+# with a weight of their own, then all that share the least weight together, as most do where few of many conditions
+# were ever mentioned. What these have is split as equal weights are, no further than it matters.
 
 # How many conditions come one by one.
 STEPS = 32
@@ -331,7 +331,7 @@ def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found
 
 
 @copied
-def draw_others(
+def draw_others(  # noqa: C901 - what is called once is written here, which compiles faster
     left: float,
     weights: Weights,
     key: np.uint64,
@@ -454,7 +454,9 @@ def draw_atoms(
         if 0 < found == len(best) and left <= best[found - 1]:
             break
         if n == STEPS:
-            return draw_others(left, weights, subkey(key, np.uint64(draw)), threshold, best, codes, atoms, wanted, found)
+            return draw_others(
+                left, weights, subkey(key, np.uint64(draw)), threshold, best, codes, atoms, wanted, found
+            )
         code, place = next_condition(uniform(stream) * total, sums, atoms.excluded, n_excluded)
         weight, here = sums[code + 1] - sums[code], left
         total -= weight

@@ -410,9 +410,7 @@ def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leade
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
     values, most = plain(values), max(layout.n_draws * depth, ROOM)
-    room = LeaderRoom(
-        np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.rest_sums)
-    )
+    room = LeaderRoom(np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.rest_sums))
     found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most))
     case, parts = 0, []
     while case < len(layout.rest_shapes):

@@ -30,6 +30,13 @@ class Outcome:
 Run = Callable[..., Outcome]
 
 
+class Terminal(io.StringIO):
+    """What a person looks at, without colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def exit_code() -> int:
     """Run the command that the words of this process name, and return its exit code."""
     code: object = 0
@@ -41,11 +48,12 @@ def exit_code() -> int:
     return code
 
 
-def told(place: Path, *words: object, columns: int | None = None) -> Outcome:
-    """Run ``dissensus`` with these words in a folder; what it says is caught here, so that fixtures may do so too."""
-    out, err = io.StringIO(), io.StringIO()
+def told(place: Path, *words: object, columns: int | None = None, piped: bool = False) -> Outcome:
+    """Run ``dissensus`` with these words in a folder, on a terminal or in a pipe; what it says is caught here."""
+    out, err = io.StringIO() if piped else Terminal(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(place)
+        patch.setenv("TERM", "dumb")
         if columns is not None:
             patch.setenv("COLUMNS", str(columns))
         patch.setattr(sys, "argv", ["dissensus", *map(str, words)])

@@ -57,6 +57,14 @@ ORDERS = {
 CONFIDENCES = np.array([[[5, 0, 3, 5], [1, 2, 0, 0]], [[0, 0, 0, 0], [2, 2, 3, 0]], [[0, 0, 0, 0], [0, 0, 0, 0]]])
 
 
+SHARES = [{"id": "c1", "soft_label": {"oak": 0.75, "elm": 0.25}}, {"id": "c2", "soft_label": {"elm": 1}}]
+PARALLEL = [
+    {"id": "c1", "labels": ["oak", "elm"], "confidences": [5, 3]},
+    {"id": "c2", "labels": [], "confidences": []},
+]
+IMRMC = "readerID,caseID,modalityID,score\ntruth,c1,truth,1\ntruth,c2,truth,0\nann,c1,film,5\nann,c2,film,2\n"
+
+
 def write_json(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
@@ -143,5 +151,11 @@ EXAMPLES = (
     Example("checklist", "findings.csv", "case,reader,finding,present\nc1,ann,AF,1\nc1,bob,AF,0\n", write_text),
     Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),
     Example("wide", "wide.csv", "case_id,ann,bob\nc1,oak>elm=ash,oak\n", write_text),
+    Example("checklist", "boxes.csv", "record_id,dx___1,dx___2,age\nc1,1,0,33\nc2,0,0,34\n", write_text),
+    Example("counts", "shares.jsonl", SHARES, write_lines),
+    Example("hugging-face", "sure.json", PARALLEL, write_json),
+    Example("patterns", "patterns.csv", "ann,bob,n\noak,oak,3\noak,elm,2\n", write_text),
+    Example("reader-study", "imrmc.csv", IMRMC, write_text),
+    Example("reader-study", "mrmcaov.csv", "reader,treatment,case,truth,rating\n1,1,1,0,3\n2,1,1,0,4\n", write_text),
     Example("cleanlab", "codes.csv", "case_id,ann,bob\nc1,0,1\n", write_text, {"conditions": ["oak", "elm"]}),
 )

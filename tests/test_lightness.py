@@ -33,6 +33,16 @@ except SystemExit:
     ],
 )
 def test_nothing_heavy_is_imported(statement: str, heavy: set[str]) -> None:
-    script = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    assert not {name.partition(".")[0] for name in imported_by(statement)} & heavy
+
+
+def imported_by(statement: str) -> set[str]:
+    script = f"import sys\n{statement}\nprint(*sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not set(outcome.stdout.split("\n")[-2].split()) & heavy
+    return set(outcome.stdout.split("\n")[-2].split())
+
+
+def test_a_metric_is_found_by_its_id_without_the_others() -> None:
+    found = imported_by('from dissensus.metrics.base import Metric\nMetric.family.find("auroc")')
+    assert "dissensus.metrics.ranking" in found
+    assert not {"dissensus.metrics.numbers", "dissensus.metrics.accuracy"} & found

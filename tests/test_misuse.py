@@ -206,9 +206,14 @@ def _arguments(folder: Path) -> dict[str, Any]:
         "certainty_of": {"plausibilities": drawn, "sets": [["a"], ["b"]]},
         "cohen_kappa": {"annotations": said, "annotators": ("A", "B"), "credit": "none"},
         "diagnose": study,
-        "evaluate": {"annotations": said, "predictions": models, "aggregations": ["dirichlet"]}
+        "evaluate": {"study": said, "predictions": models, "aggregations": ["dirichlet"]}
         | {"metrics": ["top-k-accuracy:1"], "categories": categories, "images": ["u", "v"], "annotators": "fixed"}
         | {"strata": {"site": ["u", "v"]}},
+        "score": {"study": said, "predictions": predicted, "metric": "accuracy"},
+        "Protocol": {"text": "margin = 0.1"},
+        "Protocol.of": {"given": ds.Protocol("margin = 0.1")},
+        "Protocol.settled": {"given": {"level": 0.9}},
+        "Evaluation.report": {"path": folder / "own.html", "overwrite": True},
         "evaluate_files": {"study": folder / "study.parquet", "predictions": {"A": folder / "model.parquet"}}
         | {"directory": folder / "run", "aggregations": ["dirichlet"], "metrics": ["top-k-accuracy:1"]}
         | {"annotators": "fixed", "shard_size": 9, "resume": False},

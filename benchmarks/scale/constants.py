@@ -21,31 +21,25 @@ class Constants:
         Cases of a shard, about.
     fixed_seconds
         Time of a run that no case causes: imports, the report.
-    alone_seconds
-        Time by case of what one process does before the evaluation: splitting, hashing, learning.
-    first_seconds, second_seconds
-        Time of one processor by case: the first look at all shards, and the evaluation.
+    split_seconds, first_seconds, second_seconds
+        Time of one processor by case: splitting and learning, the first look at all shards, and the evaluation.
     end_seconds
-        Time by shard to put sums together; one process does it.
+        Time by shard to put sums together.
     split_bytes, table_bytes
         Disk by case: the split input, until the run is finished, and per-case tables.
     sum_bytes
         Disk by shard: sums and journal.
     files
         Files by shard.
-    payload_bytes, result_bytes
-        Network by shard: what is sent for every pass, and what comes back from the evaluation.
-    payload_seconds
-        Time by shard to read what is sent; one process does it, for every pass.
-    tasks_per_second, bytes_per_second
+    tasks_per_second
         What goes through the scheduler of a cluster.
     passes
-        How often every shard is sent.
+        How many tasks a shard is: it is put together, looked at, sampled, evaluated and added up.
     """
 
     cases_per_shard: float
     fixed_seconds: float
-    alone_seconds: float
+    split_seconds: float
     first_seconds: float
     second_seconds: float
     end_seconds: float
@@ -53,15 +47,11 @@ class Constants:
     table_bytes: float
     sum_bytes: float
     files: float
-    payload_bytes: float
-    result_bytes: float
-    payload_seconds: float
     tasks_per_second: float
-    bytes_per_second: float
-    passes: int = 2
+    passes: int = 5
 
     @staticmethod
-    def of(runs: Sequence[Run], tasks_per_second: float, bytes_per_second: float) -> Constants:
+    def of(runs: Sequence[Run], tasks_per_second: float) -> Constants:
         """Take the smallest and the largest run apart: what the larger one needs more is due to cases and shards.
 
         The passes over shards take as long by case in both; in the smallest they cannot be told from the rest.
@@ -76,7 +66,7 @@ class Constants:
         return Constants(
             cases_per_shard=large.n_cases / large.n_shards,
             fixed_seconds=max(0.0, fixed),
-            alone_seconds=alone,
+            split_seconds=PROCESSORS * alone,
             first_seconds=PROCESSORS * large.stages.first / large.n_cases,
             second_seconds=PROCESSORS * large.stages.second / large.n_cases,
             end_seconds=end,
@@ -84,11 +74,7 @@ class Constants:
             table_bytes=large.disk["per-case tables"] / large.n_cases,
             sum_bytes=large.disk["sums"] / large.n_shards,
             files=_slope(small.n_files, large.n_files, shards),
-            payload_bytes=float(large.payload),
-            result_bytes=float(large.result),
-            payload_seconds=large.payload_seconds,
             tasks_per_second=tasks_per_second,
-            bytes_per_second=bytes_per_second,
         )
 
 

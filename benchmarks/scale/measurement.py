@@ -13,7 +13,7 @@ from dissensus.workers import local_cluster
 from scale.constants import Constants
 from scale.processes import baseline
 from scale.runs import PLAIN, THREADS, WORKERS, Bench, Run
-from scale.scheduler import bytes_per_second, tasks_per_second
+from scale.scheduler import tasks_per_second
 from scale.study import write_study
 
 MIDDLE = 100_000
@@ -62,8 +62,8 @@ def measure(bench: Bench, sizes: Sequence[int]) -> dict[str, Any]:
     measure_dask(bench, middle, found)
     measure_costs(bench, middle, found)
     cluster = partial(local_cluster, 1, threads=2)
-    scheduled = tasks_per_second(cluster), bytes_per_second(cluster, runs[-1].payload)
-    return {"measured": found.rows, "notes": found.notes, "constants": vars(Constants.of(runs, *scheduled))}
+    known = Constants.of(runs, tasks_per_second(cluster))
+    return {"measured": found.rows, "notes": found.notes, "constants": vars(known)}
 
 
 # Size ----------------------------------------------------------------------------------------------------

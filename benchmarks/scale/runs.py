@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from measuring import seconds
 from scale.processes import Watched, watched
 from scale.study import NAMES
 
@@ -41,9 +40,9 @@ class Stages:
     Attributes
     ----------
     split
-        From the start until the input was split by case: one process.
+        From the start until the input was split by case.
     before
-        Shards are read and hashed: one process.
+        Until the first look begins.
     first
         The first look at all shards, wherever that is done.
     between
@@ -64,7 +63,7 @@ class Stages:
     @staticmethod
     def of(place: Path, seen: Watched) -> Stages:
         """Look at the files."""
-        split = max(times_of(place, "input/index.json"))
+        split = max(times_of(place, "input/index"))
         looked, looking = span_of(times_of(place, EXAMINED))
         done, doing = span_of(times_of(place, JOURNALS))
         began, ended = seen.began, seen.began + seen.seconds
@@ -113,8 +112,6 @@ class Run:
         Bytes by what they hold: split input, sums, per-case tables.
     n_files
         How many files there are.
-    payload, payload_seconds
-        Bytes that are sent for the first shard, once for every pass, and how long it takes to read them.
     summary
         The numbers that came out.
     """
@@ -125,14 +122,12 @@ class Run:
     stages: Stages
     disk: Mapping[str, int]
     n_files: int
-    payload: int
-    payload_seconds: float
     summary: bytes
 
     @staticmethod
     def of(place: Path, n_cases: int, seen: Watched) -> Run:
         """Look at the directory of a run."""
-        shards = [file for file in sorted((place / "input").glob("*")) if file.name != "index.json"]
+        shards = list((place / "input").glob("[0-9]*-*"))
         return Run(
             n_cases,
             len(shards),
@@ -140,8 +135,6 @@ class Run:
             Stages.of(place, seen),
             {name: size_of(place, patterns) for name, patterns in CONTENTS.items()},
             sum(file.is_file() and place / "input" not in file.parents for file in place.rglob("*")),
-            shards[0].stat().st_size,
-            min(seconds(shards[0].read_bytes) for _ in range(5)),
             (place / "summary.json").read_bytes(),
         )
 
@@ -149,11 +142,6 @@ class Run:
     def seconds_per_case(self) -> float:
         """Time of the whole command by case."""
         return self.seen.seconds / self.n_cases
-
-    @property
-    def result(self) -> int:
-        """Bytes that come back for a shard from the evaluation: its files."""
-        return (self.disk["sums"] + self.disk["per-case tables"]) // self.n_shards
 
 
 def keep_input(place: Path, kept: Path) -> bool:

@@ -18,10 +18,12 @@ from scale.constants import PROCESSORS, Constants
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 PLACE = re.compile(r"(<!-- scale: (\w+) -->\n).*?(<!-- end of scale -->)", re.DOTALL)
-SIZES = tuple(10**power for power in range(3, 10))
-CORES = (2, 32, 512)
+SIZES = (*(10**power for power in range(4, 9)), 2 * 10**8, 10**9)
+CORES = (2, 32, 1000)
 SHARDS = (10_000, 100_000)
-"""Cases of a shard that the tables show: the default, and ten times as many."""
+"""Cases of a shard that the tables show: the default, and ten times as many where there are very many cases."""
+
+SHARDED = 10**8
 
 UNITS = ((86400 * 2, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"), (0, 1, "s"))
 
@@ -51,19 +53,21 @@ class Need:
 
     @property
     def core_seconds(self) -> float:
-        """Time of all passes on one processor."""
-        return self.n_cases * (self.known.first_seconds + self.known.second_seconds)
+        """Time of all that is done by case and by shard, on one processor."""
+        known = self.known
+        by_case = known.split_seconds + known.first_seconds + known.second_seconds
+        return self.n_cases * by_case + self.n_shards * known.end_seconds
 
     @property
-    def alone_seconds(self) -> float:
-        """Time of what one process does whatever the number of processors: start, splitting, sums put together."""
-        known = self.known
-        return known.fixed_seconds + self.n_cases * known.alone_seconds + self.n_shards * known.end_seconds
+    def scheduler_seconds(self) -> float:
+        """Time that the scheduler needs for its tasks alone: below it, no number of processors can be fed."""
+        return self.known.passes * self.n_shards / self.known.tasks_per_second
 
     def seconds(self, cores: int) -> float:
         """Time of the run on so many processors, as far as they can be fed; one shard is done by two at most."""
         at_work = min(cores, max(PROCESSORS, self.n_shards))
-        return self.alone_seconds + max(self.core_seconds / at_work, self.fed_seconds if cores > PROCESSORS else 0.0)
+        tasks = self.scheduler_seconds if cores > PROCESSORS else 0.0
+        return self.known.fixed_seconds + max(self.core_seconds / at_work, tasks)
 
     @property
     def disk(self) -> float:
@@ -76,39 +80,9 @@ class Need:
         return self.n_shards * self.known.files
 
     @property
-    def network(self) -> float:
-        """Bytes that are sent to workers and back; what is sent by case grows with the shard, sums do not."""
-        known = self.known
-        larger = self.shard_size / known.cases_per_shard
-        sent = known.passes * known.payload_bytes * larger
-        back = self.shard_size * known.table_bytes + known.sum_bytes
-        return self.n_shards * (sent + back)
-
-    @property
-    def scheduler_seconds(self) -> float:
-        """Time that the scheduler needs for its tasks alone, a shard a task in every pass."""
-        return self.known.passes * self.n_shards / self.known.tasks_per_second
-
-    @property
-    def transfer_seconds(self) -> float:
-        """Time that what is sent needs to go through the scheduler."""
-        return self.network / self.known.bytes_per_second
-
-    @property
-    def reading_seconds(self) -> float:
-        """Time that one process needs to read what is sent."""
-        known = self.known
-        return self.n_cases / known.cases_per_shard * known.passes * known.payload_seconds
-
-    @property
-    def fed_seconds(self) -> float:
-        """Time below which no number of processors can be fed."""
-        return max(self.scheduler_seconds, self.transfer_seconds, self.reading_seconds)
-
-    @property
     def most_cores(self) -> float:
         """How many processors can be fed: more would wait."""
-        return self.core_seconds / self.fed_seconds
+        return self.core_seconds / self.scheduler_seconds
 
 
 # Tables --------------------------------------------------------------------------------------------------
@@ -137,25 +111,22 @@ def costs(results: Mapping[str, Any]) -> str:
     rows = [
         ("evaluation, one processor", rate(known.second_seconds)),
         ("first look at the shards, one processor", rate(known.first_seconds)),
-        ("splitting, hashing and learning, one process", rate(known.alone_seconds)),
-        ("reading what is sent, one process", f"{significant(1000 * known.payload_seconds)} ms a shard, in each pass"),
-        ("putting sums together, one process", f"{significant(1000 * known.end_seconds)} ms a shard"),
+        ("splitting, hashing and learning, one processor", rate(known.split_seconds)),
+        ("putting sums together, one processor", f"{significant(1000 * known.end_seconds)} ms a shard"),
         ("start, imports and report", duration(known.fixed_seconds)),
         ("disk: split input, until the run is finished", f"{significant(known.split_bytes)} bytes a case"),
         ("disk: per-case tables", f"{significant(known.table_bytes)} bytes a case"),
         ("disk: sums", f"{size(known.sum_bytes)} a shard"),
-        ("network: to a worker, in each of two passes", f"{size(known.payload_bytes)} a shard"),
-        ("network: back from a worker, in both passes together", f"{size(known.result_bytes)} a shard"),
         ("scheduler: tasks that do nothing", f"{significant(known.tasks_per_second)} tasks/s"),
-        ("scheduler: bytes that go through it", f"{size(known.bytes_per_second)}/s"),
     ]
     return table(("what it costs", f"shards of {known.cases_per_shard:,.0f} cases"), rows)
 
 
 def sizes(results: Mapping[str, Any]) -> str:
     """Write what studies of different sizes need."""
-    needs = [Need(count, Constants(**results["constants"])) for count in SIZES]
-    head = ("cases", "shards", *(f"{cores} processors" for cores in CORES), "disk", "files")
+    known = Constants(**results["constants"])
+    needs = [Need(count, known, shard_size) for count in SIZES for shard_size in SHARDS[: 1 + (count >= SHARDED)]]
+    head = ("cases", "pieces", *(f"{cores} processors" for cores in CORES), "tasks alone", "disk", "files")
     return table(
         head,
         (
@@ -163,6 +134,7 @@ def sizes(results: Mapping[str, Any]) -> str:
                 counted(need.n_cases),
                 counted(need.n_shards),
                 *(duration(need.seconds(cores)) for cores in CORES),
+                duration(need.scheduler_seconds),
                 size(need.disk),
                 counted(round(need.n_files)),
             )
@@ -171,34 +143,7 @@ def sizes(results: Mapping[str, Any]) -> str:
     )
 
 
-def limits(results: Mapping[str, Any]) -> str:
-    """Write where one process, the scheduler and the network become the limit, for two sizes of shards."""
-    known = Constants(**results["constants"])
-    needs = [Need(count, known, shard_size) for count in SIZES[3:] for shard_size in SHARDS]
-    head = ("cases", "cases a shard", "one process", "reading", "tasks", "network", "processors that can be fed")
-    return table(
-        head,
-        (
-            (
-                counted(need.n_cases),
-                counted(need.shard_size),
-                duration(need.alone_seconds),
-                duration(need.reading_seconds),
-                duration(need.scheduler_seconds),
-                f"{size(need.network)}, {duration(need.transfer_seconds)}",
-                counted(int(need.most_cores)),
-            )
-            for need in needs
-        ),
-    )
-
-
-TABLES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "measured": measured,
-    "costs": costs,
-    "sizes": sizes,
-    "limits": limits,
-}
+TABLES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {"measured": measured, "costs": costs, "sizes": sizes}
 
 
 def filled(text: str, results: Mapping[str, Any]) -> str:

@@ -7,7 +7,10 @@ from . import simulate as simulate
 from .certainty.categories import Categories as Categories
 from .core.errors import DissensusError as DissensusError
 from .core.errors import DissensusWarning as DissensusWarning
+from .decisions.conformal import conformal as conformal
+from .decisions.judges import judges as judges
 from .decisions.planning import plan as plan
+from .decisions.relabelling import relabel as relabel
 from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration
 from .evaluation.calibration import calibrate as calibrate
@@ -16,7 +19,9 @@ from .evaluation.expert_comparison.experts import Experts as Experts
 from .evaluation.expert_comparison.experts import experts as experts
 from .evaluation.expert_comparison.reader_studies import reader_study as reader_study
 from .evaluation.paper_settings import paper as paper
+from .evaluation.protocol import Protocol as Protocol
 from .evaluation.results import Evaluation as Evaluation
+from .evaluation.score import score as score
 from .evaluation.store import load as load
 from .pieces.evaluation import evaluate_files as evaluate_files
 from .predictions.lists import Predictions as Predictions

@@ -22,6 +22,7 @@ from dissensus.core.checks import check_count, check_length, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.screen import repr_html
 
 if TYPE_CHECKING:
     import polars as pl
@@ -371,7 +372,11 @@ class Batch:
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
-        means = np.concatenate([self.of_case(case).mean(axis=0) for case in range(self.n_cases)])
+        widths, means = self.support_sizes + 1, np.empty(self.columns[-1])
+        for width in np.unique(widths):
+            begins = self.columns[:-1][widths == width]
+            drawn = self.values[self.n_draws * begins[:, None] + np.arange(self.n_draws * width)]
+            means[begins[:, None] + np.arange(width)] = drawn.reshape(len(begins), -1, width).mean(axis=1)
         if self.is_mentioned is None:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.
@@ -607,6 +612,8 @@ class Plausibilities:
 
     def __len__(self) -> int:
         return self.n_cases
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         chains = f" in {self.n_chains} chains" if self.n_chains > 1 else ""

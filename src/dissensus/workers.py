@@ -1,8 +1,8 @@
 """Work in pieces: the same function on every piece, in this process, in others, or on other machines.
 
-The work is a function from bytes to bytes, so that nothing but bytes travels, and it does not matter where it is done.
-Few pieces are under way at a time, and only their payloads are in memory. What is sent again when a worker of Dask dies
-is left to Dask. What cannot succeed is one error that names the piece.
+The work is a function of settings, which are bytes, and of what is worked on, often only a name: it does not matter
+where it is done. Few pieces are under way at a time, and only their payloads are in memory. What is sent again when a
+worker of Dask dies is left to Dask. What cannot succeed is one error that names the piece.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib import metadata
@@ -25,7 +25,7 @@ from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissensus.core.errors import DissensusError, MissingExtraError
+from dissensus.core.errors import DissensusError, MissingExtraError, listing
 from dissensus.core.output import UNDERWAY
 from dissensus.core.versions import VERSIONED
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 # From settings and the payload of a piece to its result; a function of a module, which is sent by its name.
-Work: TypeAlias = Callable[[bytes, bytes], bytes]
+Work: TypeAlias = Callable[[bytes, Any], Any]
+
+# How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn.
+AT_ONCE = 2
 
 # How often Dask does work again that failed, as may happen once on a flaky machine; pieces whose worker died are sent
 # again as often as its scheduler allows.
@@ -44,9 +47,6 @@ PATIENCE = 1.0
 
 # Seconds that a scheduler has to answer.
 ANSWER = 10
-
-# Of so many workers it is told what they have instead.
-SHOWN = 3
 
 GO_ON = "run again; with --resume, finished pieces are kept"
 
@@ -97,27 +97,28 @@ def n_workers(executor: object) -> int:
         return max(1, int(sum(executor.nthreads().values())))
 
 
-def worked(
-    executor: Any, work: Work, settings: bytes, payloads: Mapping[str, Callable[[], bytes]]
-) -> Iterator[tuple[str, bytes]]:
+def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield name and result of every piece, in any order, as they come.
 
     Parameters
     ----------
     executor
-        As in :func:`n_workers`.
+        As in :func:`n_workers`; without one, a few threads of this process.
     work, settings
         What is done, and what it is told besides the payload.
     payloads
-        What reads the payload of each piece, by its name: called when the piece is sent, so that few are in memory.
+        What is worked on, by the name of the piece; what is a function is called when the piece is sent, so that few
+        of its results are in memory.
 
     Examples
     --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with ThreadPoolExecutor(1) as here:
-    ...     dict(worked(here, lambda settings, payload: settings + payload, b"the ", {"a": lambda: b"x"}))
-    {'a': b'the x'}
+    >>> dict(worked(None, lambda settings, payload: settings + payload, b"the ", {"a": b"x", "b": lambda: b"y"}))
+    {'a': b'the x', 'b': b'the y'}
     """
+    if executor is None:
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            yield from worked(threads, work, settings, payloads)
+            return
     window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
     submit = _sender(executor, work, settings)
     waiting, done = list(payloads.items())[::-1], SimpleQueue[Any]()
@@ -127,7 +128,7 @@ def worked(
             while waiting and len(under_way) < window:
                 name, payload = waiting.pop()
                 with explained(executor, f"piece {name}", sending=True):
-                    future = submit(payload())
+                    future = submit(payload() if callable(payload) else payload)
                 under_way[future] = name
                 future.add_done_callback(done.put)
             try:
@@ -138,8 +139,8 @@ def worked(
             name = under_way.pop(future)
             with explained(executor, f"piece {name}"):
                 result = future.result()
-                if isinstance(result, DissensusError):
-                    raise result
+            if isinstance(result, DissensusError):  # the user's file says more than the name of the piece
+                raise result if result.where else result.at(f"piece {name}")
             yield name, result
     except BrokenExecutor as error:
         raise DissensusError(
@@ -153,7 +154,7 @@ def worked(
                 future.cancel()
 
 
-def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any]:
+def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[Any], Any]:
     """Return what sends a payload."""
     if isinstance(executor, Executor):
         return lambda payload: executor.submit(done_there, work, settings, payload, {})
@@ -163,7 +164,7 @@ def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any
     with explained(executor, sending=True):
         told = executor.submit(bytes, settings, key=f"settings-{secrets.token_hex(4)}")
 
-    def send(payload: bytes) -> Any:
+    def send(payload: Any) -> Any:
         key = f"piece-{secrets.token_hex(8)}"
         with dask.config.set(OF_DASK):
             return executor.submit(done_there, work, told, payload, versions_here(), key=key, retries=RETRIES)
@@ -171,17 +172,27 @@ def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[bytes], Any
     return send
 
 
-def done_there(work: Work, settings: bytes, payload: bytes, versions: Mapping[str, str]) -> bytes | DissensusError:
-    """Do the work on a worker, which may have joined after versions were compared; an error in words is a result.
+def done_there(work: Work, settings: bytes, payload: Any, versions: Mapping[str, str]) -> Any:
+    """Do the work on a worker, unless its Python or packages are others: numbers would differ.
+
+    An error in words is a result: to be raised there would mean to be tried again.
 
     >>> done_there(lambda settings, payload: settings + payload, b"a", b"b", versions_here())
     b'ab'
     """
+    here = versions_here() if versions else {}
+    differ = [name for name, version in versions.items() if here.get(name) != version]
+    if differ:
+        return DissensusError(
+            f"a worker has another version of {listing(differ)}, and its numbers may differ",
+            expected=", ".join(f"{name} {versions[name]}" for name in differ),
+            got=", ".join(f"{name} {here.get(name)}" for name in differ),
+            where=f"worker {platform.node()}",
+            advice="give workers and this process the same environment",
+        )
     try:
-        for name, version in versions.items():
-            _refuse_others(name, version, {f"worker {platform.node()}": versions_here()[name]})
         return work(settings, payload)
-    except DissensusError as error:  # to be raised there would mean to be tried again
+    except DissensusError as error:
         return error
 
 
@@ -230,7 +241,8 @@ def connected(address: str) -> Iterator[Client]:
     Examples
     --------
     >>> with local_cluster(1, threads=1) as there, connected(there.scheduler.address) as client:
-    ...     check_versions(client)
+    ...     n_workers(client)
+    1
     """
     distributed = _distributed()
     try:
@@ -325,26 +337,6 @@ def dask_setup(_: object) -> None:
 def versions_here() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers depend on."""
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in VERSIONED}}
-
-
-def check_versions(client: Client) -> None:
-    """Refuse workers whose Python or packages are not those of this process: their numbers would differ."""
-    for name, version in versions_here().items():
-        asked: tuple[Any, ...] = (platform.python_version,) if name == "python" else (metadata.version, name)
-        _refuse_others(name, version, client.run(*asked, on_error="return"))
-
-
-def _refuse_others(name: str, here: str, there: Mapping[str, Any]) -> None:
-    others = {address: version for address, version in there.items() if version != here}
-    told = [f"{'none' if isinstance(one, Exception) else one} on {address}" for address, one in others.items()]
-    if told:
-        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-        raise DissensusError(
-            f"workers have another version of {name}, and their numbers may differ",
-            expected=f"{here}, as here",
-            got=", ".join(told[:SHOWN]) + more,
-            advice="give workers and this process the same environment",
-        )
 
 
 def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  # noqa: A002 - it is what is done

@@ -9,7 +9,7 @@ from scipy import optimize
 
 from dissensus import Study
 from dissensus.aggregations import NormalInverseGamma, annotator_shifts
-from dissensus.aggregations.rating_prior import estimated_shifts
+from dissensus.aggregations.rating_regression import estimated_shifts
 from dissensus.core.aliases import FloatArray
 
 SHIFTS = np.array([0.9, -0.4, 0.1, -0.8, 0.5])

@@ -30,7 +30,7 @@ def test_the_summary_and_the_most_uncertain_cases_are_printed(told: Any) -> None
     assert outcome.code == 0
     assert "PlackettLuce(reliability=1.0" in outcome.out
     assert "! without any opinion, left out: 'c2'" in outcome.out
-    for words in ("top 1", "top 2", "top 3", "below 0.99", "the 2 most uncertain of 2 cases"):
+    for words in ("top 1", "top 2", "top 3", "below 0.99", "Most uncertain of 2 cases: c4 (0.49, Lupus)"):
         assert words in outcome.out
     assert [path.name for path in Path().iterdir()] == ["opinions.csv"]
 

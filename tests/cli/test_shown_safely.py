@@ -16,7 +16,7 @@ import pytest
 
 import dissensus as ds
 from command_calls import told
-from dissensus.core.names import visible
+from dissensus.core.screen import visible
 
 HOSTILE = "\x1b[31m{}\x07\n\u202e\u200b\x9bm\t\x7f"
 """A name that would colour the terminal, ring, break the line, turn the writing and hide."""

@@ -11,7 +11,8 @@ import dissensus as ds
 from dissensus.decisions.planning import Components, within_cases
 from dissensus.evaluation.expert_comparison.pairs import Pairs
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import estimates
+from dissensus.evaluation.expert_comparison.sample import Estimates, Sample, estimates
+from dissensus.metrics import TopKAccuracy
 from shared_data import SHARED, needs_shared
 
 
@@ -35,8 +36,8 @@ def test_van_dyke_with_6_readers_and_111_cases_has_power_0_5526_and_80_percent_n
 
 @needs_shared
 def test_the_error_of_the_pilot_itself_is_found_again() -> None:
-    error, df = ds.plan(vandyke()).components.error(114, 5, 5, "crossed")
-    assert (float(error), df) == pytest.approx((vandyke().error, vandyke().df), rel=1e-9)
+    error, _, df = ds.plan(vandyke()).components.error(114, 5, 5)
+    assert (error, df) == pytest.approx((vandyke().error, vandyke().df), rel=1e-9)
 
 
 def values(rng: np.random.Generator, n: int, readers: int, sds: tuple[float, float, float]) -> np.ndarray:
@@ -99,29 +100,50 @@ def binary_study(rng: np.random.Generator, n: int, readers: int) -> tuple[ds.Stu
     return ds.Study.from_long(frame, conditions=["no", "yes"]), said
 
 
+def true_differences() -> tuple[float, float]:
+    """Integrate the agreement of the good model minus that of the poor one, and of the poor one minus an annotator."""
+    rng = np.random.default_rng(0)
+    hard, strict = rng.normal(0, 1.2, 400_000), rng.normal(0, 0.5, (2, 400_000))
+    one, other = 1 / (1 + np.exp(-(hard - strict)))
+    right = np.where(hard > 0, one, 1 - one).mean()
+    return 0.15 * (2 * right - 1), 0.8 * right + 0.2 * (1 - right) - (one * other + (1 - one) * (1 - other)).mean()
+
+
+def compared(study: ds.Study, said: dict[str, np.ndarray]) -> Estimates:
+    """Compare two models as annotators and models are compared: over cases and annotators."""
+    pairs = Pairs.of(study)
+    models = {
+        name: ds.Predictions.from_scores(scores, study.conditions, case_names=study.case_names).select(
+            list(pairs.study.case_names)
+        )
+        for name, scores in said.items()
+    }
+    sample = Sample.of(pairs, models, (TopKAccuracy(1),), findings={}, called="annotator", point=False)
+    values, moves = sample.means[1, 0] - sample.means[2, 0], sample.effects[1, 0] - sample.effects[2, 0]
+    part = None if sample.crossing is None else sample.crossing.part(moves)
+    bounds = np.array(-1.0), np.array(1.0)
+    return estimates(values, sample.weights, sample.clusters, bounds, part, 0.95)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("models", "margin"), [(["good", "poor"], None), (["poor"], 0.1)])
 def test_power_is_achieved_in_simulations_with_crossed_annotators(models: list[str], margin: float | None) -> None:
-    rng, runs = np.random.default_rng(3), 200
-    large = binary_study(rng, 2000, 20)
-    truth = ds.plan(*large, "top-k-accuracy:1", models=models).effect
-    sizes = {"cases": [90], "opinions": [6], "annotators": [6]}
-    predicted = []
-    for _ in range(12):  # pilots are uncertain as well
+    rng, runs, size = np.random.default_rng(3), 300, (90, 6, 6)
+    truth, predicted, achieved = true_differences()[margin is not None], [], 0
+    for _ in range(30):  # pilots are uncertain as well
         pilot = binary_study(rng, 150, 8)
-        found = ds.plan(*pilot, "top-k-accuracy:1", models=models, effect=truth, margin=margin, **sizes)  # type: ignore[arg-type]
-        predicted.append(found.rows[0]["power"])
-    achieved = 0
+        found = ds.plan(*pilot, "top-k-accuracy:1", models=models, effect=truth, margin=margin)
+        predicted.append(found.row(*size)["power"])
     for _ in range(runs):
         study, said = binary_study(rng, 90, 6)
-        shown = ds.experts(study, {name: said[name] for name in models}, ["top-k-accuracy:1"], margin=margin)
-        if margin is not None:
-            achieved += shown.row("poor")["p_noninferior"] <= 0.025
+        if margin is None:
+            shown = compared(study, said)
+            achieved += bool(shown.low > 0 or shown.high < 0)
         else:
-            found = ds.plan(study, said, "top-k-accuracy:1", models=models)
-            row = found.row(90, 6, 6)
-            achieved += abs(found.effect) > row["width"] / 2
-    assert np.mean(predicted) == pytest.approx(achieved / runs, abs=0.05 + 1.5 * math.sqrt(0.25 / runs))
+            beside = ds.experts(study, {"poor": said["poor"]}, ["top-k-accuracy:1"], margin=margin)
+            achieved += beside.row("poor")["p_noninferior"] <= 0.025
+    error = math.sqrt(0.25 / runs)
+    assert np.mean(predicted) == pytest.approx(achieved / runs, abs=0.05 + error)
 
 
 @needs_shared

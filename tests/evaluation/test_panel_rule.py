@@ -44,13 +44,27 @@ def test_a_usual_study_may_show_it(usual: Evaluation) -> None:
 
 def test_a_stratum_of_few_cases_may_not_and_only_that_one(usual: Evaluation) -> None:
     assert why_panel_is_withheld(usual, ("site", "south"))[0] == "there are 80 cases in the stratum"
-    assert set(why_panel_is_withheld(usual, ("site", "north"))) <= {UNFITTED}
+    assert why_panel_is_withheld(usual, ("site", "north")) == ()
 
 
-def test_in_a_stratum_it_is_withheld_where_the_interval_lacks_a_part(usual: Evaluation) -> None:
-    lacks = usual.by_group("site").filter(estimand="panel", stratum="north")["fit_sd"].is_nan().any()
-    assert (UNFITTED in why_panel_is_withheld(usual, ("site", "north"))) == lacks
-    assert not usual.to_frame().filter(estimand="panel")["fit_sd"].is_nan().any()
+def test_in_a_stratum_the_interval_has_the_parts_of_fit_and_family() -> None:
+    result = evaluated(
+        150, metrics=["top-k-accuracy:1", "cohen-kappa"], strata={"site": ["north"] * 110 + ["south"] * 40}
+    )
+    rows = result.by_group("site").filter(estimand="panel")
+    for part in ("fit_sd", "family_sd"):
+        assert not rows[part].is_nan().any()
+    # all cases in one stratum have the parts of all cases
+    alone = evaluated(150, metrics=["top-k-accuracy:1", "cohen-kappa"], strata={"site": ["north"] * 150})
+    one, all_of_them = alone.by_group("site"), alone.to_frame()
+    for part in ("fit_sd", "family_sd"):
+        own, other = (table.filter(estimand="panel")[part].to_numpy() for table in (one, all_of_them))
+        assert own == pytest.approx(other, abs=0.004)
+
+
+def test_it_is_withheld_where_the_interval_lacks_a_part(usual: Evaluation) -> None:
+    lacking = usual.sums.only(lambda name: name[0] != "fit")
+    assert UNFITTED in why_panel_is_withheld(replace(usual, sums=lacking))
 
 
 def test_the_interval_is_that_of_the_cases_that_are_shown(usual: Evaluation) -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior
 from dissensus.aggregations.point_estimates import votes
-from dissensus.evaluation.refits import FamilySpread, FitSpread, refit_weights, reweighted_means, same_agreement
+from dissensus.evaluation.refits import FamilySpread, FitSpread, other_family, refit_weights, reweighted_means
 from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
@@ -51,7 +50,7 @@ def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
     exact = PlackettLuce(prior=replace(prior, coefficients=other)).sample(study, draws=20_000, seed=9).mean()
     for batch in drawn.select(["3", "50", "99"]).map(lambda one: one, batch_cases=1):
         case = study.case_names.index(batch.case_names[0])
-        [[weights, _]] = refit_weights(prior, study.select([batch.case_names[0]]).opinions, other, batch, 1)
+        [[weights]] = refit_weights(prior, study.select([batch.case_names[0]]).opinions, other, batch, 1)
         assert weights @ batch.dense()[0] == pytest.approx(exact[case], abs=0.02)
 
 
@@ -75,17 +74,15 @@ def test_sums_over_resamples_are_those_of_cases_one_by_one() -> None:
     assert fit.sums[2, :, 0, 0] == pytest.approx(weights.sum(axis=0))
     assert fit.sums[0, :, :, 0] == pytest.approx(weights.T @ means.T)
     refits = prior.refitted(weights.T)
-    moved, mixed = np.zeros((40, len(STUDY.predictions))), np.zeros(len(STUDY.predictions))
+    moved = np.zeros((40, len(STUDY.predictions)))
     for batch in PlackettLuce(prior=prior).sample(STUDY.annotations, draws=100).map(lambda one: one, batch_cases=1):
         place = STUDY.annotations.case_names.index(batch.case_names[0])
         leading = batch.dense()[0].argmax(axis=1)
         [own] = refit_weights(prior, STUDY.annotations.select([batch.case_names[0]]).opinions, refits, batch, 1)
         for number, model in enumerate(STUDY.predictions.values()):
             hits = own @ (leading == model.codes[model.offsets[place]])
-            moved[:, number] += weights[place] * hits[:-1]
-            mixed[number] += hits[-1]
+            moved[:, number] += weights[place] * hits
     assert fit.sums[1][:, :, 0] == pytest.approx(moved, abs=1.0)  # rare ties of unmentioned conditions differ
-    assert family.sums[1][0, :, 0] == pytest.approx(mixed, abs=1.0)
     assert family.sums[0][0, :, 0] == pytest.approx(means.sum(axis=1))
     assert result.estimates[0].fit == (None, None)
     for part in ("fit_sd", "family_sd"):
@@ -113,32 +110,29 @@ def test_half_the_distance_of_families_is_a_standard_deviation() -> None:
     assert np.sqrt(family.of_difference(0, 1).variance) == pytest.approx([0.04])
 
 
-def test_the_other_family_is_the_mixture_of_two_concentrations_drawn_anew() -> None:
-    study, models, _ = labelled(300, 3)
-    prior = informed_prior(study, models)
-    shapes, counts = prior.concentrations[:, None] * prior.means(), votes_of(study)
-    factors = np.array([same_agreement(mass) for mass in prior.concentrations])
-    # two annotators agree as often, and the mean is the same
-    agreed = 1 / (prior.concentrations + 1)
-    assert (1 / (prior.concentrations[:, None] * factors + 1)).mean(axis=1) == pytest.approx(agreed)
-    # the posterior of a mixture is a mixture of posteriors, each as probable as it makes the votes
-    rng, evidences, tops = np.random.default_rng(3), [], []
-    for factor in factors.T:
-        own = shapes * factor[:, None]
-        total = own.sum(axis=1)
-        likely = (gammaln(own + counts) - gammaln(own)).sum(axis=1) + gammaln(total) - gammaln(total + 3)
-        evidences.append(likely)
-        tops.append(np.mean([np.eye(4)[rng.standard_gamma(own + counts).argmax(axis=1)] for _ in range(400)], axis=0))
-    weights = np.exp(np.array(evidences) - np.max(evidences, axis=0))
-    exact = (weights[:, :, None] * tops).sum(axis=0) / weights.sum(axis=0)[:, None]
-    found = np.zeros_like(exact)
-    for batch in Dirichlet(prior=prior).sample(study, draws=1000).map(lambda one: one, batch_cases=1):
-        name = batch.case_names[0]
-        opinions = study.select([name]).opinions
-        [weighed] = refit_weights(prior, opinions, prior.coefficients, batch, 1)
-        found[study.case_names.index(name)] = weighed[-1] @ np.eye(4)[batch.dense()[0].argmax(axis=1)]
-    assert np.abs(found - exact).mean() < 0.03
-    assert found.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.01)
+def test_the_other_family_is_logistic_normal_with_the_spread_that_suits_the_votes() -> None:
+    """Votes of logistic-normal plausibilities: the spread is found again, and draws count as they suit the votes."""
+    rng, n, names = np.random.default_rng(3), 600, ["a", "b", "c", "d"]
+    signal, noise = 1.5 * rng.normal(size=(n, 4)), 0.75 * rng.normal(size=(n, 4))
+    counts = np.array([rng.multinomial(5, row / row.sum()) for row in np.exp(signal + noise)])
+    shares = np.exp(signal) / np.exp(signal).sum(axis=1, keepdims=True)
+    study = ds.Study.from_counts(counts, names)
+    prior = informed_prior(study, {"knows": ds.Predictions.from_scores(shares, names)})
+    assert 0.5 <= prior.recipe.log_sd <= 1.0
+    chosen = study.select(slice(0, 40))
+    (batch,) = Dirichlet(prior=prior).sample(chosen, draws=20).map(lambda one: one, batch_cases=40)
+    found = other_family(prior, chosen.opinions, batch, 0)
+    assert found is not None
+    drawn, weights = found
+    centre = np.log(prior.means()[[prior.case_names.index(name) for name in batch.case_names]])
+    errors = []
+    for case, dense in enumerate(drawn.dense()):
+        own = np.exp(centre[case] + prior.recipe.log_sd * rng.normal(size=(20_000, 4)))
+        own /= own.sum(axis=1, keepdims=True)
+        likely = np.exp(np.log(own) @ counts[study.case_names.index(batch.case_names[case])])
+        errors.append(weights[case][0] @ dense - likely @ own / likely.sum())
+    assert np.abs(np.mean(errors, axis=0)).max() < 0.01
+    assert np.abs(errors).mean() < 0.03
 
 
 def test_models_that_were_trained_on_the_annotations_are_evaluated_but_inform_nothing(tmp_path: Path) -> None:

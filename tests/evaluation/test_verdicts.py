@@ -12,7 +12,7 @@ import dissensus as ds
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.comparison import Comparison, Difference, holm
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
-from dissensus.evaluation.sentences import decision, plain
+from dissensus.evaluation.sentences import decision
 from dissensus.metrics import BrierScore, TopKAccuracy
 
 WIDE = Difference("r", "a", 1.0, "adjusted", "m", "A", "B", 0.0, -0.3, 0.3, 0.5, 1.0, 1.0, margin=0.1, n_cases=100)
@@ -191,7 +191,7 @@ def test_ten_models_and_six_metrics_leave_room_for_a_verdict() -> None:
     assert len(own) == 45
     assert {one.verdict for one in own if one.first == "M4"} == {f"M4 is better than M{i}" for i in range(10) if i != 4}
     assert not any(one.is_distinguishable for one in own if one.first != "M4")
-    assert plain(decision(result)[0]).startswith("M4 outperforms M")
+    assert decision(result)[0].startswith("M4 outperforms M")
 
 
 def test_what_resolution_does_not_reach_is_not_called_indistinguishable() -> None:
@@ -214,7 +214,7 @@ def told(models: dict[str, float], *, n_cases: int = 200, **fields: object) -> l
     result = ds.evaluate(said, scores, aggregations=["majority-vote"], metrics=["top-k-accuracy:1"], panel=False)
     for name, value in fields.items():
         object.__setattr__(result, name, value)  # as long as evaluations do not have these fields
-    return [plain(one) for one in decision(result)]
+    return list(decision(result))
 
 
 def test_differences_are_told_from_better_to_worse() -> None:
@@ -249,12 +249,12 @@ def test_verdicts_are_about_agreement_and_say_what_reverses_them() -> None:
     models = {"all a": [[0.9, 0.1]] * 180, "all b": [[0.1, 0.9]] * 180}
     how = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
     result = ds.evaluate(said, models, **how)  # type: ignore[arg-type]
-    first, second, third = (plain(one) for one in decision(result))
+    first, second, third = decision(result)
     assert first.startswith("all b outperforms all a by 0.200")
     assert second.startswith("The uncertainty-adjusted value reverses the order: all a outperforms all b by 0.333")
     assert third == "Against the majority vote, without an interval, the order is reversed: all a above all b."
     object.__setattr__(result, "leads", "adjusted")
-    assert plain(decision(result)[0]).startswith("all a outperforms all b")
+    assert decision(result)[0].startswith("all a outperforms all b")
 
 
 # Flips --------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import influences
-from dissensus.evaluation.influences import DataSet, SeenScores, case_of_each, data_set_metrics, places_of, whole_of
-from dissensus.evaluation.labels import Labels
+from dissensus.evaluation.estimates import block_places
+from dissensus.evaluation.influences import DataSet, SeenScores, case_of_each, whole_of
+from dissensus.evaluation.labels import Labels, data_set_metrics
 from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.metrics import (
     AUROC,
@@ -156,7 +157,7 @@ def test_findings_and_cases_of_rows_are_numbered() -> None:
     assert case_of_each(["x / AF", "y / AF", "x / ST"], ["AF", "AF", "ST"]).tolist() == [0, 1, 0]
     assert cases_of_rows(["x / AF", "y / AF", "x / ST"], ["AF", "ST"]) == ("x", "y")
     assert cases_of_rows(["x", "y"], []) == ("x", "y")
-    assert places_of([TopKAccuracy(1), AUROC(), BrierScore(), FBeta()]).tolist() == [1, 3]
+    assert block_places([TopKAccuracy(1), AUROC(), BrierScore(), FBeta()], "data set") == [1, 3]
 
 
 @pytest.fixture(scope="module")

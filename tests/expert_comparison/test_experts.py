@@ -366,6 +366,8 @@ def test_scores_are_compared_at_the_specificity_of_annotators() -> None:
     row = found.row("A")
     assert row["experts"] == pytest.approx(sensitivity, abs=1e-9)
     assert row["agreement"] == pytest.approx(np.mean(np.repeat(score[:, None], 5, axis=1)[yes] > cut), abs=0.01)
+    rows = experts(study, {"A": np.c_[1 - score, score]}, ["sensitivity", "net-benefit:0.2"]).rows
+    assert np.isnan(rows[1]["experts"])  # a threshold that cannot be left out, of a metric that needs scores
     areas = next(row for row in found.rows if row["metric"] == "AUROC")
     assert np.isnan(areas["experts"])
     assert 0.7 < areas["low"] < areas["agreement"] < areas["high"] < 1

@@ -35,8 +35,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     put_large_study(folder)
     publish = RunDirectory.publish
 
-    def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collection[Path]) -> None:
-        publish(run, files, [*kept, *(run.path / "pieces").glob("input-*")])
+    def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collection[str]) -> None:
+        publish(run, files, [*kept, *(name for name in run.storage.names("pieces") if "/input-" in name)])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -120,7 +120,7 @@ def test_what_is_missing_is_computed_again(folder: Folder, finished: Path) -> No
     [
         ("*.sums", "a finished piece is damaged"),
         ("learned.bundle", "--learn-again"),
-        ("input-*/index.bundle", "the split input is damaged"),
+        ("input-*/index", "the split input is damaged"),
     ],
 )
 def test_what_is_damaged_is_told_with_what_to_do(folder: Folder, finished: Path, pattern: str, told: str) -> None:
@@ -160,13 +160,12 @@ def test_a_finished_run_shows_its_results_and_computes_nothing_but_a_report(fold
         raise AssertionError("something is computed")
 
     refused(folder, "the output directory exists already", words=EVALUATE)
-    for name in ("partitioned", "worked", "write_files"):
+    for name in ("FileEvaluation", "n_distinct", "write_files"):
         folder.patch.setattr(evaluation, name, never)
-    folder.patch.setattr("dissensus.pieces.inputs.Input.n_distinct", never)
     before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
     outcome = folder.call(*RESUME)
     assert outcome.code == 0, outcome.err
-    assert outcome.err == "the run is finished, and nothing was added: these are its results\n"
+    assert outcome.err.startswith("the run is finished, and nothing was added: these are its results\n")
     assert "top-1 accuracy" in outcome.out
     assert {place: place.stat().st_mtime_ns for place in before} == before
     words = [word for word in RESUME if word != "--no-report"]

@@ -1,6 +1,7 @@
 """Read thousands of spoiled files and see whether the rule holds: ``make fuzz``.
 
-Every mutant follows from two numbers, the seed of the run and its own::
+There are two generators, of spoiled bytes and of whole files with other types, and as many mutants of each. Every
+mutant follows from two numbers, the seed of the run and its own::
 
     python -m fuzz --mutants 20000 --seed 1
 
@@ -14,11 +15,13 @@ import hashlib
 import sys
 import time
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fuzz.rule import FindingError, mutant, verdict
 from fuzz.seeds import Seed, seeds
+from fuzz.typed_mutations import typed_mutant, typed_seeds
 
 REGRESSIONS = Path(__file__).parent / "regressions"
 MOST_TRIES = 3000
@@ -34,8 +37,8 @@ def main() -> int:
     findings: Counter[str] = Counter()
     slowest = 0.0
     with TemporaryDirectory() as folder:
-        for number in range(given.mutants):
-            seed, content, told = mutant(number, given.seed)
+        for make, number in product((mutant, typed_mutant), range(given.mutants)):
+            seed, content, told = make(number, given.seed)
             begin = time.perf_counter()
             try:
                 counts[f"{seed.holds} {seed.format}", verdict(seed, content, Path(folder), told=told)] += 1
@@ -90,7 +93,8 @@ def _found(seed: Seed, content: bytes, told: bool, folder: Path) -> str:
 def from_regression(path: Path) -> tuple[Seed, bytes, bool]:
     """Return a kept file as a mutant of its seed."""
     name, _, rest = path.name.partition("--")
-    seed = next(seed for seed in seeds() if seed.id == name)
+    known = (*seeds(), *(seed for seed, _ in typed_seeds()))
+    seed = next(seed for seed in known if seed.id == name)
     return seed, path.read_bytes(), rest.startswith("told")
 
 

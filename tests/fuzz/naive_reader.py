@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ Said = list[tuple[str, list[tuple[str | None, list[Block]]]]]
 
 USUAL_NAMES = {
     "case": "case case_id caseid case_name item item_id task task_id example example_id image image_id sample "
-    "sample_id id",
+    "sample_id record_id id",
     "annotator": "annotator annotator_id annotator_name reader reader_id readerid rater rater_id worker worker_id "
     "performer labeller labeler expert user",
     "annotation": "annotation annotation_id round",
@@ -50,7 +51,7 @@ class DoubtError(Exception):
 def rows_of(data: bytes, name: str) -> tuple[list[str], list[Row]]:
     """Return the columns of a table and its rows, cell by cell; an empty cell is nothing."""
     try:
-        text = data.decode("utf-8-sig")
+        text = unicodedata.normalize("NFC", data.decode("utf-8-sig"))  # letters and accents are composed
     except UnicodeDecodeError as error:
         raise DoubtError("encoding") from error
     return _csv_rows(text, name) if name.endswith((".csv", ".tsv")) else _json_rows(text, name)
@@ -168,7 +169,7 @@ def long_form(data: bytes, name: str, conditions: Sequence[str] | None) -> Said:
 def _with_votes(row: Row) -> tuple[Row, str | None]:
     """Say how many gave an opinion if it is not one; a row without votes names its case alone."""
     votes = 1.0 if row.get("votes") is None else _number(str(row["votes"]))
-    if votes < 0 or votes > 2**53 or votes != int(votes) or (votes > 1 and row.get("annotator")):
+    if votes < 0 or votes >= 2**53 or votes != int(votes) or (votes > 1 and row.get("annotator")):
         raise DoubtError("votes")
     if votes == 0:
         return {role: cell if role in ("case", "group", "case_weight") else None for role, cell in row.items()}, None
@@ -191,7 +192,7 @@ def _labels(labels: list[str | None], conditions: Sequence[str] | None) -> Calla
     given = {label for label in labels if label is not None}
     codes = bool(given) and all(INTEGER.fullmatch(label) for label in given)
     if conditions is None:
-        if codes:
+        if codes and given != {"0", "1"}:  # which are no and yes
             raise DoubtError("codes without names")
         return str
     if codes and given.isdisjoint(conditions):
@@ -246,7 +247,8 @@ def wide_form(data: bytes, name: str, conditions: Sequence[str] | None) -> Said:
     """Read a row per case and a column per annotator, cells such as ``a>b=c``."""
     names, rows = rows_of(data, name)
     case = _column("case", names) or names[0]
-    annotators = [column for column in names if column not in (case, _column("group", names))]
+    apart = (case, _column("group", names), _column("case_weight", names))
+    annotators = [column for column in names if column not in apart]
     cases = [row[case] for row in rows]
     if None in cases or len(set(cases)) < len(cases):
         raise DoubtError("cases")
@@ -274,7 +276,7 @@ def _split(cell: str) -> list[Block]:
 def nested_form(data: bytes, _name: str, conditions: Sequence[str] | None) -> Said:
     """Read lists: case > annotator > block > condition, by name or by code."""
     try:
-        text = data.decode("utf-8-sig")
+        text = unicodedata.normalize("NFC", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DoubtError("encoding") from error
     content = _json(text, lines=False)

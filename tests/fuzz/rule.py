@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import faulthandler
+import io
 import signal
 import warnings
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from dissensus import DissensusError, DissensusWarning, Study, examine
 from dissensus.predictions.reader import examine_predictions
@@ -76,10 +79,19 @@ def in_time() -> Iterator[None]:
 
 def _compare(reading: Any, seed: Seed, content: bytes, path: Path) -> None:
     """Read what was accepted once more, by another route."""
-    if reading.receipt.format not in READERS or path.suffix == ".parquet" or path.is_dir():
+    if reading.receipt.format not in READERS or path.is_dir():
         return
+    name = path.name
+    if path.suffix == ".parquet":  # as text, cell by cell, where every cell has one way to be written
+        table = pl.read_parquet(content)
+        if not all(dtype == pl.String or dtype.is_integer() for dtype in table.dtypes):
+            return
+        file = io.StringIO()
+        rows = [["" if cell is None else str(cell) for cell in row] for row in table.iter_rows()]
+        csv.writer(file).writerows([table.columns, *rows])
+        content, name = file.getvalue().encode(), "table.csv"
     try:
-        naive = READERS[reading.receipt.format](content, path.name, seed.options.get("conditions"))
+        naive = READERS[reading.receipt.format](content, name, seed.options.get("conditions"))
     except DoubtError as doubt:
         raise FindingError(
             f"accepted as {reading.receipt.format}, though the naive reader doubts it: {doubt}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,6 +94,14 @@ class Seed:
     @property
     def content(self) -> bytes:
         return next(iter(self.files.values()))
+
+    @property
+    def is_directory(self) -> bool:
+        return list(self.files) != [self.name]
+
+    def renamed(self, name: str) -> Seed:
+        """Return the same file under another name, which may have another ending."""
+        return replace(self, name=name, files={name: self.content})
 
     def written(self, folder: Path, content: bytes) -> Path:
         """Write the file, or the directory, with another content of its first file."""

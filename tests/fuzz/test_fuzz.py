@@ -13,6 +13,7 @@ from fuzz.__main__ import REGRESSIONS, from_regression
 from fuzz.naive_reader import READERS, DoubtError, long_form, nested_form, wide_form
 from fuzz.rule import FindingError, mutant, verdict
 from fuzz.seeds import Seed, seeds
+from fuzz.typed_mutations import typed_mutant
 
 BATCHES, PER_BATCH = 20, 100
 SOME = [pytest.param(batch, marks=[pytest.mark.slow] if batch >= 4 else []) for batch in range(BATCHES)]
@@ -38,6 +39,12 @@ def test_good_files_are_accepted_and_read_as_the_naive_reader_does(told: bool, t
 def test_the_rule_holds_for_mutants(batch: int, tmp_path: Path) -> None:
     verdicts = {verdict(seed, content, tmp_path, told=told) for seed, content, told in _mutants(batch)}
     assert verdicts == {"accepted", "refused"}
+
+
+@pytest.mark.parametrize("batch", SOME)
+def test_the_rule_holds_for_files_of_other_types(batch: int, tmp_path: Path) -> None:
+    made = [typed_mutant(number, seed=0) for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH)]
+    assert {verdict(seed, content, tmp_path, told=told) for seed, content, told in made} == {"accepted", "refused"}
 
 
 def _mutants(batch: int) -> list[tuple[Seed, bytes, bool]]:

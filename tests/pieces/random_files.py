@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import dissensus as ds
-from dissensus.evaluation.sentences import headline
+from dissensus.evaluation.sentences import decision, settled
 from dissensus.evaluation.store import summary_rows
 from dissensus.pieces.evaluation import evaluate_files
 
@@ -106,7 +106,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
         "certainty_counts": [counts._asdict() for counts in result.certainty_counts],
         "by_certainty": result.by_certainty(),
         "warnings": without_examples(result.warnings),
-        "headline": headline(result),
+        "told": (settled(result), *(decision(result) if result.models else ())),
     }
     if result.models:
         found |= {"to_frame": result.to_frame(), "per_resample": result.per_resample()}

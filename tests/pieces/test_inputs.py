@@ -2,8 +2,10 @@
 
 import importlib
 import os
+import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -11,9 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dissensus.core.bundle import restored
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
-from dissensus.pieces.inputs import Input, Partition, buckets_of, frames_from, is_large, is_split, partitioned
+from dissensus.pieces import partition
+from dissensus.pieces.inputs import Input, is_large, is_split, look_at_file, mark_of, n_distinct, rows_in
+from dissensus.pieces.partition import (
+    Partition,
+    Pieces,
+    buckets_of,
+    compare_files,
+    frames_from,
+    gather,
+    partition_of,
+    scatter,
+)
+from dissensus.pieces.storage import Storage
 from dissensus.predictions.alignment import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
@@ -45,31 +60,28 @@ def test_files_are_found_however_they_are_given(tmp_path: Path) -> None:
     assert tuple(Input.of(tmp_path / "parts").schema) == tuple(ROWS)
 
 
-def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for(tmp_path: Path) -> None:
-    frames = [pl.DataFrame({"case": range(start, start + 5), "x": [0.5] * 5}) for start in (0, 5, 10)]
-    for number, frame in enumerate(frames):
-        frame.write_parquet(tmp_path / f"{number}.parquet", row_group_size=2)
+def test_rows_are_read_in_parts_and_a_file_without_any_is_known(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"case": range(5), "x": [0.5] * 5})
+    frame.write_parquet(tmp_path / "0.parquet", row_group_size=2)
+    pl.DataFrame(schema=frame.schema).write_parquet(tmp_path / "1.parquet")
     tables = Input.of(tmp_path)
-    for rows in (1, 2, 3, 100):
-        chunks = list(tables.chunks(rows))
-        assert max(map(len, chunks)) <= rows
-        assert pl.concat(chunks).equals(pl.concat(frames))
-    assert tables.n_rows() == 15
-    assert next(tables.chunks(2, ["x"])).columns == ["x"]
-    pl.DataFrame(schema={"case": pl.String}).write_parquet(tmp_path / "empty.parquet")
-    empty = Input.of(tmp_path / "empty.parquet")
-    assert (tuple(empty.schema), empty.n_rows(), list(empty.chunks(5)), len(empty.head(3))) == (("case",), 0, [], 0)
+    assert rows_in(tables.places[0], tables.schema, 1, 3).equals(frame[1:4])
+    assert rows_in(tables.places[0], {"x": pl.Float64()}).columns == ["x"]
+    assert tables.n_rows() == 5
+    empty = Input.of(tmp_path / "1.parquet")
+    assert (tuple(empty.schema), empty.n_rows(), len(empty.head(3))) == (("case", "x"), 0, 0)
 
 
-@pytest.mark.parametrize(("different", "error"), [(3, 0.0), (5000, 0.0), (100_000, 0.04)])
-def test_different_values_are_counted_over_all_files(
+@pytest.mark.parametrize(("different", "error"), [(3, 0.0), (4000, 0.0), (100_000, 0.05)])
+def test_cases_are_counted_over_all_files(
     tmp_path: Path, different: int, error: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 30_000)
     for number in range(2):
         names = [f"case {row}" for row in range(number * different // 3, different)]
         pl.DataFrame({"case": names}).write_parquet(tmp_path / f"{number}.parquet")
-    assert Input.of(tmp_path).n_distinct("case") == pytest.approx(different, rel=error)
+    facts = [look_at_file(b"", (place, "case")) for place in Input.of(tmp_path).places]
+    assert n_distinct(facts) == pytest.approx(different, rel=error)
 
 
 def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_path: Path) -> None:
@@ -77,15 +89,20 @@ def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_pat
     pl.DataFrame({"rank": [2], "case": ["b"]}).write_parquet(tmp_path / "2.parquet")
     tables = Input.of(tmp_path)
     assert tuple(tables.schema) == ("case", "rank")
-    assert pl.concat(tables.chunks(10)).rows() == [("a", None), ("b", 2)]
+    assert [rows_in(place, tables.schema).rows() for place in tables.places] == [[("a", None)], [("b", 2)]]
 
 
 # What is refused ----------------------------------------------------------------------------------------
 
 
 def refused(given_: object) -> FormatError:
+    def read() -> None:
+        tables = Input.of(given_)  # type: ignore[arg-type]  # that is what is tried
+        for place in tables.places:
+            rows_in(place, tables.schema)
+
     with pytest.raises(FormatError) as caught:
-        list(Input.of(given_).chunks(10))  # type: ignore[arg-type]  # that is what is tried
+        read()
     return caught.value
 
 
@@ -183,13 +200,12 @@ def test_a_large_file_says_so_without_being_read(tmp_path: Path, monkeypatch: py
 
 def test_fingerprints_change_with_the_content_only(tmp_path: Path) -> None:
     places = written(tmp_path, "1", "2")
-    before = Input.of(tmp_path).fingerprints()
-    assert list(before) == places
+    before = {place: mark_of(place) for place in places}
     assert all(found.startswith("sha256:") and len(found) == 71 for found in before.values())
     os.utime(places[0], (1, 1))
-    assert Input.of(tmp_path).fingerprints() == before
+    assert {place: mark_of(place) for place in places} == before
     written(tmp_path, "2", case=["a", "a", "c"])
-    after = Input.of(tmp_path).fingerprints()
+    after = {place: mark_of(place) for place in places}
     assert [place for place in places if after[place] != before[place]] == places[1:]
 
 
@@ -199,13 +215,14 @@ def test_an_address_is_asked_by_fsspec(tmp_path: Path, monkeypatch: pytest.Monke
 
     pytest.importorskip("fsspec")
     (place,) = written(tmp_path, "1")
-    tables = Input.of(f"file://{place}")
-    assert (tables.n_rows(), tuple(tables.schema)) == (3, tuple(ROWS))
-    (told,) = tables.fingerprints().values()
-    assert told.startswith(f"size:{Path(place).stat().st_size} tag:")
+    (tmp_path / "_SUCCESS").touch()
+    for given_ in (f"file://{place}", f"file://{tmp_path}", f"file://{tmp_path}/*.parquet"):
+        tables = Input.of(given_)
+        assert (tables.places, tables.n_rows(), tuple(tables.schema)) == ((f"file://{place}",), 3, tuple(ROWS))
+    assert mark_of(tables.places[0]).startswith(f"size:{Path(place).stat().st_size} tag:")
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(MissingExtraError, match="pip install fsspec"):
-        tables.fingerprints()
+    with pytest.raises(MissingExtraError, match="pip install"):
+        Input.of(f"file://{place}")
 
 
 # Pieces -------------------------------------------------------------------------------------------------
@@ -220,9 +237,21 @@ def opinions(n_cases: int, seed: int, *, first: int = 0, text: bool = True) -> p
     return pl.DataFrame([names, row, pl.Series("label", [f"x{one}" for one in rng.integers(0, 4, len(case))])])
 
 
-def split(
-    place: Path, n_buckets: int = 3, *, n_files: int = 3, advance: Any = lambda _: None, **frames: Any
-) -> Partition:
+class Split(NamedTuple):
+    """How tables were split, and into what."""
+
+    how: Partition
+    known: Pieces
+
+    @property
+    def digests(self) -> dict[str, str]:
+        return dict(self.known.digests)
+
+    def frames(self) -> dict[str, dict[str, pl.DataFrame]]:
+        return {piece: self.how.frames(piece) for piece in self.digests}
+
+
+def split(place: Path, n_buckets: int = 3, *, n_files: int = 3, partitioned: bool = False, **frames: Any) -> Split:
     """Write tables, or those of several generations, into some files each, and split them."""
     generations: dict[str, list[Input]] = {}
     for name, given_ in frames.items():
@@ -234,11 +263,17 @@ def split(
                 frame[part * size : (part + 1) * size].write_parquet(folder / f"{part}.parquet")
             generations.setdefault(name.replace("_", " "), []).append(Input.of(folder))
     columns = dict.fromkeys(generations, "case")
-    return partitioned(generations, columns, place / "split", n_buckets=n_buckets, advance=advance)
-
-
-def frames_of(found: Partition) -> dict[str, dict[str, pl.DataFrame]]:
-    return {piece: frames_from(found.payload(piece)) for piece in found.digests}
+    places = [file for own in generations.values() for one in own for file in one.places]
+    facts = {one: look_at_file(b"", (one, "case" if "case" in Input((one,)).schema else None)) for one in places}
+    how = partition_of(generations, columns, facts, Storage(str(place)), "x", n_buckets, is_partitioned=partitioned)
+    settings = pickle.dumps(how)
+    if partitioned:
+        done = [compare_files(settings, (piece, piece)) for piece in how.files]
+    else:
+        for chunk in how.chunks:
+            scatter(settings, chunk)
+        done = [gather(settings, bucket) for bucket in range(n_buckets)]
+    return Split(how, Pieces.joined([restored(one, [Pieces, Match]) for one in done]))
 
 
 def names_in(frame: pl.DataFrame) -> list[str]:
@@ -250,13 +285,13 @@ def names_in(frame: pl.DataFrame) -> list[str]:
 def test_every_row_is_in_the_piece_of_its_case_and_in_order(
     tmp_path_factory: pytest.TempPathFactory, n_cases: int, n_buckets: int, seed: int, text: bool
 ) -> None:
-    frame, told = opinions(n_cases, seed, text=text), list[int]()
+    frame = opinions(n_cases, seed, text=text)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(module, "MOST_ROWS", 7)
-        found = split(tmp_path_factory.mktemp("split"), n_buckets, advance=told.append, study=frame)
-    pieces = {piece: frames["study"] for piece, frames in frames_of(found).items()}
+        patched.setattr(partition, "MOST_ROWS", 7)
+        found = split(tmp_path_factory.mktemp("split"), n_buckets, study=frame)
+    pieces = {piece: frames["study"] for piece, frames in found.frames().items()}
     assert pl.concat(pieces.values()).sort("row").equals(frame)
-    assert sum(told) == len(frame)
+    assert sum(found.known.sizes.values()) == n_cases
     for piece, rows in pieces.items():
         assert rows["row"].is_sorted()
         assert set(buckets_of(rows["case"].cast(pl.String), n_buckets).tolist()) == {int(piece.partition("-")[2])}
@@ -266,12 +301,12 @@ def test_models_and_strata_hold_the_cases_of_the_study_only(tmp_path: Path) -> N
     study, model = opinions(20, 1), opinions(30, 2, first=5)
     strata = pl.DataFrame({"case": [f"case {one}" for one in range(40)], "site": ["s"] * 40})
     found = split(tmp_path, 50, study=study, model_0=model, strata=strata)
-    for frames in frames_of(found).values():
+    for frames in found.frames().values():
         own = set(names_in(frames["study"]))
         assert set(names_in(frames["model 0"])) == own & set(names_in(model))
         assert set(names_in(frames["strata"])) == own
         assert frames["model 0"].schema == model.schema  # even without rows
-    match = found.matches["model 0"]
+    match = found.known.matches["model 0"]
     assert (match.n_study, match.n_model, match.n_common) == (20, 30, 15)
 
 
@@ -280,18 +315,15 @@ def test_models_and_strata_hold_the_cases_of_the_study_only(tmp_path: Path) -> N
 )
 def test_numbers_are_names_as_readers_make_them(cases: list[float], names: list[str], tmp_path: Path) -> None:
     found = split(tmp_path, 3, study=pl.DataFrame({"case": names}), model_0=pl.DataFrame({"case": cases}))
-    assert found.matches["model 0"] == Match(3, 3, 3)
-    assert sorted(name for frames in frames_of(found).values() for name in names_in(frames["model 0"])) == names
+    assert found.known.matches["model 0"] == Match(3, 3, 3)
+    assert sorted(name for frames in found.frames().values() for name in names_in(frames["model 0"])) == names
 
 
 def test_rows_without_a_case_come_first_in_every_piece(tmp_path: Path) -> None:
     study = pl.DataFrame({"case": ["a", None, "b", "c", ""], "label": ["x", "y", "x", "x", "z"]})
-    pieces = frames_of(split(tmp_path, 5, study=study)).values()
+    pieces = split(tmp_path, 5, study=study).frames().values()
     assert len(pieces) > 1
     assert all(frames["study"]["label"].to_list()[:2] == ["y", "z"] for frames in pieces)
-    nothing = pl.DataFrame({"case": pl.Series([None, None], dtype=pl.String), "label": ["x", "y"]})
-    (frames,) = frames_of(split(tmp_path / "nothing", 5, study=nothing)).values()
-    assert len(frames["study"]) == 2
 
 
 def test_digests_depend_on_the_rows_only(tmp_path: Path) -> None:
@@ -300,7 +332,7 @@ def test_digests_depend_on_the_rows_only(tmp_path: Path) -> None:
     other = split(tmp_path / "other", 2, study=opinions(20, 1), model_0=opinions(20, 3)).digests
     assert not set(one.digests.values()) & set(other.values())
     with pytest.raises(FormatError, match="damaged or cut off"):
-        frames_from(one.payload("0-00000")[:-3])
+        frames_from(one.how.storage.read("pieces/input-x/0-00000")[:-3])
 
 
 def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_case(tmp_path: Path) -> None:
@@ -314,31 +346,37 @@ def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_
     changed = {int(piece[2:]) for piece, digest in found.digests.items() if digest != before[piece]}
     assert changed == set(buckets_of(known["case"], 3).tolist())
     third = split(tmp_path / "4", 1, study=[pl.DataFrame({"case": [one]}) for one in ("a", "b", "a")])
-    assert [len(frames["study"]) for frames in frames_of(third).values()] == [2, 1]
-    assert third.rows_about(["b", "a"])["study"]["case"].to_list() == ["b", "a", "a"]
+    assert [len(frames["study"]) for frames in third.frames().values()] == [2, 1]
+    about = [third.how.rows_about(piece, ["b", "a"])["study"] for piece in third.digests]
+    assert [rows["case", partition.PLACE].rows() for rows in about] == [[("a", 1), ("a", 1)], [("b", 0)]]
 
 
-class Killed(BaseException):
-    """Stands for a process that ends at once."""
-
-
-@pytest.mark.parametrize("step", ["rename", "write_bytes"])
-def test_a_killed_split_is_begun_again_and_ends_with_the_same(
-    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def dying(*_: object, **__: object) -> None:
-        raise Killed
-
+def test_a_split_that_was_begun_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = split(tmp_path / "whole", 4, study=opinions(30, 1)).digests
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, step, dying)
-        with pytest.raises(Killed):
-            split(tmp_path / "killed", 4, study=opinions(30, 1))
-    assert not (tmp_path / "killed" / "split").exists()
-    assert split(tmp_path / "killed", 4, study=opinions(30, 1)).digests == expected
-    told = list[int]()
-    assert split(tmp_path / "killed", 4, advance=told.append, study=opinions(30, 1)).digests == expected
-    assert not told  # it is not split again
+    found = split(tmp_path / "again", 4, study=opinions(30, 1))
+    folder = tmp_path / "again" / found.how.folder
+    for name in ("study-000001", "bucket-00002", "0-00002"):
+        (folder / name).unlink()
+    monkeypatch.setattr(partition, "rows_in", rows := Mock(side_effect=rows_in))
+    assert split(tmp_path / "again", 4, study=opinions(30, 1)).digests == expected
+    assert rows.call_count == 1  # what was there is not read again
+
+
+def test_files_that_are_partitioned_by_case_are_pieces_as_they_are(tmp_path: Path) -> None:
+    cases = [f"case {number}" for number in range(9)]
+    study = pl.DataFrame({"case": cases, "label": ["x", "y", "z"] * 3})
+    strata = pl.DataFrame({"case": cases[::-1], "site": ["s"] * 9})
+    found = split(tmp_path, partitioned=True, study=study, model_0=study, strata=strata)
+    assert not (tmp_path / "pieces").exists()
+    assert found.known.matches["model 0"] == Match(9, 9, 9)
+    assert {piece: len(frames["study"]) for piece, frames in found.frames().items()} == dict(found.known.sizes)
+    assert [len(frames["strata"]) for frames in found.frames().values()] == [0, 3, 0]  # files in another order
+    other = split(tmp_path / "other", partitioned=True, study=study, model_0=study[::-1])
+    assert other.known.matches["model 0"].n_common == 3
+    with pytest.raises(FormatError, match="the files are not partitioned by case"):
+        partition._files_by_piece({"study": [Input(("a", "b"))], "model 0": [Input(("a",))]})
+    shared = partition._files_by_piece({"study": [Input(("a", "b"))], "strata": [Input(("s",))]})
+    assert len({own["strata"] for own in shared.values()}) == 1
 
 
 def test_what_cannot_be_split_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,15 +388,13 @@ def test_what_cannot_be_split_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
     for problem, study in wrong.items():
         with pytest.raises(DissensusError, match=problem):
             split(tmp_path / problem, study=study)
-    found = split(tmp_path / "index", study=opinions(3, 1))
-    (found.place / module.INDEX).write_text("{")
-    with pytest.raises(FormatError, match="the split input is damaged") as caught:
-        split(tmp_path / "index", study=opinions(3, 1))
-    assert "--resume" in caught.value.advice
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_ipc_stream", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(FormatError, match="no space left on device"):
         split(tmp_path / "full", study=opinions(10, 1))
+    with pytest.raises(FormatError, match="a worker does not see the directory of the run"):
+        Storage(str(tmp_path / "elsewhere")).write("pieces/x", b"")
+    assert not (tmp_path / "elsewhere").exists()

@@ -12,6 +12,7 @@ import pytest
 from dissensus.core.errors import FormatError
 from dissensus.core.output import UNDERWAY, WRITTEN
 from dissensus.pieces.run_directory import Manifest, run_in
+from dissensus.pieces.storage import UNFINISHED, piece_of, table_of
 
 MANIFEST = Manifest(
     [{"study": {"a.parquet": "61", "b.parquet": "62"}, "model 0": {"m.parquet": "63"}}],
@@ -29,11 +30,11 @@ def results(place: Path) -> None:
 def go_on(path: Path, manifest: Manifest = MANIFEST) -> int:
     """Do what is left of a run; return how many pieces were computed."""
     with run_in(path, manifest, resume=True) as run:
-        left = [key for key in KEYS if not run.piece(key, "sums").exists()]
+        left = [key for key in KEYS if not run.storage.has(piece_of(key, "sums"))]
         for key in left:
-            run.write(run.table("per_case", key[-1]), key.encode() * 4000)
-            run.write(run.piece(key, "sums"), key.encode())
-        kept = [place for key in KEYS for place in (run.table("per_case", key[-1]), run.piece(key, "sums"))]
+            run.storage.write(table_of("per_case", key[-1]), key.encode() * 4000)
+            run.storage.write(piece_of(key, "sums"), key.encode())
+        kept = [name for key in KEYS for name in (table_of("per_case", key[-1]), piece_of(key, "sums"))]
         run.publish(results, kept)
         return len(left)
 
@@ -70,6 +71,7 @@ def test_a_piece_is_finished_if_its_file_exists_and_what_belongs_to_none_is_remo
     assert go_on(run) == 1
     assert content_of(run) == before
     assert go_on(run) == 0
+    assert (run / ".lock").read_bytes() == b""  # it names no machine
 
 
 def test_an_unfinished_run_is_neither_taken_for_results_nor_replaced(tmp_path: Path) -> None:
@@ -85,15 +87,15 @@ def test_an_unfinished_run_is_neither_taken_for_results_nor_replaced(tmp_path: P
     assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
-@pytest.mark.parametrize("foreign", ["thesis.tex", "per_case/notes.txt", "pieces/thesis.docx", "mine/run.json", "link"])
-def test_a_run_with_something_else_in_it_is_never_replaced(run: Path, foreign: str) -> None:
-    (run / foreign).parent.mkdir(exist_ok=True)
-    if foreign == "link":
-        (run / "per_case" / "part-9.parquet").symlink_to(run / "elsewhere.parquet")
-    else:
+def test_a_run_with_something_else_in_it_is_never_replaced(run: Path) -> None:
+    for foreign in ("thesis.tex", "per_case/notes.txt", "pieces/thesis.docx", "mine/run.json"):
+        (run / foreign).parent.mkdir(exist_ok=True)
         (run / foreign).write_text("years of work")
-    error = refused(run, "holds something else", overwrite=True)
-    assert error.got in (foreign, "mine", "per_case/part-9.parquet")
+        assert refused(run, "holds something else", overwrite=True).got in (foreign, "mine")
+        (run / foreign).unlink()
+    (run / "mine").rmdir()
+    (run / "per_case" / "part-9.parquet").symlink_to(run / "elsewhere.parquet")
+    assert refused(run, "holds something else", overwrite=True).got == "per_case/part-9.parquet"
 
 
 def test_a_directory_that_holds_an_input_is_never_replaced(run: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_directory_that_holds_an_input_is_never_replaced(run: Path) -> None:
         (b"", "the manifest of the run is damaged"),
         (b"[1]", "the manifest of the run is damaged"),
         (MANIFEST.to_json()[:-9], "the manifest of the run is damaged"),
-        (MANIFEST.to_json().replace(b'"version": 2', b'"version": 1'), "begun by another version"),
+        (MANIFEST.to_json().replace(b'"version": 3', b'"version": 2'), "begun by another version"),
         (None, "this is not the directory of a run"),
     ],
 )
@@ -174,8 +176,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_half_written(tmp_path: Path
     with run_in(tmp_path / "run", MANIFEST) as run:
         run.reopen()
         assert WRITTEN[-1].endswith("run (unfinished: the same command with --resume goes on)")
-        run.unfinished.mkdir()
-        (run.unfinished / "half").touch()
+        (run.path / UNFINISHED / "half").touch()
         for remove in list(UNDERWAY.values()):
             remove()
         assert set(content_of(run.path)) == {"manifest.json"}
@@ -212,10 +213,10 @@ def test_an_error_of_the_disk_is_told_and_what_was_finished_stays(
         raise OSError(28, "No space left on device")
 
     with run_in(tmp_path / "run", MANIFEST) as run:
-        run.write(run.piece(KEYS[0], "sums"), b"sums")
-        monkeypatch.setattr("dissensus.pieces.run_directory.os.fsync", full)
+        run.storage.write(piece_of(KEYS[0], "sums"), b"sums")
+        monkeypatch.setattr("dissensus.pieces.storage.os.fsync", full)
         with pytest.raises(FormatError, match="no space left on device") as caught:
-            run.write(run.piece(KEYS[1], "sums"), b"sums")
+            run.storage.write(piece_of(KEYS[1], "sums"), b"sums")
         assert "--resume" in caught.value.advice
-        assert run.piece(KEYS[0], "sums").read_bytes() == b"sums"
-        assert not run.piece(KEYS[1], "sums").exists()
+        assert run.storage.read(piece_of(KEYS[0], "sums")) == b"sums"
+        assert not run.storage.has(piece_of(KEYS[1], "sums"))

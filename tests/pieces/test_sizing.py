@@ -22,19 +22,15 @@ from scale.study import CONDITIONS, PIECE, Piece, pieces_of, write_study
 KNOWN = Constants(
     cases_per_shard=1000.0,
     fixed_seconds=3.0,
-    alone_seconds=0.001,
+    split_seconds=0.002,
     first_seconds=0.002,
-    second_seconds=0.006,
+    second_seconds=0.004,
     end_seconds=0.5,
     split_bytes=100.0,
     table_bytes=50.0,
     sum_bytes=10_000.0,
     files=4.0,
-    payload_bytes=200_000.0,
-    result_bytes=60_000.0,
-    payload_seconds=0.02,
     tasks_per_second=100.0,
-    bytes_per_second=1e6,
 )
 
 
@@ -79,51 +75,36 @@ def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None
 def test_needs_follow_from_what_a_case_a_shard_and_a_task_cost() -> None:
     need = Need(100_000, KNOWN, shard_size=1000)
     assert need.n_shards == 100
-    assert need.core_seconds == pytest.approx(800.0)
-    assert need.alone_seconds == pytest.approx(3.0 + 100.0 + 50.0)
-    assert need.seconds(4) == pytest.approx(153.0 + 200.0)
-    assert need.seconds(1000) == pytest.approx(153.0 + 46.0)
-    quick = replace(KNOWN, bytes_per_second=1e12)
-    assert Need(100_000, quick, shard_size=1000).seconds(1000) == pytest.approx(153.0 + 8.0)
-    assert need.disk == pytest.approx(15e6 + 1e6)
-    assert need.n_files == pytest.approx(400.0)
-    assert need.network == pytest.approx(100 * (2 * 200_000 + 60_000))
-    assert need.scheduler_seconds == pytest.approx(2.0)
-    assert need.transfer_seconds == pytest.approx(46.0)
-    assert need.reading_seconds == pytest.approx(4.0)
-    assert need.most_cores == pytest.approx(800 / 46)
-
-
-def test_larger_shards_need_fewer_tasks_files_and_sums_and_send_as_much_per_case() -> None:
-    small, large = (Need(10**6, KNOWN, shard_size=size) for size in (1000, 10_000))
-    assert large.scheduler_seconds == pytest.approx(small.scheduler_seconds / 10)
-    assert large.n_files == pytest.approx(small.n_files / 10)
-    assert small.disk - large.disk == pytest.approx(900 * KNOWN.sum_bytes)
-    assert small.network - large.network == pytest.approx(900 * KNOWN.sum_bytes)
-    assert large.core_seconds == small.core_seconds
+    assert need.core_seconds == pytest.approx(850.0)
+    assert need.seconds(4) == pytest.approx(3.0 + 212.5)
+    assert need.seconds(1000) == pytest.approx(3.0 + 8.5)
+    assert need.scheduler_seconds == pytest.approx(5.0)
+    slow = Need(100_000, replace(KNOWN, tasks_per_second=10.0), shard_size=1000)
+    assert slow.seconds(1000) == pytest.approx(3.0 + 50.0)
+    assert [need.disk, need.n_files] == pytest.approx([15e6 + 1e6, 400.0])
+    assert need.most_cores == pytest.approx(850 / 5)
+    large = Need(100_000, KNOWN, shard_size=10_000)
+    assert large.scheduler_seconds == pytest.approx(0.5)
 
 
 def run_of(n_cases: int, n_shards: int, stages: Stages) -> Run:
     disk = {"split input": 100 * n_cases, "sums": 7 * n_shards, "per-case tables": 50 * n_cases}
-    return Run(
-        n_cases, n_shards, Watched(0.0, sum(vars(stages).values()), 0), stages, disk, 9 + 4 * n_shards, 1234, 0.02, b""
-    )
+    return Run(n_cases, n_shards, Watched(0.0, sum(vars(stages).values()), 0), stages, disk, 9 + 4 * n_shards, b"")
 
 
 def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
     small = run_of(1000, 1, Stages(2.0 + 0.1, 0.2, 0.5, 0.3, 1.5, end=1.0 + 0.2))
     large = run_of(10_000, 10, Stages(2.0 + 1.0, 2.0, 5.0, 3.0, 15.0, end=1.0 + 2.0))
-    known = Constants.of([small, large], 100.0, 1e6)
+    known = Constants.of([small, large], 100.0)
     assert known.fixed_seconds == pytest.approx(3.0)
-    assert known.alone_seconds == pytest.approx(6e-4)
+    assert known.split_seconds == pytest.approx(12e-4)
     assert known.end_seconds == pytest.approx(0.2)
     assert known.first_seconds == pytest.approx(1e-3)
     assert known.second_seconds == pytest.approx(3e-3)
     assert known.files == pytest.approx(4.0)
     assert known.sum_bytes == 7.0
     assert known.table_bytes == 50.0
-    assert known.result_bytes == (70 + 500_000) // 10
-    assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 2.0)
+    assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 1.0)
 
 
 def test_what_is_above_its_limit_is_named_and_a_study_that_would_take_too_long_is_made_smaller() -> None:

@@ -41,7 +41,7 @@ def test_scores_outside_of_0_to_1_are_opposites_on_all_findings() -> None:
 def test_a_set_is_a_decision_about_every_finding() -> None:
     model = Predictions.from_sets([["AF"], [], ["AF", "ST"]], FINDINGS, case_names=CASES)
     said = predictions_of_finding(model, "ST", CASES)
-    assert said.kind == "set"
+    assert said.kind == "ranking"
     assert said.to_lists() == [[["absent"]], [["absent"]], [["present"]]]
 
 

@@ -10,6 +10,7 @@ import dissensus as ds
 from dissensus.report.explorer import explored, is_local, picture_address
 from dissensus.report.page import content_policy, report_html
 from dissensus.report.section import ReportSubject
+from report.test_words import unpacked
 
 ADDRESS = "https://example.org/3.png"
 
@@ -48,7 +49,7 @@ def test_files_are_told_from_whatever_a_browser_would_look_for_elsewhere() -> No
 
 
 def test_nothing_is_loaded_from_a_network_by_default(pictured: ds.Evaluation) -> None:
-    data = explored(ReportSubject(pictured))
+    data = unpacked(explored(ReportSubject(pictured))["blocks"][0])
     assert data["images"] == ["a.png", "", ""]
     assert data["withheld"] == ["", ADDRESS, ""]
     page = html.unescape(report_html(pictured))
@@ -58,7 +59,7 @@ def test_nothing_is_loaded_from_a_network_by_default(pictured: ds.Evaluation) ->
 
 
 def test_images_elsewhere_are_loaded_when_asked_for(pictured: ds.Evaluation) -> None:
-    data = explored(ReportSubject(pictured, remote_images=True))
+    data = unpacked(explored(ReportSubject(pictured, remote_images=True))["blocks"][0])
     assert data["images"] == ["a.png", ADDRESS, ""]
     assert data["withheld"] == ["", "", ""]
     page = html.unescape(report_html(pictured, remote_images=True))

@@ -13,7 +13,7 @@ import dissensus as ds
 from dissensus.plugins import ReportSection
 from dissensus.report.page import report_html
 from dissensus.report.section import sections
-from dissensus.report.sections.studies import AnnotatorsSection
+from dissensus.report.sections.studies import accuracies
 from report.report_studies import SCRIPT
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
@@ -25,7 +25,7 @@ class Funding(ReportSection):
     id = "funding"
     title = "Who paid for <this>"
     place = 75
-    shows = ("certainty",)
+    shows = ("study",)
     template = "<p>{{ counted(models | length, 'model') }}: {{ models | join(', ') }} {{ term('draw') }}</p>{{figures}}"
 
     def has(self, evaluation):
@@ -69,13 +69,13 @@ def test_a_section_of_an_installed_package_is_in_the_contents_and_in_the_page(pl
     page = report_html(evaluated("A", "<script>alert(1)</script>"))
     contents = page[page.index("<nav") : page.index("</nav>")]
     order = re.findall('href="#([^"]*)"', contents)
-    assert order.index("funding") == order.index("cases") - 1
+    assert order[order.index("funding") + 1] == "methods"
     assert '<a href="#funding">Who paid for &lt;this&gt;</a>' in contents
     section = page[page.index('<section id="funding"') :]
     section = section[: section.index("</section>")]
     assert '<h2 id="funding-title">Who paid for &lt;this&gt;</h2>' in section
     assert '<p>2 models: A, &lt;script&gt;alert(1)&lt;/script&gt; <a class="term"' in section
-    assert 'data-figure="certainty"' in section
+    assert 'data-figure="study"' in section
     assert '"funding":{"cases":2}' in page
 
 
@@ -95,8 +95,8 @@ def test_a_section_that_has_nothing_to_say_or_cannot_be_loaded_does_not_stop_the
     assert "funding" not in page[: page.index('id="page-data"')]
     assert all(section.title and section.source().strip() for section in sections())
     assert [section.id for section in sections()] == [
-        *("summary", "data", "certainty", "trust", "models", "prior", "whole-data-set"),
-        *("comparison", "risk", "agreement", "annotators", "funding", "cases", "methods", "glossary"),
+        *("summary", "cases", "models", "certainty", "annotators", "strata", "sensitivity"),
+        *("funding", "calibration", "methods", "glossary"),
     ]
 
 
@@ -115,11 +115,11 @@ def annotated_by(names: list[str], n_conditions: int = 3) -> ds.Evaluation:
 def test_annotators_are_shown_the_most_accurate_first_and_names_are_escaped() -> None:
     page = report_html(annotated_by([SCRIPT, "Ben", "Cem", "Dora"]))
     section = page[page.index('id="annotators"') :]
-    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    table = section.split("<tbody>")[2].split("</tbody>")[0]  # after the measures of agreement
     assert SCRIPT not in page
     assert table.index("&lt;script&gt;") < table.index("Dora")
     assert (table.count("<tr>"), "<td>40</td>" in table) == (4, True)
-    assert "How the files were understood" not in page  # this study is from memory
+    assert " was read: " not in page  # this study is from memory
 
 
 def test_annotators_of_findings_are_shown_by_finding_and_few_cases_are_said() -> None:
@@ -132,11 +132,11 @@ def test_annotators_of_findings_are_shown_by_finding_and_few_cases_are_said() ->
     )
     section = report_html(ds.evaluate(study, {}, aggregations=["majority-vote"]))
     section = section[section.index('id="annotators"') :]
-    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    table = section.split("<tbody>")[2].split("</tbody>")[0]
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in table.split("<tr>")[1:]]
     assert [row[0] for row in rows] == ["AF"] * 3 + ["ST"] * 3
     assert (rows[2][1], rows[5][1]) == ("C", "A")
-    assert "nothing is pooled over findings" in section
+    assert "Nothing is pooled over findings" in section
     few = report_html(ds.evaluate(study.select(slice(15)), {}, aggregations=["majority-vote"]))
     assert "6 of 6 rows rest on fewer than 20 cases" in " ".join(few.split())
     assert "rows rest on fewer" not in section[: section.index("</section>")]
@@ -150,8 +150,8 @@ def test_it_is_left_out_where_it_cannot_be_told_who_is_right_or_would_take_long(
         ds.evaluate(anonymous, {}, aggregations=["majority-vote"]),
         ds.evaluate(rated, {}, aggregations=["normal-inverse-gamma"]),
     )
-    assert AnnotatorsSection().has(annotated_by(["A", "B", "C"]))
-    assert not any(AnnotatorsSection().has(one) for one in absent)
+    assert accuracies(annotated_by(["A", "B", "C"]))
+    assert not any(accuracies(one) for one in absent)
 
 
 # How files were understood --------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ def test_receipts_are_in_the_section_about_the_data(tmp_path: Path) -> None:
     models = {"A": ds.read_predictions(model, conditions=said.conditions, cases=said.case_names)}
     result = ds.evaluate(said, models, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=20)
     text = report_html(result)
-    section = text[text.index("How the files were understood") :]
-    section = unescape(section[: section.index("</details>")])
+    section = text[text.index("How opinions.csv was read") :]
+    section = unescape(section[: section.index("</section>")])
     for part in (
-        "opinions.csv: read as long (recognised)",
-        "A.csv: read as wide (recognised)",
+        "opinions.csv was read: long (recognised)",
+        "A.csv was read: wide (recognised)",
         "case: 'case'",
         "the conditions that an annotator gives on a case are tied",
         "annotator Ann on case c1 said: <b>y</b> and x tied",

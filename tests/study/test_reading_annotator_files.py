@@ -113,7 +113,7 @@ def test_columns_without_a_role_are_told_once(tmp_path: Path) -> None:
         ("bo.json", '{"c1": ["oak", "elm"]}', "a list of labels can be an order or a tie"),
         ("bo.json", '{"c1": {"oak": 1}}', "a condition is not understood"),
         ("bo.json", '{"": "oak"}', "a case has no name"),
-        ("bo.xlsx", "PK", "cannot be read as it is"),
+        ("bo.xlsx", "PK", "the spreadsheet cannot be read"),
         ("bo.csv", "case,label,rank\nc1,oak,1\nc1,oak,2\n", "'oak' is mentioned twice"),
     ],
 )

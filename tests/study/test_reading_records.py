@@ -551,13 +551,13 @@ def test_a_list_without_annotators_means_what_is_said(put: Any) -> None:
 
 
 def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
-    frame = pl.DataFrame({"case": ["c1", "c2"], "label": [[0, 1], [1, 1]], "annotator_ids": [["a", "b"], ["a", "b"]]})
+    frame = pl.DataFrame({"case": ["c1", "c2"], "label": [[0, 2], [1, 1]], "annotator_ids": [["a", "b"], ["a", "b"]]})
     path = put("", "a.csv").with_suffix(".parquet")
     frame.with_columns(pl.col("label").cast(pl.Array(pl.Int64, 2))).write_parquet(path)
     with pytest.raises(DissensusError, match="integer labels need a list of conditions"):
         read(path)
-    said = read(path, conditions=["oak", "elm"])
-    assert said.to_rankings() == [[[["oak"]], [["elm"]]], [[["elm"]], [["elm"]]]]
+    said = read(path, conditions=["oak", "elm", "ash"])
+    assert said.to_rankings() == [[[["oak"]], [["ash"]]], [[["elm"]], [["elm"]]]]
 
 
 # Published files ----------------------------------------------------------------------------------------

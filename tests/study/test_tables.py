@@ -219,7 +219,7 @@ BASE: dict[str, list[Any]] = {"case": ["x", "y"], "annotator": ["A", "B"], "cond
         ({"annotator": ["A", None]}, "a row has no annotator", "", "data row 2, case 'y'"),
         ({"condition": [["a"], ["b"]]}, "holds more than one value per row", "['a']", ""),
         ({"group": ["p", None]}, "a case has no group", "", "data row 2"),
-        ({"condition": [1, 0]}, "integer labels need a list of conditions", "'0', '1'", ""),
+        ({"condition": [1, 2]}, "integer labels need a list of conditions", "'1', '2'", ""),
         ({"condition": [1, -1]}, "integer labels need a list of conditions", "'-1', '1'", ""),
         ({"condition": ["0.0", "1.0"]}, "integer labels need a list of conditions", "'0.0', '1.0'", ""),
         ({"unranked": ["below", "above"]}, "'unranked' must be the same", "'above'", ""),

@@ -204,6 +204,8 @@ class PriorRecipe(Value):
         How many votes the prior of a case is worth: least, quartiles, most.
     rows, warnings
         How much each model informs the prior, and what deserves a look.
+    log_sd
+        Of the other family of priors, logistic-normal with the same location: standard deviation of logarithms.
     held_out_gain
         By how much models raise the mean log-probability of a first choice, given the others of its case, under
         coefficients of all cases that owe nothing to it; missing if it was not asked for.
@@ -228,6 +230,7 @@ class PriorRecipe(Value):
     rows: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
     held_out_gain: float | None = None
+    log_sd: float = 0.0
 
     @property
     def are_labels(self) -> bool:
@@ -469,10 +472,11 @@ def fitted_recipe(
         recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=quartiles_of(masses)
     )
     if start is not None and is_whole:
-        return recipe
+        return replace(recipe, log_sd=start.log_sd)
     curvature = recipe.curvatures(likelihood, stratum, weights)
     gain = held_out_gain(likelihood, found, curvature[0])
-    return replace(recipe, curvature=curvature, rows=tuple(informing(likelihood, found, leaks)), held_out_gain=gain)
+    told, log_sd = tuple(informing(likelihood, found, leaks)), likelihood.take(told_cases(likelihood)).log_sd(found)
+    return replace(recipe, curvature=curvature, rows=told, held_out_gain=gain, log_sd=log_sd)
 
 
 def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:

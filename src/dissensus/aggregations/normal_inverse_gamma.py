@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, plausibilities_of
 from dissensus.aggregations.point_estimates import checked_thresholds, interval_names
-from dissensus.aggregations.rating_prior import (
+from dissensus.aggregations.rating_regression import (
     LARGEST_SHAPE,
     RatingPrior,
     estimated_shifts,

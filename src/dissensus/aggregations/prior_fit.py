@@ -316,6 +316,9 @@ MOST_STEPS, PRECISION = 300, 1e-3
 # Precision of what is known before any vote about the concentration: its logarithm has standard deviation 2.
 BROAD = 0.25
 
+# Spreads of logarithms that are tried, and how many draws of each.
+LOG_SDS, LOG_DRAWS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 2.8), 100
+
 # How far coefficients are moved to find the curvature.
 STEP = 1e-5
 
@@ -457,6 +460,26 @@ class PriorLikelihood:
         own = evidence.by_free(others, shares.weights, entries)
         by_mass = (pull + mass * (digamma(mass) - digamma(mass + evidence.totals)))[:, None]
         return np.concatenate([told, frequency[:, None], own, by_mass, by_mass * self.covariates], 1)
+
+    def log_sd(self, coefficients: FloatArray) -> float:
+        """Return the spread of logarithms, of a logistic-normal prior around mu, that makes the votes most likely.
+
+        It is the best of a few; the probability of votes is the mean over draws, the same for all of them.
+        """
+        evidence, shares = self.evidence, self.shares(coefficients)
+        rng, n_cases = np.random.default_rng(0), evidence.n_cases
+        noise, rests = rng.standard_normal((LOG_DRAWS, len(evidence.codes))), rng.standard_normal((LOG_DRAWS, n_cases))
+        case, votes = evidence.case[evidence.mentioned], evidence.votes[0]
+        found = []
+        for sd in LOG_SDS:
+            drawn = np.log(np.maximum(shares.entries, LEAST_SHAPE)) + sd * noise
+            rest = np.maximum(shares.rest, 0.0) * np.exp(sd * rests)
+            totals = np.log(np.add.reduceat(np.exp(drawn), evidence.offsets[:-1], axis=1) + rest)
+            logs = votes * (drawn[:, evidence.mentioned] - totals[:, case])
+            likely = np.array([weighted_counts(case, row, n_cases) for row in logs])
+            best = likely.max(axis=0)
+            found.append(float((best + np.log(np.exp(likely - best).mean(axis=0))).sum()))
+        return LOG_SDS[int(np.argmax(found))]
 
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""

@@ -17,6 +17,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
+from dissensus.core.screen import repr_html
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
@@ -74,6 +75,8 @@ class Alpha:
     n_cases: int
     n_rankings: int
     distance: Distance
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         interval = f"{100 * self.level:g} % interval {self.low:.3f} to {self.high:.3f}"

@@ -20,6 +20,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.screen import repr_html
 from dissensus.study.opinions import TIES, Opinions, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
@@ -125,6 +126,8 @@ class Agreement:
         import polars as pl
 
         return pl.DataFrame({"case": self.case_names, "agreement": self.values, "n_annotators": self.n_annotators})
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         n_cases = len(self.case_names)

@@ -14,6 +14,7 @@ from dissensus.core.checks import check_fields, check_length, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.ragged import frozen_integers
+from dissensus.core.screen import repr_html
 from dissensus.core.thresholds import NEAR
 from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities
@@ -223,6 +224,8 @@ class Categories(Value):
     def sizes(self) -> FloatArray:
         """Number of conditions of each category, shape (n_categories,)."""
         return np.asarray(self.one_hot.sum(axis=0))
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {size:.0f}" for name, size in zip(self.names, self.sizes, strict=True))

@@ -15,6 +15,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import first_of_most, row_of_each
+from dissensus.core.screen import repr_html
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn
@@ -137,6 +138,8 @@ class Certainty:
         names, kinds = [self.case_names[i] for i in order], (pl.String, pl.Float64, pl.Float64, pl.String)
         schema = dict(zip(("case", "certainty", "error", "winner"), kinds, strict=True))
         return pl.DataFrame([names, self.values[order], self.errors[order], joined], schema=schema)
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         place = f" of rank {self.rank}" if self.rank else "" if self.top is None else f" of the top {self.top}"

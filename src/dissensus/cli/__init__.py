@@ -30,7 +30,7 @@ def _run() -> None:
         from rich.console import Console
         from rich.text import Text
 
-        from dissensus.core.names import visible
+        from dissensus.core.screen import visible
 
         parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
         told = Text("error: ", style="bold red").append(str(type(error)(**parts)), style="default")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,13 +14,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from dissensus.cli.decisions import conformal, judges, plan, relabel
 from dissensus.cli.demo import demo
 from dissensus.cli.evaluate import Evaluate
 from dissensus.cli.experts import experts
 from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
-from dissensus.cli.options import bundled, option
-from dissensus.cli.saved_results import compare, plot, report
+from dissensus.cli.options import Overwrite, bundled, option
+from dissensus.cli.saved_results import cases, compare, plot, report
 from dissensus.cli.terminal import compile_with_progress
+from dissensus.core.screen import Screen
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -32,7 +34,7 @@ def _visible_mistakes() -> Iterator[None]:
         yield
     except Exception as mistake:
         if isinstance(mistake, UsageError):
-            from dissensus.core.names import visible
+            from dissensus.core.screen import visible
 
             mistake.message = visible(mistake.message)
         raise
@@ -45,28 +47,33 @@ class VisibleGroup(TyperGroup):
     invoke = _visible_mistakes()(TyperGroup.invoke)
 
 
-class ListingCommand(TyperCommand):
-    """A command whose help lists what can be chosen, plug-ins included, and the defaults of the Python function."""
+# Options that the help of every command shows; --help-all shows the others.
+COMMON = {
+    *("predictions", "out", "metric", "primary", "margin", "called", "protocol", "positive", "column", "strata"),
+    *("aggregation", "reliability", "show_all", "cases", "case", "overwrite", "json", "quiet", "help", "help_all"),
+}
+
+
+class Command(TyperCommand):
+    """A command whose help shows the options that most people need, and with --help-all the others."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
+        """Write usage, what the command does, options, and examples."""
+        text, _, examples = (self.help or "").partition("Examples\n--------\n")
         defaults = python_defaults(FUNCTIONS[self.name]) if self.name in FUNCTIONS else {}
-        for one in self.params:
-            if one.name in FAMILIES and isinstance(one, TyperOption):
-                module, kind = FAMILIES[one.name]
-                known = getattr(import_module(module), kind).family.known()
-                one.help = f"{one.help} There are: {', '.join(known)}."
+        optional = [one for one in self.get_params(ctx) if isinstance(one, TyperOption)]
+        for one in optional:
+            one.hidden = one.name not in COMMON and not ctx.meta.get("all")
             if one.default is None and one.name in defaults:
                 one.default = defaults[one.name]
-        super().format_help(ctx, formatter)
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text(text)
+        self.format_options(ctx, formatter)
+        with formatter.section("Examples"):
+            for line in examples.splitlines():
+                formatter.write(f"  {line}\n")
 
-
-# Options that choose one of a family, and where the family is.
-FAMILIES = {
-    "aggregation": ("dissensus.aggregations.base", "Aggregation"),
-    "metric": ("dissensus.metrics.base", "Metric"),
-    "format": ("dissensus.study.reading.format", "Format"),
-}
 
 # Where the defaults of a command's options are declared: module and function.
 FUNCTIONS = {
@@ -75,6 +82,10 @@ FUNCTIONS = {
     "calibrate": "dissensus.evaluation.calibration:calibrate",
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
     "experts": "dissensus.evaluation.expert_comparison.experts:experts",
+    "plan": "dissensus.decisions.planning:plan",
+    "relabel": "dissensus.decisions.relabelling:relabel",
+    "judges": "dissensus.decisions.judges:judges",
+    "conformal": "dissensus.decisions.conformal:conformal",
 }
 
 
@@ -106,7 +117,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -119,36 +130,77 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Examples:  dissensus demo  |  dissensus validate opinions.csv  |  dissensus aggregate --help")
+@app.callback(epilog="Begin with: dissensus demo, or dissensus validate opinions.csv")
 def _dissensus(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Evaluate models when the experts disagree."""
 
 
-app.command()(demo)
-for listing in (validate, convert, aggregate, certainty, calibrate, experts, bundled(Evaluate)):
-    app.command(listing.__name__.lower(), cls=ListingCommand)(listing)
-for plain in (compare, report, plot):
-    app.command()(plain)
+@bundled
+def metrics() -> Screen:
+    """List the metrics, a line each.
+
+    Examples
+    --------
+    dissensus metrics
+    """
+    return listed("dissensus.metrics.base", "Metric")
 
 
-@app.command("compile")
+@bundled
+def aggregations() -> Screen:
+    """List the aggregations: how opinions become plausibilities.
+
+    Examples
+    --------
+    dissensus aggregations
+    """
+    return listed("dissensus.aggregations.base", "Aggregation")
+
+
+def listed(module: str, kind: str) -> Screen:
+    """List a family, those of installed packages included, a line each."""
+    known = getattr(import_module(module), kind).family.known()
+    records = [{"name": name, "usage": one.usage(), "means": one.meaning} for name, one in known.items()]
+    table = {"name": list(known), "means": [one.meaning for one in known.values()]}
+    return Screen("", "", table, n_names=2, is_whole=True, records=records)
+
+
+@bundled
+def protocol(out: Annotated[Path, option("Where to.")] = Path("protocol.toml"), overwrite: Overwrite = False) -> Screen:
+    """Write a protocol to fill in before the data are seen.
+
+    Examples
+    --------
+    dissensus protocol
+    dissensus evaluate opinions.csv --predictions A=a.csv --protocol protocol.toml
+    """
+    from dissensus.core.output import checked_file_target, written_whole
+    from dissensus.evaluation.protocol import TEMPLATE
+
+    checked_file_target(out, overwrite=overwrite)
+    with written_whole(out, overwrite=overwrite) as temporary:
+        temporary.write_text(TEMPLATE, encoding="utf-8")
+    return Screen(f"-> {out}")
+
+
+@bundled
 def compile_now(
     workers: Annotated[int | None, option("Processes at once; by default one per processor, at most 3.")] = None,
     force: Annotated[bool, option("Compile anew what is compiled already.", "--force")] = False,
-) -> None:
-    """Compile all kernels now, so that no later command has to wait; for setting up machines and images.
+) -> Screen:
+    """Compile all kernels now, so that no command waits.
 
-    [bold]Examples[/bold]
+    For setting up machines and images.
 
-      dissensus compile
-
-      dissensus compile --force
-
-      NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
+    Examples
+    --------
+    dissensus compile
+    dissensus compile --force
+    NUMBA_CACHE_DIR=/var/cache/dissensus dissensus compile
     """
     from dissensus.compilation import EXERCISES, needed
     from dissensus.core.checks import check_count
@@ -156,8 +208,33 @@ def compile_now(
     if workers is not None:
         check_count(workers=workers)
     if not needed() and not force:
-        typer.echo("all kernels are compiled already")
-        return
+        return Screen("all kernels are compiled already")
     begin = time.perf_counter()
     compile_with_progress(EXERCISES, workers, force=force)
-    typer.echo(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")
+    return Screen(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "validate": validate,
+    "evaluate": bundled(Evaluate),
+    "compare": compare,
+    "cases": cases,
+    "experts": experts,
+    "plan": plan,
+    "relabel": relabel,
+    "judges": judges,
+    "conformal": conformal,
+    "certainty": certainty,
+    "calibrate": calibrate,
+    "aggregate": aggregate,
+    "report": report,
+    "plot": plot,
+    "convert": convert,
+    "protocol": protocol,
+    "metrics": metrics,
+    "aggregations": aggregations,
+    "compile": compile_now,
+}
+for name, command in COMMANDS.items():
+    app.command(name, cls=Command)(command)

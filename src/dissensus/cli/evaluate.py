@@ -13,6 +13,7 @@ from dissensus.cli import options, terminal
 from dissensus.cli.options import option
 from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
+from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
     from dissensus.core.files import Source
@@ -27,21 +28,21 @@ ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Evaluate models against a large panel, single annotators and draws of the plausibilities, beside one label.
+    """Evaluate models beside the annotators, and write a report.
 
-    Without any model, only the certainty is found.
+    Models are compared with single annotators, the majority vote, draws of the plausibilities and, where it can be
+    estimated, a large panel. Without any model, only the certainty is found.
 
-    [bold]Examples[/bold]
-
-      dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz --out results
-
-      dissensus evaluate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --metric set-accuracy:2
-      --categories risks.csv --out results
+    Examples
+    --------
+    dissensus evaluate opinions.csv --predictions A=a.csv --predictions B=b.npz
+    dissensus evaluate opinions.csv --predictions A=a.csv --margin 0.05 --called radiologist
+    dissensus evaluate opinions.csv --predictions A=a.csv --metric accuracy --categories risks.csv
     """
 
     file: options.AnnotationFile
-    out: Annotated[Path, option("Directory to write the results into.")]
     models: Mapping[str, Any]
+    out: Annotated[Path, option("Directory to write the results into.")] = Path("results")
     aggregation: options.Aggregations = None
     metric: options.Metrics = None
     categories: options.CategoriesFile = None
@@ -52,6 +53,7 @@ class Evaluate:
     truth: Annotated[
         Path | None, option("What is known to be true: one answer per case, read like the opinions of one annotator.")
     ] = None
+    protocol: options.ProtocolFile = None
     how: Mapping[str, Any]
     estimates: Mapping[str, Any]
     verdicts: Mapping[str, Any]
@@ -67,18 +69,20 @@ class Evaluate:
     overwrite: options.OverwriteDirectory = False
     said: Mapping[str, Any]
 
-    def run(self) -> None:
+    def run(self) -> Screen:
         """Evaluate in memory, or piece by piece if it is asked for or files are split or large, and show the result."""
         from dissensus.pieces.inputs import is_large, is_split
 
         opinions, *models = map(as_given, (self.file, *self.places.values()))
         in_pieces = (
-            bool({"shard_size", "resume"} & {*self.pieces})
+            bool({"shard_size", "resume", "partitioned"} & {*self.pieces})
             or is_split(opinions, columns=options.column_roles(self.said["column"]))
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))
         )
-        show_results(self.in_pieces() if in_pieces else self.in_memory(), self.out)
+        if in_pieces and self.protocol is not None:
+            raise DissensusError("--protocol is for studies in memory", got="a study that is evaluated in pieces")
+        return screen_of(self.in_pieces() if in_pieces else self.in_memory(), self.out)
 
     @property
     def places(self) -> dict[str, Path]:
@@ -89,7 +93,12 @@ class Evaluate:
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
         reference = "calibrated" if self.calibrate else None
-        chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "reference": reference}
+        chosen: dict[str, Any] = {
+            "aggregations": self.aggregation or None,
+            "metrics": self.metric or None,
+            "reference": reference,
+        }
+        chosen["protocol"] = self.protocol
         asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
         return options.as_in_paper(asked, self.every) if self.paper else asked
 
@@ -108,7 +117,7 @@ class Evaluate:
         from dissensus.evaluation.store import not_results
 
         files = [self.categories, self.strata]
-        inputs = (self.file, self.said["conditions"], *files, self.truth, *self.places.values())
+        inputs = (self.file, self.said["conditions"], *files, self.truth, self.protocol, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
         sweep = asked.pop("sweep", False)
@@ -187,12 +196,7 @@ class Evaluate:
             for place, receipt in enumerate(receipts):
                 options.say_receipt(receipt, briefly=place > 0)
 
-        watch = Watch(
-            terminal.progress_shown,
-            lambda line: say(line, stderr=True),
-            tell,
-            lambda result, place: write_page(result, place, self.page),
-        )
+        watch = Watch(terminal.progress_shown, say, tell, lambda result, place: write_page(result, place, self.page))
         workers, threads = self.cluster["workers"], asked.get("threads")
         with executor_of(**self.cluster) as executor:
             if threads is None and workers is not None:  # those of the machine are shared by its workers
@@ -244,11 +248,10 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
     if workers is not None and workers < 1:
         raise DissensusError("--workers must be a number from 1", got=str(workers))
     from dissensus.compilation import compile_missing
-    from dissensus.workers import check_versions, compiled_everywhere, connected, local_cluster
+    from dissensus.workers import compiled_everywhere, connected, local_cluster
 
     place = connected(dask) if dask is not None else local_cluster(workers or 1, threads=1)
     with place as client:
-        check_versions(client)
         compiled_everywhere(client, compile_missing)
         yield client
 
@@ -275,11 +278,10 @@ def write_page(result: Evaluation, place: Path, page: Mapping[str, Any] | None) 
         write_report(result, place / REPORT, **page)
 
 
-def show_results(result: Evaluation, out: Path) -> None:
-    """Print the first screen, what calibration found, and where everything is."""
-    say(repr(result))
-    if result.calibration is not None:
-        for sentence in result.calibration.sentences[1:]:
-            say(f"  {sentence}")
-    report = out / "report.html"
-    say(f"Report: {report}" if report.exists() else f"Results: {out}")
+def screen_of(result: Evaluation, out: Path) -> Screen:
+    """Return the first screen, with what calibration found, and where everything is."""
+    first, report = result.screen(), out / "report.html"
+    found = () if result.calibration is None else result.calibration.sentences[1:2]
+    where = f"Report: {report}" if report.exists() else f"Results: {out}"
+    look = f"   Cases to look at: dissensus cases {out}" if result.models else ""
+    return replace(first, decisions=(*first.decisions, *found), place=f"{where}{look}")

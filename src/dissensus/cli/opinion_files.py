@@ -2,130 +2,67 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dissensus.cli import options, terminal
 from dissensus.cli.options import COMPARED, argument, option
-from dissensus.cli.terminal import say, show, show_filled
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from dissensus.aggregations.base import Aggregation
     from dissensus.certainty.top_sets import Certainty
     from dissensus.draws import Plausibilities
-    from dissensus.study.diagnosis import Diagnosis
 
 # How many columns of one role are named.
 MOST_NAMES = 12
 
-# How many cases are shown, and how many aggregations.
-MOST_CASES, MOST_AGGREGATIONS = 10, 8
+# How many of the most uncertain cases are named.
+MOST_CASES = 6
 
 # How many first conditions are compared by themselves.
 USUAL_TOP = 3
 
-# Columns that the terminal does not show.
-HIDDEN = ("error", "winner_top", "category_error", "risk_min", "risk_max")
-
-# How sentences are wrapped.
-WRAPPED: dict[str, Any] = {"width": 80, "break_long_words": False, "break_on_hyphens": False}
-
-# The best aggregations by their scores.
-SCORES = {
-    "aggregation": "{mark} {aggregation}",
-    "score": "{score:.3f}",
-    "to best": "{difference:z.3f}",
-    "error": "{difference_se:.3f}",
-}
-
-# Stated against confirmed for the best.
-CURVE = {
-    "certainty": "{low:g} to {high:g}",
-    "cases": "{n_cases:,}",
-    "stated": "{stated:.2f}",
-    "expected": "{predicted:.2f}",
-    "confirmed": "{confirmed:.2f}",
-    "error": "{confirmed_se:.2f}",
-}
-
-# Predicted against observed agreement of every model.
-AGREEMENT = {
-    "model": "{model}",
-    "estimand": "{estimand}",
-    "predicted": "{predicted:.3f}",
-    "observed": "{observed:.3f}",
-    "difference": "{gap:+.3f} [{low:+.3f}, {high:+.3f}]",
-}
-
 
 @options.bundled
-def validate(
-    *,
-    file: options.AnnotationFile,
-    said: Mapping[str, Any],
-    as_json: Annotated[bool, option("Print all of it as JSON.", "--json")] = False,
-) -> None:
-    """Read opinions and print what was understood: the role of every column, assumptions, counts, what was skipped.
+def validate(*, file: options.AnnotationFile, said: Mapping[str, Any]) -> Screen:
+    """Read opinions and show what was understood of them.
 
-    [bold]Examples[/bold]
+    The role of every column, assumptions, counts, and what was skipped.
 
-      dissensus validate opinions.csv
-
-      dissensus validate labels.csv --column case=image --tie-separator '|'
-
-      dissensus validate selectors.json --conditions conditions.txt --json
+    Examples
+    --------
+    dissensus validate opinions.csv
+    dissensus validate labels.csv --column case=image --tie-separator '|'
+    dissensus validate selectors.json --conditions conditions.txt --json
     """
     from dissensus.study.diagnosis import diagnose
 
     reading = options.examine(file, said)
     receipt, found = reading.receipt, diagnose(reading.study)
-    if as_json:
-        typer.echo(json.dumps({"file": str(file), "receipt": receipt.to_dict(), **found.to_dict()}, indent=2))
-        return
-    say(f"{receipt.path}: read as {receipt.understood}", style="bold")
-    _section("", list(found.lines().items()))
-    roles = receipt.roles().items()
-    rows = [(role or "not used", listing(names, most=MOST_NAMES), reason) for (role, reason), names in roles]
-    _section("columns", rows)
-    _section("assumed", [(sentence,) for sentence in receipt.assumed])
-    _section("for example", [(sentence,) for sentence in receipt.examples])
-    for remark in (*map(str, receipt.notes), *found.remarks()):
-        say(f"  ! {remark}", style="yellow")
-    say("  everything was used" if receipt.everything_was_used else "  everything else was used", style="green")
-
-
-def show_diagnosis(title: str, found: Diagnosis) -> None:
-    """Print what a study holds that was not read from a file."""
-    say(title, style="bold")
-    _section("", list(found.lines().items()))
-    for remark in found.remarks():
-        say(f"  ! {remark}", style="yellow")
-
-
-def _section(title: str, rows: Iterable[tuple[str, ...]]) -> None:
-    """Print rows of cells under a title, wrapped to the width of the terminal; nothing if there are none."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from dissensus.core.names import visible
-
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 4 if title else 2))
-    for cells in rows:
-        table.add_row(*(Text(visible(cell), overflow="fold") for cell in cells))
-    if table.row_count:
-        if title:
-            say(f"  {title}", style="bold")
-        Console().print(table)
+    roles = [
+        f"{role or 'not used'}: {listing(names, most=MOST_NAMES)}{f' ({reason})' if reason else ''}"
+        for (role, reason), names in receipt.roles().items()
+    ]
+    table = found.lines()
+    return Screen(
+        f"{receipt.path}: read as {receipt.understood}",
+        "",
+        {"": list(table), " ": list(table.values())},
+        (
+            *(f"{what}: {'; '.join(told)}" for what, told in (("columns", roles),) if told),
+            *(f"assumed: {sentence}" for sentence in receipt.assumed),
+            *(f"for example: {sentence}" for sentence in receipt.examples[:1]),
+            "everything was used" if receipt.everything_was_used else "everything else was used",
+        ),
+        (*map(str, receipt.notes), *found.remarks()),
+        more="--json has them",
+        records=[{"what": name, "value": value} for name, value in table.items()],
+        document={"file": str(file), "receipt": receipt.to_dict(), **found.to_dict()},
+    )
 
 
 @options.bundled
@@ -135,16 +72,16 @@ def convert(
     out: Annotated[Path, argument("Where to: .csv, .tsv, .parquet, .jsonl, .json or .npz.", "OUT")],
     overwrite: options.Overwrite = False,
     said: Mapping[str, Any],
-) -> None:
-    """Write opinions in the canonical long form, one row per mentioned condition or finding; nothing is lost.
+) -> Screen:
+    """Write opinions in the canonical long form.
 
-    [bold]Examples[/bold]
+    One row per mentioned condition or finding; nothing is lost.
 
-      dissensus convert export.json opinions.csv
-
-      dissensus convert selectors.json opinions.parquet --conditions conditions.txt
-
-      dissensus convert findings.csv checklists.csv --format checklist --nothing normal
+    Examples
+    --------
+    dissensus convert export.json opinions.csv
+    dissensus convert selectors.json opinions.parquet --conditions conditions.txt
+    dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
     from dissensus.core.output import checked_file_target
     from dissensus.study.canonical import check_annotations_ending, write
@@ -157,14 +94,14 @@ def convert(
     write(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
     what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
-    say(f"{file} ({reading.receipt.format}) -> {out}: {what}")
+    return Screen(f"{file} ({reading.receipt.format}) -> {out}: {what}")
 
 
 @options.bundled
 def aggregate(
     *,
     file: options.AnnotationFile,
-    out: Annotated[Path, option("Where to: .parquet, .csv, .tsv or .jsonl.")],
+    out: Annotated[Path, option("Where to: .parquet, .csv, .tsv or .jsonl.")] = Path("plausibilities.parquet"),
     spec: Mapping[str, Any],
     how: Mapping[str, Any],
     precision: Annotated[
@@ -173,16 +110,16 @@ def aggregate(
     draws_out: Annotated[Path | None, option("Write every draw as well (Parquet).")] = None,
     overwrite: options.Overwrite = False,
     said: Mapping[str, Any],
-) -> None:
-    """Infer plausibilities: posterior mean, spread and top-1 share of every condition of every case.
+) -> Screen:
+    """Turn opinions into plausibilities, a row per condition.
 
-    [bold]Examples[/bold]
+    Posterior mean, spread and top-1 share of every condition of every case.
 
-      dissensus aggregate opinions.csv --out soft.parquet
-
-      dissensus aggregate opinions.csv --aggregation plackett-luce --reliability 3 --out soft.csv
-
-      dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
+    Examples
+    --------
+    dissensus aggregate opinions.csv --out soft.parquet
+    dissensus aggregate opinions.csv --aggregation plackett-luce --reliability 3 --out soft.csv
+    dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
     from dissensus.aggregations.diagnostics import sampling_diagnostics
     from dissensus.core.output import checked_table_target, table_writer, write_table, written_whole
@@ -203,12 +140,9 @@ def aggregate(
         if draws_out is not None:
             write_table(drawn.to_frame(), draws_out, overwrite=overwrite)
     seconds = time.perf_counter() - began
-    _say_drawn(chosen, drawn)
-    say(f"  {seconds:.2f} s, {drawn.n_cases / seconds:,.0f} cases/s, including compilation if any")
-    if drawn.n_draws > 1:
-        for warning in sampling_diagnostics(drawn).warnings():
-            say(f"  ! {warning}", style="yellow")
-    say(f"  -> {out}")
+    speed = f"{seconds:.2f} s, {drawn.n_cases / seconds:,.0f} cases/s, including compilation if any"
+    doubts = sampling_diagnostics(drawn).warnings() if drawn.n_draws > 1 else ()
+    return Screen(str(chosen), "", {}, (str(drawn), speed), (*excluded(drawn), *doubts), f"-> {out}")
 
 
 @options.bundled
@@ -229,18 +163,17 @@ def certainty(
     spec: Mapping[str, Any],
     how: Mapping[str, Any],
     said: Mapping[str, Any],
-) -> None:
-    """Find how certain the opinions on every case are: how often draws agree on the first conditions.
+) -> Screen:
+    """Find how certain the opinions on every case are.
 
-    [bold]Examples[/bold]
+    Certainty is how often draws agree on the first conditions.
 
-      dissensus certainty opinions.csv
-
-      dissensus certainty opinions.csv --reliability 3 --top 3 --out uncertain.csv
-
-      dissensus certainty opinions.csv --rank 2
-
-      dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
+    Examples
+    --------
+    dissensus certainty opinions.csv
+    dissensus certainty opinions.csv --reliability 3 --top 3 --out uncertain.csv
+    dissensus certainty opinions.csv --rank 2
+    dissensus certainty opinions.csv --categories risks.txt --conditions conditions.txt
     """
     import polars as pl
 
@@ -294,41 +227,47 @@ def certainty(
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
     if out is not None:
         write_table(ordered, out, overwrite=overwrite)
-    _say_drawn(chosen, drawn)
-    _show_certainty(named, ordered)
-    if out is not None:
-        say(f"  -> {out}")
+    first = f"certainty{'' if rank is None else f'_rank{rank}'}"
+    shown = ordered.head(MOST_CASES).select("case", first, first.replace("certainty", "winner")).rows()
+    cases = ", ".join(f"{case} ({value:.2f}, {winner})" for case, value, winner in shown)
+    return Screen(
+        f"{chosen}",
+        f"{drawn}",
+        certainty_table(named),
+        (f"Most uncertain of {len(ordered):,} cases: {cases}.",) if len(ordered) else (),
+        excluded(drawn),
+        f"-> {out}" if out is not None else "All cases: --out FILE",
+        records=ordered.to_dicts(),
+    )
 
 
-def _show_certainty(named: Mapping[str, Certainty], ordered: pl.DataFrame) -> None:
-    """Print how certain the cases are in all, and the most uncertain ones."""
+def certainty_table(named: Mapping[str, Certainty]) -> dict[str, list[str]]:
+    """Lay out how certain the cases are in all."""
     from dissensus.core.thresholds import CERTAIN
 
-    rows = []
-    for name, one in named.items():
-        quantiles = one.quantiles((0.05, 0.25, 0.5, 0.0)).values()
-        numbers = (f"{one.mean:.3f}", f"{one.mean_error:.4f}", f"{one.share_below():.1%}")
-        rows.append((name, *numbers, *(f"{value:.2f}" for value in quantiles)))
-    show(("certainty of", "mean", "Monte Carlo error", f"below {CERTAIN}", "5 %", "25 %", "median", "least"), rows)
-    say(f"the {min(MOST_CASES, len(ordered))} most uncertain of {len(ordered)} cases:")
-    shown = ordered.select(name for name in ordered.columns if not name.startswith(HIDDEN)).head(MOST_CASES)
-    cells = ([f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row] for row in shown.iter_rows())
-    show([name.replace("_", " ") for name in shown.columns], cells)
+    quantiles = [list(one.quantiles((0.05, 0.25, 0.5, 0.0)).values()) for one in named.values()]
+    return {
+        "certainty of": list(named),
+        "mean": [f"{one.mean:.3f}" for one in named.values()],
+        f"below {CERTAIN}": [f"{one.share_below():.1%}" for one in named.values()],
+        **{
+            name: [f"{values[place]:.2f}" for values in quantiles]
+            for place, name in enumerate(("5 %", "25 %", "median", "least"))
+        },
+        "Monte Carlo error": [f"{one.mean_error:.4f}" for one in named.values()],
+    }
 
 
-def _say_drawn(chosen: Aggregation, drawn: Plausibilities) -> None:
-    """Say what was drawn, and which cases have nothing to draw from."""
-    say(f"{chosen}", style="bold")
-    say(f"  {drawn}")
-    if drawn.excluded:
-        say(f"  ! without any opinion, left out: {listing(drawn.excluded)}", style="yellow")
+def excluded(drawn: Plausibilities) -> tuple[str, ...]:
+    """Say which cases have nothing to draw from."""
+    return (f"without any opinion, left out: {listing(drawn.excluded)}",) if drawn.excluded else ()
 
 
 @options.bundled
 def calibrate(
     *,
     file: options.AnnotationFile,
-    out: Annotated[Path, option("Directory to write scores and panels into.")],
+    out: Annotated[Path, option("Directory to write scores and panels into.")] = Path("calibration"),
     models: Mapping[str, Any],
     aggregation: options.Aggregations = None,
     refine: Annotated[bool, option("Search on around the best: finer reliabilities, then alphas.", "--refine")] = False,
@@ -336,16 +275,16 @@ def calibrate(
     how: Mapping[str, Any],
     overwrite: options.OverwriteDirectory = False,
     said: Mapping[str, Any],
-) -> None:
-    """Hold annotators out to find how much they can be trusted, and whether certainty is confirmed.
+) -> Screen:
+    """Hold annotators out to see how far to trust them.
 
-    The agreement of models with held-out panels is predicted too.
+    Which aggregation predicts them best, and whether certainty is confirmed. The
+    agreement of models with held-out panels is predicted too.
 
-    [bold]Examples[/bold]
-
-      dissensus calibrate opinions.csv --out trust
-
-      dissensus calibrate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --refine --out trust
+    Examples
+    --------
+    dissensus calibrate opinions.csv --out trust
+    dissensus calibrate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --refine --out trust
     """
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.calibration import calibrate as calibrated
@@ -368,17 +307,4 @@ def calibrate(
             **given,
         )
     found.save(out, overwrite=overwrite)
-    first, *others = found.sentences
-    say(textwrap.fill(first, **WRAPPED))
-    for sentence in others:
-        say(textwrap.fill(sentence, initial_indent="  ", subsequent_indent="    ", **WRAPPED))
-    order = sorted(found.score_rows, key=lambda row: -float(row["score"]))[:MOST_AGGREGATIONS]
-    title = f"the {len(order)} best of {len(found.specs)} (* as good as the best)"
-    show_filled(SCORES, ({**row, "mark": " *"[row["on_plateau"]]} for row in order), title=title)
-    if found._order and found.split_rows:
-        title = "certainty from half of the annotators, and what the others said"
-        show_filled(CURVE, found.curve().rows(named=True), title=title)
-    if found.model_rows:
-        title = "agreement of models with annotators who were held out"
-        show_filled(AGREEMENT, found.model_rows, words=2, title=title)
-    say(f"-> {out}")
+    return replace(found.screen(), place=f"-> {out}")

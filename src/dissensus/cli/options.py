@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dissensus.cli.terminal import say
+from dissensus.cli.terminal import say, show, silence
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ CategoriesFile = Annotated[
 Paper = Annotated[
     bool, option("Evaluate as Stutz et al. do: their aggregations, prior and metrics, which lead; no panel.", "--paper")
 ]
+ShowAll = Annotated[bool, option("Show everything, however long it is.", "--all")]
+ProtocolFile = Annotated[
+    Path | None, option("What was decided before the data were seen; `dissensus protocol` writes a file to fill in.")
+]
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
@@ -91,7 +95,10 @@ READING = bundle(
     format=(str, "Name of the format, if it is not recognised."),
     conditions=(Path, "File with the names of all conditions, one per line, in order."),
     column=(list[str], "Which column is which, e.g. case=image. Repeat as needed.", "ROLE=NAME"),
+    case=(str, "The column that names the cases; row-number numbers the rows.", "NAME"),
     ignore=(list[str], "A column to leave out. Repeat as needed.", "COLUMN"),
+    only=(list[str], "Rows to read, by the value of a column, e.g. modality=MRI. Repeat as needed.", "COLUMN=VALUE"),
+    sheet=(str, "The sheet of a spreadsheet, where several hold anything.", "NAME"),
     tie_separator=(str, "Text between tied conditions in one cell, e.g. '|'."),
     bucket_order=(str, "Ranked groups, best first, comma-separated (Label Studio)."),
     unranked=(str, "What not being mentioned means: below (default) or unobserved."),
@@ -204,6 +211,17 @@ PIECES = bundle(
         "changes memory, speed, and the last digits of numbers.",
         "CASES",
     ),
+    partitioned=(
+        bool,
+        "Files are partitioned by case: the first of every input is about the same cases, and so on. They are not "
+        "split then.",
+    ),
+    scratch=(
+        str,
+        "Where workers keep pieces and tables by case: a directory that all of them see, or an address such as "
+        "s3://bucket/scratch; by default --out.",
+        "PLACE",
+    ),
     resume=(bool, "Go on with an interrupted run of Parquet files, or add files that came since."),
     learn_again=(
         bool,
@@ -218,6 +236,24 @@ CLUSTER = bundle(
     dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
 )
 
+# How results are printed.
+OUTPUT = bundle(
+    None, json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors.")
+)
+
+
+def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        ctx.meta["all"] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+OUTPUT["help_all"] = Annotated[
+    bool | None,
+    option("Show all options and exit.", "--help-all", is_eager=True, callback=_show_all_options, show_default=False),
+]
+
 # Options that belong together, by the name under which a command takes all of them.
 BUNDLES = {
     "said": READING,
@@ -229,7 +265,11 @@ BUNDLES = {
     "estimates": ESTIMATES,
     "verdicts": VERDICTS,
     "pieces": PIECES,
+    "printed": OUTPUT,
 }
+
+# What stands for the options of printing in the signature of every command.
+PRINTED = (inspect.Parameter("printed", inspect.Parameter.KEYWORD_ONLY),)
 
 # Bundles of which a command takes what was given: for the rest, the Python function has its defaults.
 PASSED_ON = ("how", "estimates", "verdicts", "pieces")
@@ -239,26 +279,28 @@ USUAL = {"ratings": "normal-inverse-gamma"}
 
 
 def bundled(command: Callable[..., Any]) -> Callable[..., None]:
-    """Let a command take the options of a bundle as one mapping: its parameter ``said``, ``spec`` or ``how``.
+    """Let a command take the options of a bundle as one mapping, such as its parameter ``said``, and print its result.
 
-    A command is a function, or a class whose fields are its options and whose ``run`` does it.
+    A command is a function, or a class whose fields are its options and whose ``run`` does it; it returns a screen.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
 
     @wraps(command, updated=())
-    def expanded(**given: Any) -> None:
+    def expanded(*, json: bool | None = None, quiet: bool | None = None, **given: Any) -> None:
+        given.pop("help_all", None)
         own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
         own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
-        made = command(**given, **own)
-        if made is not None:
-            made.run()
+        with silence(bool(quiet)):
+            made = command(**given, **own)
+            show(made.run() if hasattr(made, "run") else made, as_json=bool(json))
 
     options: list[inspect.Parameter] = []
-    for parameter in parameters:
+    for parameter in (*parameters, *PRINTED):
         kinds = BUNDLES.get(parameter.name, {})
-        options += [parameter.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
-        options += [] if kinds else [parameter]
+        keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        options += [keyword.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
+        options += [] if kinds else [keyword]
     expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
     expanded.__annotations__ = {one.name: one.annotation for one in options}
     return expanded
@@ -300,8 +342,8 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
 
 
 ROLES = (
-    *("case", "annotator", "annotation", "condition", "finding", "present", "rank", "confidence", "score"),
-    *("weight", "votes", "group", "case_weight"),
+    *("case", "annotator", "annotator_group", "annotation", "condition", "finding", "present", "rank", "confidence"),
+    *("score", "weight", "votes", "count", "group", "case_weight"),
 )
 
 
@@ -359,11 +401,22 @@ def examine(file: Path, said: Mapping[str, Any]) -> Reading:
 def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return how opinions are read, as the options of the command line say."""
     buckets = said["bucket_order"]
-    plain = ("tie_separator", "unranked", "duplicates", "confidence", "lists", "nothing", "question", "positive")
+    plain = (
+        "sheet",
+        "tie_separator",
+        "unranked",
+        "duplicates",
+        "confidence",
+        "lists",
+        "nothing",
+        "question",
+        "positive",
+    )
     return passed_on(
         conditions=condition_list(said["conditions"]),
-        columns=column_roles(said["column"]),
+        columns=column_roles([*(said["column"] or ()), *([f"case={said['case']}"] if said["case"] else ())]),
         ignore=tuple(said["ignore"] or ()),
+        only=dict(one.partition("=")[::2] for one in said["only"] or ()),
         bucket_order=tuple(name.strip() for name in buckets.split(",")) if buckets else None,
         limits=limit_sizes(said["limit"]),
         **{name: said[name] for name in plain},
@@ -435,6 +488,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
             conditions=study.conditions or None,
             cases=study.case_names,
             findings=study.kind == "checklists",
+            binary=study.question == "binary",
             kind=kinds.get(name),
             positive=said["positive"],
             allow_missing=bool(models["allow_missing"]),
@@ -447,7 +501,7 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
         listed = model.predictions
         unscored = coverage(listed)[0] if listed.kind == "scores" and not listed.complete else None
         if unscored is not None and unscored.count:
-            say(f"! {model.source.path}: {unscored}", style="yellow", stderr=True)
+            say(f"! {model.source.path}: {unscored}", style="yellow")
     return readings
 
 
@@ -455,7 +509,7 @@ def say_receipt(receipt: Receipt, *, briefly: bool = False) -> None:
     """Tell, on standard error, in a few lines or in one what was understood of a file, and what of it was not used."""
     lines = receipt.lines()
     for line in ["; ".join(map(str.strip, lines))] if briefly else lines:
-        say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim", stderr=True)
+        say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim")
 
 
 def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:

@@ -1,20 +1,21 @@
-"""Commands on results that ``dissensus evaluate`` wrote: ``compare``, ``report`` and ``plot``."""
+"""Commands on results that ``dissensus evaluate`` wrote: ``compare``, ``cases``, ``report`` and ``plot``."""
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from dissensus.cli import options
 from dissensus.cli.options import option
-from dissensus.cli.terminal import say, show
+from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
+from dissensus.core.screen import Screen
 
-if TYPE_CHECKING:
-    from dissensus.evaluation.comparison import Difference
+# How many cases are shown of each rule.
+MOST_OF_RULE = 4
 
 
+@options.bundled
 def compare(
     results: options.ResultsDirectory,
     metric: options.MetricName = None,
@@ -25,26 +26,23 @@ def compare(
             "that, or both are equivalent."
         ),
     ] = None,
-    show_all: Annotated[bool, option("Show every metric and estimand, not only those that decide.", "--all")] = False,
+    show_all: options.ShowAll = False,
     out: Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
     overwrite: options.Overwrite = False,
-) -> None:
-    """Compare models, from better to worse, by agreement with one annotator: one row per pair, and who leads.
+) -> Screen:
+    """Compare models pairwise, from better to worse.
 
-    Verdicts are about the primary metric, Holm-adjusted over its pairs. --all shows the rest: secondary metrics, whose
-    p-values are not adjusted, and other estimands. Below 30 cases, or 5 groups of them, there is no verdict.
+    By agreement with one annotator: one row per pair, and who leads. Verdicts are about the primary metric,
+    Holm-adjusted over its pairs. --all shows the rest: secondary metrics, whose p-values are not adjusted, and other
+    estimands. Below 30 cases, or 5 groups of them, there is no verdict.
 
-    [bold]Examples[/bold]
-
-      dissensus compare results
-
-      dissensus compare results --metric "top-3 accuracy" --out comparison.csv
+    Examples
+    --------
+    dissensus compare results
+    dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
     from dissensus.core.output import checked_table_target, write_table
-    from dissensus.evaluation.estimates import AGREEMENT
-    from dissensus.evaluation.sentences import deciding, decision, flips, plain, probability_better
     from dissensus.evaluation.store import FILES, load
-    from dissensus.evaluation.words import p_values
 
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
@@ -54,44 +52,53 @@ def compare(
     if out is not None:
         table = comparison.to_frame()
         write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    wanted = [found for found in comparison.differences if metric in (None, found.metric)]
-    if not show_all and wanted:
-        run = deciding(result).identity["run"]
-        wanted = [found for found in wanted if found.run == run and (found.is_primary or metric is not None)]
-    wanted.sort(key=lambda found: (not found.is_primary, found.estimand != AGREEMENT))
-    names = (f"difference [{100 * result.level:g} %]", "first better", "p-value", "verdict")
-    for title, of_place in groupby(wanted, key=placed):
-        rows = [
-            (
-                f"{found.first} - {found.second}: {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
-                probability_better(found),
-                p_values(found.p_value, found.p_adjusted),
-                found.verdict,
-            )
-            for found in of_place
-        ]
-        show(names, rows, title=title)
-    for sentence in decision(result) if len(result.models) > 1 else ():
-        say(plain(sentence))
-    for sentence in flips(comparison):
-        say(f"  ! the order flips: {plain(sentence)}")
+    return comparison.screen(metric=metric, show_all=show_all)
 
 
-def placed(found: Difference) -> str:
-    """Say by what models are compared: metric, estimand and run.
+@options.bundled
+def cases(
+    results: options.ResultsDirectory,
+    show_all: options.ShowAll = False,
+    out: Annotated[Path | None, option("Write all of them: .csv, .tsv, .parquet or .jsonl.")] = None,
+    overwrite: options.Overwrite = False,
+) -> Screen:
+    """List the cases that need a look, by rule.
 
-    >>> from dissensus.evaluation.comparison import Difference
-    >>> placed(Difference("dirichlet 1", "dirichlet", 1.0, "adjusted", "top-1 accuracy", "A", "B", 0.02, -0.01, 0.05,
-    ...                   0.88, 0.24, 0.24))
-    'top-1 accuracy: adjusted, dirichlet 1'
+    Rules: confidently wrong where annotations settle the case, high risk and missed, models disagree, unsettled.
+
+    Examples
+    --------
+    dissensus cases results
+    dissensus cases results --out cases.csv
     """
-    from dissensus.evaluation.estimates import AGREEMENT
+    import polars as pl
 
-    run = "" if found.estimand in (AGREEMENT, found.run) else f", {found.run}"
-    secondary = "" if found.is_primary else " (secondary)"
-    return f"{found.metric}{secondary}: {found.estimand}{run}"
+    from dissensus.core.output import checked_table_target, write_table
+    from dissensus.evaluation.store import FILES, load
+    from dissensus.evaluation.triage import RULES
+
+    if out is not None:
+        checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
+    result = load(results)
+    found = result.cases()
+    if out is not None:
+        write_table(found, out, overwrite=overwrite)
+    counts = {rule: int((found["reason"] == rule).sum()) for rule in RULES}
+    shown = found if show_all else pl.concat([found.filter(reason=rule).head(MOST_OF_RULE) for rule in RULES])
+    cells = shown.with_columns(pl.col("certainty").round(2)).cast(pl.String).fill_null("")
+    return Screen(
+        f"cases that need a look, of {len(result.case_names):,}",
+        "",
+        {name: cells[name].to_list() for name in ("case", "models", "annotators", "reason", "certainty")},
+        tuple(f"{rule}: {counts[rule]:,} ({told})" for rule, told in RULES.items() if counts[rule]),
+        place=f"-> {out}" if out is not None else "",
+        n_names=3,
+        is_whole=show_all,
+        records=found.to_dicts(),
+    )
 
 
+@options.bundled
 def report(
     results: options.ResultsDirectory,
     out: Annotated[Path | None, option("Where to; report.html among the results.")] = None,
@@ -100,18 +107,16 @@ def report(
     remote_images: options.RemoteImages = False,
     overwrite: options.Overwrite = False,
     open_page: Annotated[bool, option("Open the page in a browser.", "--open")] = False,
-) -> None:
-    """Write the report: headline, figures, every case, methods and provenance in one file without network.
+) -> Screen:
+    """Write the report: one page that needs no network.
 
     The report.html among the results is written anew; another file that exists is replaced with --overwrite only.
 
-    [bold]Examples[/bold]
-
-      dissensus report results
-
-      dissensus report results --title "Reader study 2" --out study.html --open
-
-      dissensus report results --static figures
+    Examples
+    --------
+    dissensus report results
+    dissensus report results --title "Reader study 2" --out study.html --open
+    dissensus report results --static figures
     """
     from dissensus.core.output import checked_directory_target, checked_file_target
     from dissensus.evaluation.store import FILES, REPORT, load
@@ -126,14 +131,15 @@ def report(
         written = evaluation.plot.write(static)
         say(f"-> {static} ({len(written)} figures)")
     write_report(evaluation, page, title=title, remote_images=remote_images, overwrite=overwrite)
-    say(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
     if open_page:
         import webbrowser
 
         if not webbrowser.open(page.resolve().as_uri()):
-            say("  no browser could be opened; open the file yourself")
+            say("no browser could be opened; open the file yourself")
+    return Screen(f"-> {page} ({page.stat().st_size / 1e6:.1f} MB)")
 
 
+@options.bundled
 def plot(
     results: options.ResultsDirectory,
     figure: Annotated[
@@ -145,16 +151,14 @@ def plot(
     run: Annotated[str | None, option('Label of the run, such as "plackett-luce 3" or "panel".')] = None,
     case: Annotated[str | None, option("Name of the case, for the figure of one case.")] = None,
     show_list: Annotated[bool, option("List the figures, runs and metrics.", "--list")] = False,
-) -> None:
-    """Draw a figure of an evaluation: SVG, PDF or PNG for a paper, or a page that works offline.
+) -> Screen:
+    """Draw a figure: SVG, PDF, PNG or an offline page.
 
-    [bold]Examples[/bold]
-
-      dissensus plot results --list
-
-      dissensus plot results reliability --metric "top-3 accuracy" --out accuracy.pdf
-
-      dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
+    Examples
+    --------
+    dissensus plot results --list
+    dissensus plot results reliability --metric "top-3 accuracy" --out accuracy.pdf
+    dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
     """
     from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
@@ -170,13 +174,20 @@ def plot(
         checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
     evaluation = load(results)
     if show_list or figure is None or out is None:
-        rows = []
-        for name, sort in FIGURES.items():
-            lacking, taken = sort.lacking(evaluation), " ".join(f"--{one}" for one in sort.options)
-            rows.append((name, sort.shows, taken, f"no: needs {lacking}" if lacking else "yes"))
-        show(("figure", "shows", "options", "here"), rows)
-        say(f"metrics: {', '.join(one.name for one in evaluation.metrics)}")
-        say(f"runs: {', '.join(one.label for one in evaluation.runs)}")
-        return
+        lacking = {name: sort.lacking(evaluation) for name, sort in FIGURES.items()}
+        table = {
+            "figure": list(FIGURES),
+            "shows": [sort.shows for sort in FIGURES.values()],
+            "here": [f"no: needs {lacks}" if lacks else "yes" for lacks in lacking.values()],
+            "options": [" ".join(f"--{one}" for one in sort.options) for sort in FIGURES.values()],
+        }
+        metrics, runs = (
+            ", ".join(names)
+            for names in ([one.name for one in evaluation.metrics], [one.label for one in evaluation.runs])
+        )
+        records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        return Screen(
+            "", "", table, (f"metrics: {metrics}", f"runs: {runs}"), n_names=2, is_whole=True, records=records
+        )
     write_chart(Plots(evaluation).chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
-    say(f"  -> {out}")
+    return Screen(f"-> {out}")

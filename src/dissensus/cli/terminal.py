@@ -5,13 +5,16 @@ from __future__ import annotations
 import codecs
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dissensus.aggregations.base import Aggregation
+    from dissensus.core.screen import Screen
 
 # Signs of our own that an ASCII terminal shows in another way.
 PLAIN = str.maketrans(
@@ -28,9 +31,9 @@ def prepare() -> None:
 
     def show_warning(message: Warning | str, *_: object, **__: object) -> None:
         """Say a warning in one line, without the place in the code that only a programmer looks for."""
-        from dissensus.core.names import visible
+        from dissensus.core.screen import visible
 
-        say(f"warning: {visible(str(message))}", style="yellow", stderr=True)
+        say(f"warning: {visible(str(message))}", style="yellow")
 
     warnings.showwarning = show_warning
 
@@ -42,63 +45,47 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
     return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
-def say(text: str, *, style: str = "", stderr: bool = False) -> None:
-    r"""Print lines; whatever names in them hold is shown and never obeyed.
+# Whether messages are wanted; results always are.
+_messages: ContextVar[bool] = ContextVar("messages", default=True)
 
-    >>> say("model \x1b[31mA")
+
+@contextmanager
+def silence(is_wanted: bool) -> Iterator[None]:
+    """Say nothing but results and errors, if that is wanted."""
+    token = _messages.set(not is_wanted)
+    try:
+        yield
+    finally:
+        _messages.reset(token)
+
+
+def say(text: str, *, style: str = "", is_result: bool = False) -> None:
+    r"""Print lines, messages to standard error; whatever names in them hold is shown and never obeyed.
+
+    >>> say("model \x1b[31mA", is_result=True)
     model \x1b[31mA
     """
     from rich.console import Console
     from rich.text import Text
 
-    from dissensus.core.names import visible
+    from dissensus.core.screen import visible
 
-    lines = "\n".join(map(visible, text.split("\n")))
-    Console(stderr=stderr, soft_wrap=True).print(Text(lines, style=style))
-
-
-def show(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0, title: str = "") -> None:
-    """Print rows of text as a table; the last columns, as many as ``numbers`` says, stand to the right.
-
-    They may have several lines; in all others, where names are, a line end is shown and never obeyed.
-
-    A row whose first cell is not empty begins a section if any other row's is.
-
-    >>> show(["model", "value"], [("[b]A", "0.5")], numbers=1)
-    ┏━━━━━━━┳━━━━━━━┓
-    ┃ model ┃ value ┃
-    ┡━━━━━━━╇━━━━━━━┩
-    │ [b]A  │   0.5 │
-    └───────┴───────┘
-    """
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    from dissensus.core.names import visible
-
-    first = len(names) - numbers
-    columns = [
-        Column(Text(visible(name)), justify="left" if place < first else "right", overflow="fold")
-        for place, name in enumerate(names)
-    ]
-    table = Table(*columns, title=Text(visible(title)) if title else None)
-    cells = [tuple(row) for row in rows]
-    has_sections = any(not row[0] for row in cells)
-    for row in cells:
-        if has_sections and row[0]:
-            table.add_section()
-        lines = (cell.split("\n") if place >= first else [cell] for place, cell in enumerate(row))
-        table.add_row(*(Text("\n".join(map(visible, cell))) for cell in lines))
-    Console(soft_wrap=True).print(table)
+    if is_result or _messages.get():
+        lines = "\n".join(map(visible, text.split("\n")))
+        Console(stderr=not is_result, soft_wrap=True).print(Text(lines, style=style))
 
 
-def show_filled(
-    cells: Mapping[str, str], rows: Iterable[Mapping[str, Any]], *, words: int = 1, title: str = ""
-) -> None:
-    """Print rows by a format for every column; after the first ones, as many as ``words``, come numbers."""
-    texts = ([form.format(**row) for form in cells.values()] for row in rows)
-    show(tuple(cells), texts, numbers=len(cells) - words, title=title)
+def show(screen: Screen, *, as_json: bool = False) -> None:
+    """Print a result: as JSON, as a person reads it, or for a pipe, which gets rows while sentences are messages."""
+    if as_json or not sys.stdout.isatty():
+        sys.stdout.write((screen.json() if as_json else screen.tabbed()) + "\n")
+        for sentence in filter(None, (*screen.sentences, screen.place) if screen.records and not as_json else ()):
+            say(sentence)
+        return
+    is_bold = bool(screen.title)
+    for line in screen.text(get_terminal_size().columns).split("\n"):
+        say(line, style="bold" if is_bold else "yellow" if line.startswith("! ") else "", is_result=True)
+        is_bold = False
 
 
 # Progress: shown while long work goes on, silent when nobody watches ------------------------------------------
@@ -129,8 +116,7 @@ class Bar:
 
             say(
                 f"annotators count as a sample: {again:,} cases are evaluated again without some of them, with "
-                f"{LEFT_OUT_DRAWS} draws ({total - again:,} with all; --annotators fixed saves this)",
-                stderr=True,
+                f"{LEFT_OUT_DRAWS} draws ({total - again:,} with all; --annotators fixed saves this)"
             )
         for task in self.bar.task_ids:
             self.bar.remove_task(task)
@@ -149,7 +135,7 @@ def progress_shown(what: str = "", total: int = 0, unit: str = "cases", *, tells
     if what:
         bar.expect(what, total, unit=unit)
     # where nobody looks, older versions of rich end even a disabled bar with an empty line
-    with bar.bar if bar.bar.console.is_terminal else nullcontext():
+    with bar.bar if bar.bar.console.is_terminal and _messages.get() else nullcontext():
         yield bar
 
 
@@ -168,11 +154,11 @@ def compile_on_first_use(*purposes: str, aggregations: Iterable[Aggregation] = (
     names = needed([*purposes, *(str(aggregation.id) for aggregation in aggregations)])
     if not names:
         return
-    say("compiling kernels for first use: once, some seconds, then kept on disk", stderr=True)
+    say("compiling kernels for first use: once, some seconds, then kept on disk")
     try:
         compile_with_progress(names)
     except DissensusError as error:
-        say(f"{error}\nso they are compiled one after another, when they are needed", stderr=True)
+        say(f"{error}\nso they are compiled one after another, when they are needed")
 
 
 def compile_with_progress(names: Collection[str], workers: int | None = None, *, force: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ Aliases: TypeAlias = "Mapping[str, tuple[str, ...]]"
 
 # A place on disk.
 Path: TypeAlias = "str | PathLike[str]"
+
+# What a study can be read from: a path, several, a data frame of any library, a dictionary, or a study.
+Readable: TypeAlias = Any
 
 # What it means not to be mentioned: below all that is mentioned, or not compared at all.
 Unranked: TypeAlias = Literal["below", "unobserved"]

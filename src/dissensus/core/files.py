@@ -8,18 +8,21 @@ import io
 import json
 import os
 import re
+import sys
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from importlib import import_module
 from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dissensus.core.aliases import Path
-from dissensus.core.errors import FormatError, suggestion
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
 from dissensus.core.limits import Limits, arrays_in, parquet_table
 
 if TYPE_CHECKING:
@@ -33,10 +36,15 @@ TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 SHOWN = 4096
 
 BLANK = b"\xef\xbb\xbf \t\r\n"
-SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+
+# What stands for standard input, as on most command lines, and what errors call data that are in no file.
+STANDARD_INPUT, IN_MEMORY = "-", FilePath("the given data")
+INSPECT = ".eval"
 LIMITS = Limits()
 SAVE_AS_UTF_8 = "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
 SEPARATORS = (",", "\t", ";", "|")
+MARKS = tuple(mark.encode() for mark in SEPARATORS)
 NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 QUOTES = 'put a cell that holds separators or quotes between quotes, and double the quotes inside: "5"" long"'
@@ -99,10 +107,11 @@ class Source:
         return "" if self.kind == "directory" else hashlib.sha256(self.data).hexdigest()
 
 
-def open_source(path: Path, limits: Limits = LIMITS, *, headless: bool = False) -> Source:
-    r"""Read a file, once, and tell from its content what kind it is.
+def open_source(given: Any, limits: Limits = LIMITS, *, headless: bool = False, sheet: str | None = None) -> Source:
+    r"""Read a file, standard input (``-``) or data in memory, once, and tell from the content what kind it is.
 
-    A table may be ``headless``, a matrix of numbers, where a reader knows what to do with such a one.
+    A table may be ``headless``, a matrix of numbers, where a reader knows what to do with such a one. A data frame
+    (pandas, polars, Arrow) is a table, a dictionary of columns too; others, and lists, are what JSON would hold.
 
     Raises
     ------
@@ -117,42 +126,181 @@ def open_source(path: Path, limits: Limits = LIMITS, *, headless: bool = False) 
     ...     _ = file.write_text("case,label\nc1,Eczema\n", encoding="utf-8")
     ...     open_source(file).table.rows()
     [('c1', 'Eczema')]
+    >>> open_source({"case": ["c1"], "label": ["Eczema"]}).table.rows()
+    [('c1', 'Eczema')]
     """
-    place = checked_path(path)
-    if place.is_dir():
+    if not isinstance(given, str | os.PathLike):
+        return _in_memory(given)
+    piped = str(given) == STANDARD_INPUT
+    place = FilePath("standard input") if piped else checked_path(given)
+    if not piped and place.is_dir():
         return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
-    data = read_bytes(place)
+    data, ending = sys.stdin.buffer.read() if piped else read_bytes(place), place.suffix.lower()
     start = data[:SHOWN].strip(BLANK)
     if not start:
         raise empty(place)
     for got, is_it, advice in (  # what is often passed by mistake
-        ("a spreadsheet", place.suffix.lower() in SPREADSHEETS, "save the sheet as CSV UTF-8"),
         ("a compressed file", data.startswith(COMPRESSED), "unpack it first"),
         ("UTF-16 text", data.startswith((b"\xff\xfe", b"\xfe\xff")), SAVE_AS_UTF_8),
     ):
         if is_it:
-            expected = "UTF-8 text, JSON, Parquet or an array file"
+            expected = "UTF-8 text, JSON, Parquet, Excel or an array file"
             problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
             raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
     kind: Kind
     content: Any
-    if data.startswith(b"PAR1"):
+    if ending in SPREADSHEETS:
+        kind, content = "table", sheet_table(data, place, limits, sheet)
+    elif ending == INSPECT:
+        kind, content = "table", scored_samples(place)
+    elif data.startswith(b"PAR1"):
         kind, content = "parquet", parquet_table(data, place, limits)
     elif data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
         kind, content = "npy" if data.startswith(b"\x93") else "npz", arrays_in(data, place, limits)
-    elif place.suffix.lower() in TABLE_ENDINGS:
+    elif ending in TABLE_ENDINGS:
         kind, content = "table", delimited_table(data, place, limits, headless=headless)
     elif start[:1] in (b"[", b"{"):
         kind, content = json_content(place, decoded(data, place))
     else:
         kind, content = "text", decoded(data, place)
-    return Source(place, kind, content, data)
+    source = Source(place, kind, content, data)
+    is_table = piped and kind == "text" and not start.startswith(b"#") and any(map(start.split(b"\n")[0].count, MARKS))
+    return source.as_table(limits=limits, headless=headless) if is_table else source
+
+
+def _in_memory(given: Any) -> Source:
+    """Take arrays as they are, dictionaries of columns and frames for tables, and the rest for what JSON would hold."""
+    import numpy as np
+    import polars as pl
+
+    if isinstance(given, np.ndarray):
+        return Source(IN_MEMORY, "npy", given)
+    if not isinstance(given, Mapping | list | tuple):
+        return Source(IN_MEMORY, "parquet", polars_frame(given))
+    named: dict[str, Any] = {str(name): one for name, one in given.items()} if isinstance(given, Mapping) else {}
+    are_columns = named and all(isinstance(one, list | tuple | np.ndarray | pl.Series) for one in named.values())
+    if are_columns and len(set(map(len, named.values()))) == 1:
+        try:
+            return Source(IN_MEMORY, "parquet", pl.DataFrame(named))
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            raise _mixed(listing(given), error) from error
+    try:
+        kind, content = json_content(IN_MEMORY, json.dumps(given))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        expected = "text, numbers, lists and dictionaries, a dictionary of columns, or a data frame"
+        raise DissensusError("the data are not understood", expected=expected, got=f"{given!r:.60}") from error
+    return Source(IN_MEMORY, kind, content)
+
+
+def polars_frame(frame: Any) -> pl.DataFrame:
+    """Take a data frame of any library and return it as a polars one; an index that names the rows is a column."""
+    import narwhals as nw
+    import polars as pl
+
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        lazy = type(frame).__name__ == "LazyFrame"
+        raise DissensusError(
+            "this is not a table",
+            expected="a pandas, polars or arrow data frame",
+            got=type(frame).__name__,
+            advice="collect it first: frame.collect()" if lazy else "",
+        ) from error
+    index = getattr(frame, "index", None)
+    if index is not None and (index.name is not None or index.dtype.kind in "OUT") and len(frame):
+        table = nw.from_native(frame.reset_index(), eager_only=True)
+    columns = []
+    for name in table.columns:
+        try:
+            columns.append(table.select(name).to_polars())
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            raise _mixed(repr(name), error) from error
+    return pl.concat(columns, how="horizontal") if columns else pl.DataFrame()
+
+
+def _mixed(name: str, error: Exception) -> DissensusError:
+    return DissensusError(
+        f"the column {name} mixes different types",
+        expected="columns that hold text only or numbers only",
+        got=str(error).splitlines()[0],
+        advice=f"convert it first: frame[{name}] = frame[{name}].astype(str)",
+    )
+
+
+def sheet_table(data: bytes, place: FilePath, limits: Limits, sheet: str | None) -> pl.DataFrame:
+    """Read one sheet of a spreadsheet, every cell as text; its name is needed where several hold anything."""
+    fastexcel = _extra("fastexcel", "excel", "to read spreadsheets")
+    try:
+        book = fastexcel.read_excel(data)
+        names = [sheet] if sheet in book.sheet_names else [] if sheet else list(book.sheet_names)
+        found = {name: book.load_sheet(name, header_row=None, dtypes="string").to_polars() for name in names}
+    except fastexcel.FastExcelError as error:
+        got = str(error).partition("\n")[0]
+        raise FormatError("the spreadsheet cannot be read", got=got, where=str(place)) from error
+    filled = {name: table for name, table in found.items() if len(table)}
+    if len(filled) != 1:
+        problem = (
+            "the spreadsheet has several sheets" if filled else "the spreadsheet has no such sheet, or it is empty"
+        )
+        raise FormatError(
+            problem,
+            expected="the name of one sheet",
+            got=f"sheets {listing(book.sheet_names, most=12)}",
+            where=str(place),
+            advice=f"say which: --sheet {next(iter(filled), 'NAME')} (sheet=...)",
+        )
+    table = next(iter(filled.values()))
+    limits.check("columns", table.width, where=str(place))
+    header = [str(name or "") for name in table.row(0)]
+    if len(table) < 2:
+        raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
+    return _named(table[1:], header, b"", place)
+
+
+def scored_samples(place: FilePath) -> pl.DataFrame:
+    """Read an Inspect log by its own reader: a row per sample, epoch and scorer, with the score and the answer."""
+    import polars as pl
+
+    log = _extra("inspect_ai.log", "inspect", "to read Inspect logs")
+    try:
+        samples = log.read_eval_log(str(place)).samples or []
+    except Exception as error:
+        raise FormatError("the Inspect log cannot be read", got=f"{error!r:.100}", where=str(place)) from error
+    rows = [
+        (str(one.id), str(one.epoch), scorer, score.value, score.answer, one.output.model)
+        for one in samples
+        for scorer, score in (one.scores or {}).items()
+    ]
+    if not rows:
+        raise FormatError("the Inspect log holds no scored samples", got=f"{len(samples)} samples", where=str(place))
+    names = ("case", "epoch", "scorer", "value", "answer", "model")
+    texts = [
+        [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in row] for row in rows
+    ]
+    return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def _extra(module: str, extra: str, purpose: str) -> Any:
+    """Import what only an extra installs, or name the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        advice = f"pip install 'dissensus[{extra}]'"
+        raise MissingExtraError(f"{package} is needed {purpose}", got="it is not installed", advice=advice) from error
 
 
 def checked_path(path: Path) -> FilePath:
     """Return the path if it can be read, or say why not."""
     place = FilePath(path)
     try:
+        if place.is_symlink() and not place.exists():
+            raise FormatError("the link leads to no file", got=str(path), advice="check where it points to")
         if not place.exists():  # a file beside it may be meant if its name is alike, even without its ending
             beside = [item.name for item in place.parent.iterdir()] if place.parent.is_dir() else []
             alike = [name for name in beside if get_close_matches(place.stem, [FilePath(name).stem])]
@@ -163,7 +311,7 @@ def checked_path(path: Path) -> FilePath:
         raise unreadable(place, error) from error
     if not os.access(place, os.R_OK):
         raise unreadable(place)
-    if size == 0 and not place.is_dir():
+    if size == 0 and place.is_file():  # a pipe has no size
         raise empty(place)
     return place
 
@@ -204,10 +352,10 @@ def empty(place: FilePath) -> FormatError:
 
 
 def decoded(data: bytes, place: FilePath) -> str:
-    """Return the text of a file, with or without a byte order mark."""
+    """Return the text of a file, with or without a byte order mark, letters and their accents composed (NFC)."""
     refuse_nul(data, place)
     try:
-        return data.decode("utf-8-sig")
+        return unicodedata.normalize("NFC", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise FormatError(
             "the file is not UTF-8 text",
@@ -251,6 +399,7 @@ def delimited_table(
     """
     import polars as pl
 
+    data = data if data.isascii() else decoded(data, place).encode()
     refuse_nul(data, place)
     _refuse_lone_returns(data, place)
     if separator is None and place.suffix.lower() in (".tsv", ".tab"):
@@ -488,7 +637,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        value = json.loads(text, object_pairs_hook=_distinct)
+        composed = text if "\\u" not in text else unicodedata.normalize("NFC", json.dumps(value, ensure_ascii=False))
+        return value if composed is text else json.loads(composed, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         rest = text[error.pos :].strip()
         unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path as FilePath
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
@@ -28,10 +31,25 @@ SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)B?", re.IGNORECASE)
 
 DAMAGE = (ValueError, TypeError, EOFError, OSError, SyntaxError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 
+# Archives that unpack to more bytes are looked at before.
+LARGE = 10**8
+
 # An array without numbers may still claim rows; so many are believed.
 EMPTY_ROWS = 10**7
 
 AGAIN = "write or download it again"
+
+
+@cache
+def memory_there() -> int:
+    """Return the bytes of memory that the machine has, or that its container is allowed."""
+    found = [64 * 10**9]
+    with suppress(AttributeError, ValueError, OSError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(ValueError, OSError):
+            found.append(int(FilePath(place).read_text(encoding="ascii")))
+    return min(found)
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,8 @@ class Limits:
     columns
         Columns of a table.
     memory
-        Bytes that arrays and Parquet tables take when they are unpacked.
+        Bytes that arrays and Parquet tables take when they are unpacked: by default a quarter of what the machine, or
+        the container, has, and at most 16 GB.
 
     Examples
     --------
@@ -52,7 +71,7 @@ class Limits:
     """
 
     columns: int = 50_000
-    memory: int = 16 * 10**9
+    memory: int = field(default_factory=lambda: min(16 * 10**9, memory_there() // 4))
 
     @staticmethod
     def given(limits: Mapping[str, int | str] | None) -> Limits:
@@ -115,7 +134,10 @@ def arrays_in(data: bytes, place: FilePath, limits: Limits) -> Any:
         arrays: dict[str, NDArray[Any]] = {}
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-            limits.check("memory", sum(member.file_size for member in members), where=str(place))
+            size = sum(member.file_size for member in members)
+            limits.check("memory", size, where=str(place))
+            if size > LARGE:
+                _check_names(archive, members, str(place))
             for member in members:
                 name = member.filename.removesuffix(".npy")
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -135,18 +157,42 @@ def arrays_in(data: bytes, place: FilePath, limits: Limits) -> Any:
         ) from error
 
 
-def _array(data: bytes, where: str, limits: Limits) -> NDArray[Any]:
-    """Read an array whose header claims what there is, no more and no less."""
+def _check_names(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], where: str) -> None:
+    """Refuse names that are not as many as any array has rows or columns, before the arrays are unpacked."""
+    claimed = {}
+    for member in members:
+        with archive.open(member) as file:
+            claimed[member.filename.removesuffix(".npy")] = _header(file)
+    sizes = {size for shape, _, _ in claimed.values() if len(shape) > 1 for size in shape}
+    for name, (shape, _, dtype) in claimed.items():
+        if dtype.kind in "US" and len(shape) == 1 and shape[0] not in sizes:
+            raise FormatError(
+                f"the names do not fit: there are {shape[0]} in the array {name!r}",
+                expected="as many names as an array has rows or columns",
+                got=", ".join(f"{other!r} of shape {one[0]}" for other, one in claimed.items() if len(one[0]) > 1),
+                where=where,
+            )
+
+
+def _header(file: Any) -> tuple[tuple[int, ...], bool, Any]:
+    """Return the shape that an array claims, whether columns come first, and the type of its numbers."""
     import numpy as np
 
-    file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version} of the npy format")
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # numbers written by Python 2 take longer to read
-        shape, columns_first, dtype = header(file)
+        return header(file)
+
+
+def _array(data: bytes, where: str, limits: Limits) -> NDArray[Any]:
+    """Read an array whose header claims what there is, no more and no less."""
+    import numpy as np
+
+    file = io.BytesIO(data)
+    shape, columns_first, dtype = _header(file)
     shown = f"{shape}" if len(shape) < 8 else f"({', '.join(map(str, shape[:8]))}, ...)"
     if dtype.hasobject:
         raise ValueError("objects, which only pickle could load")

@@ -20,23 +20,28 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
 
 
-# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-
 # Tuples of names that are known to be all different, and none of them empty.
 different_names = Recent()
 
 
-def visible(text: str) -> str:
-    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
+def composed(name: object) -> str:
+    """Return a name with its letters and accents put together (NFC), as names of files are read.
 
-    >>> print(visible("\x1b[31mEczema\n\u202e"))
-    \x1b[31mEczema\n\u202e
+    >>> composed("e\u0301") == "\u00e9"
+    True
     """
-    if text.isprintable():
-        return text
-    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
-    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
+    return unicodedata.normalize("NFC", str(name))
+
+
+def spelt(one: str, other: str) -> str:
+    """Write two names, by their code points too where they look the same.
+
+    >>> spelt("a", "A"), spelt("a", "\u0430")
+    ("'a' and 'A'", "'a' (U+0061) and '\u0430' (U+0430)")
+    """
+    if one.isascii() and other.isascii():
+        return f"{one!r} and {other!r}"
+    return " and ".join(f"{name!r} ({' '.join(f'U+{ord(sign):04X}' for sign in name)})" for name in (one, other))
 
 
 def check_names(what: str, names: Sequence[str]) -> None:

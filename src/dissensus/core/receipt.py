@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.core.aliases import IntArray, Said
 from dissensus.core.checks import check_fields, check_kind
-from dissensus.core.errors import DissensusWarning, listing
+from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.notes import Note
 from dissensus.core.value import Value
 
@@ -19,6 +19,9 @@ from dissensus.core.value import Value
 BY_NAME, AS_SAID = "by its name", "as said"
 
 IGNORED = "ignored, as said"
+
+# Two words for one role.
+SAME = {"finding": ("condition",), "condition": ("finding",)}
 
 # Longer examples are cut off.
 LONGEST = 160
@@ -254,9 +257,9 @@ def warn_of_losses(path: object, receipt: Receipt) -> None:
 
 
 def columns_of(
-    names: Iterable[str], roles: Mapping[str, str], given: Said, *, unused: Mapping[str, str] | None = None
+    names: Iterable[str], roles: Mapping[str, str], given: Said, *, why: Mapping[str, str] | None = None
 ) -> tuple[Column, ...]:
-    """Tell the role of every column, and why; ``unused`` says why a column has none.
+    """Tell the role of every column, and the reason: by its name or as said, unless ``why`` has another.
 
     >>> print(*columns_of(["image", "dx"], {"case": "image", "condition": "dx"}, {"condition": "dx"}), sep=", ")
     'image' is the case (by its name), 'dx' is the condition (as said)
@@ -264,4 +267,21 @@ def columns_of(
     role_of = {column: role.replace("_", " ") for role, column in roles.items()}
     said = {column for role, column in given.items() if column is not None and roles.get(role) == column}
     reasons = {name: AS_SAID if name in said else BY_NAME for name in role_of}
-    return tuple(Column(name, role_of.get(name, ""), {**(unused or {}), **reasons}.get(name, "")) for name in names)
+    return tuple(Column(name, role_of.get(name, ""), {**reasons, **(why or {})}.get(name, "")) for name in names)
+
+
+def refuse_unheard(given: Said, columns: Iterable[Column], what: str) -> None:
+    """Refuse a role that a user gave a column, and that was not taken from it."""
+    told = [column for column in columns if column.reason == AS_SAID and column.role]
+    heard = {word for column in told for word in (column.name, *SAME.get(column.role, ()), column.role)}
+    roles = {role: name for role, name in given.items() if name is not None}
+    unheard = [role for role, name in roles.items() if heard.isdisjoint((role.replace("_", " "), name))]
+    if unheard:
+        raise DissensusError(
+            f"{what} has no use for the role {unheard[0]!r}",
+            expected=f"one of the roles {listing(dict.fromkeys(column.role for column in told))}"
+            if told
+            else "no role",
+            got=f"--column {unheard[0]}={roles[unheard[0]]}",
+            advice="leave it out, or say another format (--format NAME)",
+        )

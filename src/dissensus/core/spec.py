@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import pkgutil
+import re
 import types
 import warnings
 from collections import Counter
@@ -17,7 +18,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from itertools import product
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -88,13 +91,27 @@ class Family(Generic[Known]):
         own = f"{self.package}."
         return dict(sorted(self._declared.items(), key=lambda item: (not item[1].__module__.startswith(own), item[0])))
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is one with this id; of the package, only the module that has it is run."""
+        if name not in self._declared and not self._is_loaded:
+            for module in pkgutil.iter_modules(import_module(self.package).__path__, f"{self.package}."):
+                found = find_spec(module.name)
+                loader = None if found is None else found.loader
+                if isinstance(loader, InspectLoader) and f'id = "{name}"' in (loader.get_source(module.name) or ""):
+                    import_module(module.name)
+        return name in self._declared or name in self.known()
+
     def find(self, name: str) -> type[Known]:
-        """Return the one with this id, or say which there are."""
+        """Return the one with this id, or say which there are, and which are near by name or by meaning."""
+        if self.has(name):
+            return self._declared[name]
         known = self.known()
-        if name not in known:
-            expected, advice = f"one of {', '.join(known)}", suggestion(name, known)
-            raise DissensusError(f"unknown {self.noun} {name!r}", expected=expected, advice=advice)
-        return known[name]
+        aliases = [alias.partition(":")[0] for one in known.values() for alias in getattr(one, "aliases", ())]
+        words = {word for word in plain_name(name).split("-") if len(word) > 3}
+        meant = [key for key, one in known.items() if words & {*plain_name(getattr(one, "meaning", "")).split("-")}]
+        advice = suggestion(name, (*known, *aliases))
+        advice = advice or (f"by meaning it may be {' or '.join(meant[:3])}" if meant else "")
+        raise DissensusError(f"unknown {self.noun} {name!r}", expected=f"one of {', '.join(known)}", advice=advice)
 
 
 class Registered:
@@ -121,6 +138,8 @@ class Spec(Registered):
         The name on the command line, in files and in tables.
     meaning
         What it does, in a sentence or two that a reader without statistics understands.
+    aliases
+        Usual names, each with the parameters that it stands for as in ``"f1:1"``.
     given
         Parameters that the evaluation knows and users need not repeat, such as ``"categories"``.
     kept_apart
@@ -128,6 +147,7 @@ class Spec(Registered):
     """
 
     meaning: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
     given: ClassVar[tuple[str, ...]] = ()
     kept_apart: ClassVar[tuple[str, ...]] = ()
 
@@ -238,7 +258,7 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     >>> specs_from(Aggregation.family, "dirichlet:1:alpha=fitted")
     [Dirichlet(reliability=1.0, alpha='fitted', prior='symmetric')]
     """
-    name, *parts = [part.strip() for part in text.split(":")]
+    name, *parts = [part.strip() for part in canonical(family, text, given).split(":")]
     kind = family.find(name)
     values, places = [part for part in parts if "=" not in part], kind.placed_parameters()
     if len(values) > len(places):
@@ -256,6 +276,44 @@ def specs_from(family: Family[Kind], text: str, given: Mapping[str, Any] | None 
     return [
         kind.from_parameters({**own, **fixed, **dict(zip(placed, values, strict=True))}) for values in product(*swept)
     ]
+
+
+def plain_name(text: str) -> str:
+    """Write a name in small letters and hyphens.
+
+    >>> plain_name("Top-3 Accuracy"), plain_name("Cohen's kappa")
+    ('top-3-accuracy', 'cohen-s-kappa')
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", text.casefold()).strip("-")
+
+
+def canonical(family: Family[Kind], text: str, given: Mapping[str, Any] | None = None) -> str:
+    """Write text as an id and parameters, whichever usual name or name of results it begins with.
+
+    >>> from dissensus.metrics.base import Metric
+    >>> [canonical(Metric.family, text) for text in ("Accuracy", "top-3 accuracy", "average overlap at 5", "f1")]
+    ['top-k-accuracy:1', 'top-k-accuracy:k=3', 'average-overlap:depth=5', 'f-beta:1']
+    """
+    head, colon, rest = text.partition(":")
+    if family.has(head.strip()):
+        return text
+    known, name = family.known(), plain_name(head)
+    if name in known:
+        return f"{name}{colon}{rest}"
+    for key, kind in known.items():
+        for alias, _, parameters in (one.partition(":") for one in kind.aliases):
+            if plain_name(alias) == name:
+                return ":".join(filter(None, [key, parameters, rest]))
+    for key, kind in known.items():  # names of results, with one number at the most
+        own = {key: value for key, value in (given or {}).items() if key in kind.given}
+        fields_of = [part.name for part in kind.parameter_fields()] if hasattr(kind, "name") else []
+        numbers = [(part, number) for part in fields_of for number in re.findall(r"\d+\.?\d*", head)]
+        for part, number in (("", ""), *numbers):
+            with suppress(ValueError, TypeError):  # the number is not one of this parameter
+                fixed = {part: read_value(get_type_hints(kind).get(part, str), number)} if part else {}
+                if plain_name(getattr(kind.from_parameters({**own, **fixed}), "name", "")) == name:
+                    return ":".join(filter(None, [key, f"{part}={number}" if part else "", rest]))
+    return text
 
 
 def one_spec(family: Family[Kind], text: str, given: Mapping[str, Any] | None = None) -> Kind:

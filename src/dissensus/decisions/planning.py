@@ -25,13 +25,14 @@ from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
+from dissensus.core.rows import Rows, check_share, checked_costs
 from dissensus.core.spec import as_specs
-from dissensus.decisions.result import Rows, check_share, checked_costs
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, estimates, squared_shares
-from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
+from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.study.study import Study
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from altair import VConcatChart as Figure
     from numpy.typing import ArrayLike
 
+    from dissensus.figures.charts import Chart
     from dissensus.predictions.lists import Predictions
 
 # Who reads which case: any of the annotators; all of them; panels that each have cases of their own.
@@ -67,17 +69,20 @@ class Components:
         itself; of a difference between two models, ``both`` is twice ``single``.
     annotator
         Variance between annotators; zero if they are not a sample.
+    end
+        How far from zero the difference of a case can be: intervals allow for one more such case.
 
     Examples
     --------
-    >>> Components.stated({"case_sd": 0.3, "opinion_sd": 0.2}).error(100, 4, None, "assigned")[0].round(6)
-    np.float64(0.031623)
+    >>> [round(part, 4) for part in Components.stated({"case_sd": 0.3, "opinion_sd": 0.2}).error(100, 4, None)]
+    [0.0316, 0.0316, 99.0]
     """
 
     case: float
     single: float
     both: float
     annotator: float
+    end: float = 0.0
 
     @staticmethod
     def stated(given: Mapping[str, float]) -> Components:
@@ -97,16 +102,22 @@ class Components:
             return 4 * self.single
         return float((4 * (v - 2) * self.single + 2 * self.both) / (v * (v - 1)))
 
-    def error(self, n: float, v: float, annotators: int | None, design: Design) -> tuple[FloatArray, float]:
-        """Return the standard error of the mean of n cases with v opinions, and its degrees of freedom."""
+    def error(
+        self, n: float, v: float, annotators: int | None, design: Design = "assigned"
+    ) -> tuple[float, float, float]:
+        """Return the standard error of the mean of n cases with v opinions, as it is stated, and degrees of freedom."""
+        from scipy.special import chdtrc
+
         own = max(self.within(v) - self.annotator / v, 0.0)
-        cases = (self.case + own) / n
-        between = self.annotator / annotators if annotators else 0.0
-        df = n - 1.0
-        if between:
-            free = annotators - (annotators / v if design == "nested" and v > 1 else 1)  # type: ignore[operator]
-            df = (cases + between) ** 2 / (cases**2 / (n - 1) + (between + own / n) ** 2 / max(free, 1))
-        return np.sqrt(cases + between), max(df, 1.0)
+        cases, noise = (self.case + own) / n, own / n
+        between, told, df = self.annotator / (annotators or math.inf), 0.0, n - 1.0
+        if annotators:
+            free = max(annotators - (annotators / v if design == "nested" and v > 1 else 1), 1.0)
+            df = (cases + between) ** 2 / (cases**2 / (n - 1) + (between + noise) ** 2 / free)
+            # the variance between annotators is found by subtracting noise, and never below zero
+            least = noise * free / (between + noise) if between + noise else 0.0
+            told = float((between + noise) * chdtrc(free + 2, least) - noise * chdtrc(free, least))
+        return math.sqrt(cases + between), math.sqrt(cases + told + (self.end / n) ** 2), max(df, 1.0)
 
 
 @dataclass(frozen=True)
@@ -121,14 +132,21 @@ class ReaderComponents:
 
     pilot: ReaderStudy
 
-    def error(self, n: float, v: float, readers: int | None, design: Design) -> tuple[FloatArray, float]:  # noqa: ARG002
-        """Return the standard error of the difference between modalities with n cases, and its degrees of freedom."""
+    def error(
+        self,
+        n: float,
+        v: float,  # noqa: ARG002 - every reader gives one
+        readers: int | None,
+        design: Design = "crossed",  # noqa: ARG002
+    ) -> tuple[float, float, float]:
+        """Return the standard error of the difference with n cases, the same as stated, and degrees of freedom."""
         part, r = self.pilot.components, readers or len(self.pilot.readers)
         own, shared = part["var"] - part["cov1"], max(part["cov2"] - part["cov3"], 0.0)
         ratio, both = self.pilot.n_cases / n, max(part["reader x test"], 0.0)
         noise = both + ratio * (own + (r - 1) * shared)
         square = both + ratio * (own - shared)
-        return np.sqrt(2 / r * noise), noise**2 / (square**2 / (r - 1)) if square > 0 else math.inf
+        error = math.sqrt(2 / r * noise)
+        return error, error, noise**2 / (square**2 / (r - 1)) if square > 0 else math.inf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,15 +191,16 @@ class Plan(Rows):
         """
         from scipy.special import nctdtr, stdtrit
 
-        error, df = self.components.error(cases, opinions, annotators, self.design)
-        limit = float(stdtrit(min(df, LARGEST), (1 + self.level) / 2))
+        error, stated, df = self.components.error(cases, opinions, annotators, self.design)
+        half = float(stdtrit(min(df, LARGEST), (1 + self.level) / 2)) * stated
+        limit = half / error
         away = (self.effect + (self.margin or 0.0)) / error
         power = 1 - nctdtr(min(df, LARGEST), away, limit)
         if self.margin is None:  # either side counts; what is far away is no number
             power += np.nan_to_num(nctdtr(min(df, LARGEST), away, -limit))
         cost = cases * (self.costs["case"] + opinions * self.costs["opinion"])
         cost += (annotators or 0) * self.costs.get("annotator", 0.0)
-        shown = {"power": float(np.clip(power, 0.0, 1.0)), "width": float(2 * limit * error), "cost": float(cost)}
+        shown = {"power": float(np.clip(power, 0.0, 1.0)), "width": 2 * half, "cost": float(cost)}
         return {"cases": cases, "opinions": opinions, "annotators": annotators, **shown}
 
     @property
@@ -230,21 +249,12 @@ class Plan(Rows):
             seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
             size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
             told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
-        return [*told, *self.notes]
+        return told
 
-    def plot(self) -> Figure:
-        """Draw power, or width, over the number of cases, a line for every number of opinions and annotators.
-
-        Examples
-        --------
-        >>> import dissensus as ds
-        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
-        >>> found.plot().to_dict()["vconcat"] != []
-        True
-        """
+    def chart(self) -> Chart:
+        """Return power, or width, over the number of cases, a line for every number of opinions and annotators."""
         from dissensus.figures.charts import Axis, Chart, Line, Pane
         from dissensus.figures.theme import NEUTRAL, shade
-        from dissensus.figures.vega import drawn
 
         what, wanted = self.target
         x = np.unique(np.geomspace(min(self.cases) / 2, max(self.cases) * 2, 40).astype(int).clip(2)).astype(float)
@@ -256,7 +266,21 @@ class Plan(Rows):
         goal = Line(np.array([x[0], x[-1]]), np.full(2, wanted), f"target {wanted:g}", NEUTRAL, 1)
         span = (0.0, 1.02) if what == "power" else None
         pane = Pane((*marks, goal), Axis("cases", form=".0f"), Axis(what, span))
-        return drawn(Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0]))
+        return Chart(f"{what.capitalize()}: {self.about}", (pane,), self.words()[0])
+
+    def plot(self) -> Figure:
+        """Draw power, or width, over the number of cases.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> found = ds.plan({"case_sd": 0.5}, effect=0.05, cases=[100, 400])
+        >>> found.plot().to_dict()["vconcat"] != []
+        True
+        """
+        from dissensus.figures.vega import drawn
+
+        return drawn(self.chart())
 
 
 @checked
@@ -390,18 +414,31 @@ def _sizes(
     return tuple(dict.fromkeys(sizes))
 
 
+def compared_models(
+    study: Study,
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
+    *,
+    allow_missing: bool = False,
+) -> tuple[Questions, dict[str, Predictions], Metric]:
+    """Return what is asked, the one model or two that a conclusion is about, and the metric, by default the first."""
+    asked = asked_questions(study, predictions, {}, allow_missing=allow_missing)
+    wanted = list(asked.models) if models is None else list(models)
+    if not 1 <= len(wanted) <= 2:
+        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(wanted))
+    own = {known_name("model", name, asked.models): asked.models[name] for name in wanted}
+    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
+    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
+    check_request([spec], own, 0.95)
+    return asked, own, spec
+
+
 def _of_study(
     study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
 ) -> _Pilot:
     """Find the components of a pilot study."""
-    asked = asked_questions(study, predictions, {}, allow_missing=False)
-    compared = list(asked.models) if models is None else list(models)
-    if not 1 <= len(compared) <= 2:
-        raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(compared))
-    own = {known_name("model", name, asked.models): asked.models[name] for name in compared}
-    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
-    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
-    check_request([spec], own, 0.95)
+    asked, own, spec = compared_models(study, predictions, metric, models)
     said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
@@ -412,7 +449,7 @@ def _of_study(
     pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
     found = asked.strata.get(FINDING, {})
     sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
-    return _components(sample, spec, compared)
+    return _components(sample, spec, list(own))
 
 
 def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot:
@@ -436,8 +473,10 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    unbounded = np.array(-math.inf), np.array(math.inf)
-    centre = estimates(values, sample.weights, sample.clusters, unbounded, None, 0.95)
+    weight = sample.weights / sample.weights.sum()
+    mean = float(weight @ values)
+    sums = np.square(weighted_counts(sample.clusters, weight * (values - mean), int(sample.clusters.max()) + 1))
+    spread_of_mean = float(sums.sum()) * len(sums) / max(len(sums) - 1, 1)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
         shared = squared_shares(pairs, sample.weights)
@@ -446,20 +485,15 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     parts = Components(0.0, single, both, annotator)
     sizes = said.votes_per_case
     within = float(np.mean([parts.within(v) for v in sizes.tolist()]))
-    case = max(said.n_cases * float(centre.case_sd) ** 2 - within + annotator * shared, 0.0)
+    case = max(said.n_cases * spread_of_mean - within + annotator * shared, 0.0)
     about = f"{spec.name}, {compared[0]} minus {compared[1] if other else 'one annotator'}"
     notes = () if crossing is not None else ("annotators are taken as they are: their choice is not part of the error",)
     seats = len(said.annotator_names) if crossing is not None else None
+    end = float(np.ptp(spec.range))
+    end = end if math.isfinite(end) else float(np.ptp(values)) / 2
     typical = max(int(np.median(sizes)), 2)
     return _Pilot(
-        Components(case, single, both, annotator),
-        about,
-        float(centre.mean),
-        said.n_cases,
-        typical,
-        seats,
-        notes,
-        is_known,
+        Components(case, single, both, annotator, end), about, mean, said.n_cases, typical, seats, notes, is_known
     )
 
 

@@ -77,7 +77,7 @@ class AnnotatorSpread(Value):
 
 
 def are_crossed(study: Study) -> bool:
-    """Tell whether at least three annotators read at least ten cases that another one read as well.
+    """Tell whether at least three annotators, or groups of them, read at least ten cases that another one read too.
 
     >>> are_crossed(Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"]))
     False
@@ -86,14 +86,13 @@ def are_crossed(study: Study) -> bool:
 
 
 def shared_cases(study: Study) -> IntArray:
-    """Count the cases that each annotator shares with another one, shape (n_annotators,)."""
+    """Count the cases that each annotator, or group of them, shares with another one, shape (n_units,)."""
     said = study.counted
-    named = said.annotators != ANONYMOUS
-    n_annotators = max(len(said.annotator_names), 1)
-    pairs = np.unique((said.panel.case_of_opinion * n_annotators + said.annotators)[named])
-    case, annotator = np.divmod(pairs, n_annotators)
+    units, n_units = said.panel.units, max(len(said.annotator_names), 1)
+    pairs = np.unique((said.panel.case_of_opinion * n_units + units)[units != ANONYMOUS])
+    case, unit = np.divmod(pairs, n_units)
     readers = np.bincount(case, minlength=said.n_cases)
-    return np.bincount(annotator[readers[case] > 1], minlength=n_annotators)
+    return np.bincount(unit[readers[case] > 1], minlength=n_units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,22 +179,24 @@ class Design:
         """Variance of a mean over the sum of squared effects beyond chance, where opinions are effects of annotators.
 
         Chance is subtracted here as in :meth:`spread`: annotators of one group differ, which looks like chance. What is
-        wanted is the variance of the mean over cases if every annotator adds an effect of variance one.
+        wanted is the variance of the mean over cases if every annotator, or group of them, adds an effect of variance
+        one.
         """
-        said, n_annotators, n_pairs = self.study, len(self.group_of), len(self.case)
+        said, n_pairs, units = self.study, len(self.case), self.study.panel.units
+        n_units = int(units.max(initial=-1)) + 1
         case, is_left_out = said.panel.case_of_opinion, self.pair_of_opinion >= 0
-        probes, means = probe_vectors(n_annotators), []
+        probes, means = probe_vectors(n_units), []
         for probe in probes:
-            values = np.append(probe, 0.0)[said.annotators] * said.weights
+            values = np.append(probe, 0.0)[units] * said.weights
             own = weighted_counts(self.pair_of_opinion[is_left_out], values[is_left_out], n_pairs)
             means.append((weighted_counts(case, values, said.n_cases)[self.case] - own) / self.remaining)
         effects, alone = self.effects(np.array(means))
         found = float(np.square(effects).sum() - np.square(alone).sum())
-        found *= n_annotators / max(np.square(probes).sum(), 1.0)
-        named = said.annotators != ANONYMOUS
+        found *= n_units / max(np.square(probes).sum(), 1.0)
+        named = units != ANONYMOUS
         shares = (self.shares / np.maximum(weight_of_cases(said), LEAST))[case[named]]
         weights = shares * said.weights[named]
-        wanted = float(np.square(weighted_counts(said.annotators[named], weights, n_annotators)).sum())
+        wanted = float(np.square(weighted_counts(units[named], weights, n_units)).sum())
         return wanted / found if found > 0 else 0.0
 
     def spread(self, means: FloatArray) -> AnnotatorSpread:

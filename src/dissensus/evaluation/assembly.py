@@ -15,7 +15,7 @@ from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.core.spec import distinct_names
 from dissensus.evaluation.estimates import PANEL, Run
-from dissensus.evaluation.influences import AllCases, data_set_metrics
+from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.questions import IMAGES, joined_predictions
@@ -75,6 +75,8 @@ def assembled(
         own = Sums({**sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays, **of_cases.arrays})
     if data_set_metrics(plan.metrics) and models:
         known_names = own["rows", "names"].tolist()
+        from dissensus.evaluation.influences import AllCases
+
         how = (len(models), study.question == "binary", known_names, threads or available_threads())
         cases = AllCases(plan, sums, pieces or [sums], *how)
         own = Sums({**own.arrays, **cases.entries()})

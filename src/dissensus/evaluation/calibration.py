@@ -19,10 +19,11 @@ from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.aliases import FloatArray, IntArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
@@ -38,15 +39,15 @@ from dissensus.evaluation.folds import (
 )
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.request import chosen_aggregations, common_cases, why_no_panel
+from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel
 from dissensus.evaluation.words import counted
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
+from dissensus.study.reading import as_study
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import ArrayLike
 
 # What ``calibration.json`` says it is, and the version of its schema.
 FORMAT, VERSION = "dissensus calibration", 1
@@ -71,6 +72,9 @@ FAR = 2.0
 # More aggregations that are as good are counted, not named.
 MOST_NAMED = 4
 
+# So many aggregations are shown; all are in the file.
+MOST_SHOWN = 5
+
 # How often an opinion counts, from distrust to what the source paper calls high trust.
 RELIABILITIES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
@@ -84,8 +88,8 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Shown, Value):
     """What held-out annotators say about aggregations.
 
     Attributes
@@ -309,16 +313,25 @@ class Calibration(Value):
         ]
         return first, *said, *impossible
 
-    def __repr__(self) -> str:
+    def screen(self) -> Screen:
+        """Return what is seen first: the best aggregations, and what held-out annotators say of them."""
         first, *others = self.sentences
-        return "\n".join([first, *(f"  {sentence}" for sentence in others)])
+        order = sorted(self.score_rows, key=lambda row: -float(row["score"]))[:MOST_SHOWN]
+        table = {
+            "the best (* as good)": [f"{' *'[row['on_plateau']]} {row['aggregation']}" for row in order],
+            "score": [f"{row['score']:.3f}" for row in order],
+            "to best": [f"{row['difference']:z.3f}" for row in order],
+            "error": [f"{row['difference_se']:.3f}" for row in order],
+        }
+        told = tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in others)
+        return Screen(first, "", table, told, more="--json has them", records=self.score_rows)
 
 
 @checked
 def calibrate(
-    study: Study,
+    study: Readable,
     aggregations: Sequence[Aggregation | str] | None = None,
-    predictions: Mapping[str, ArrayLike | Predictions] | None = None,
+    predictions: Any = None,
     *,
     max_pairs: int = 5000,
     draws: int = DRAWS,
@@ -377,8 +390,9 @@ def calibrate(
     """
     check_count(max_pairs=max_pairs, draws=draws)
     check_seed(seed)
+    study = as_study(study)
     said = study if study.kind == "ratings" else require_kind(study, "rankings", "calibrate")
-    models = aligned_models(predictions or {}, said.case_names, said.conditions, allow_missing=allow_missing)
+    models = aligned_models(models_of(predictions, said), said.case_names, said.conditions, allow_missing=allow_missing)
     if models:
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)

@@ -11,6 +11,8 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_positive
+from dissensus.core.names import known_name
+from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.plan import TRUTH
@@ -24,6 +26,9 @@ ROUNDING = 1e-12
 
 # Estimands that some metrics do not have.
 PARTIAL = (AGREEMENT, TRUTH)
+
+# So many pairs of models are shown; the rest is counted.
+MOST_PAIRS = 15
 
 # With fewer cases, or fewer groups of cases, there are numbers but no verdict.
 LEAST_CASES, LEAST_GROUPS = 30, 5
@@ -105,35 +110,43 @@ class Difference:
     @property
     def verdict(self) -> str:
         """Say in words which model is better, or why that cannot be said."""
-        if self.are_same:
-            return f"{self.first} and {self.second} are the same predictions"
-        if self.trained:
-            return f"{' and '.join(self.trained)} trained on these annotations: no verdict"
-        if self.n_cases < LEAST_CASES:
-            return f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
-        if not self.is_decided:
-            return f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
-        told = self._told
-        return told if self.is_primary else f"{told} (secondary, not adjusted)"
+        told = self._judged[1].format(self.first, self.second)
+        is_plain = self.is_primary or self.are_same or not self.is_decided
+        return told if is_plain else f"{told} (secondary, not adjusted)"
 
     @property
-    def _told(self) -> str:
+    def outcome(self) -> str:
+        """The verdict on the first model in a few words."""
+        return self._judged[0]
+
+    @property
+    def _judged(self) -> tuple[str, str]:
+        """The verdict in a few words and in a sentence, with fields for the first and the second model."""
+        if self.are_same:
+            return "same predictions", "{0} and {1} are the same predictions"
+        if self.trained:
+            told = " and ".join("{0}" if name == self.first else "{1}" for name in self.trained)
+            return "no verdict", f"{told} trained on these annotations: no verdict"
+        if self.n_cases < LEAST_CASES:
+            return "no verdict", f"too few cases for a verdict ({self.n_cases} of at least {LEAST_CASES})"
+        if not self.is_decided:
+            return "no verdict", f"too few groups for a verdict ({self.n_groups} of at least {LEAST_GROUPS})"
         if self.is_distinguishable:
-            better, worse = (self.first, self.second) if self.probability_better > 0.5 else (self.second, self.first)
-            return f"{better} is better than {worse}"
+            better = self.probability_better > 0.5
+            return ("better", "{0} is better than {1}") if better else ("worse", "{1} is better than {0}")
         margin = np.nan if self.margin is None else self.margin  # compares as false
         low, high = (self.low, self.high) if self.higher_is_better else (-self.high, -self.low)
         if -margin < low and high < margin:
-            return f"{self.first} and {self.second} are equivalent within {margin:g}"
+            return "equivalent", f"{{0}} and {{1}} are equivalent within {margin:g}"
         if low > -margin:
-            return f"{self.first} is not worse than {self.second} by more than {margin:g}"
+            return "not worse", f"{{0}} is not worse than {{1}} by more than {margin:g}"
         if high < margin:
-            return f"{self.second} is not worse than {self.first} by more than {margin:g}"
+            return "not better", f"{{1}} is not worse than {{0}} by more than {margin:g}"
         if np.isnan(self.p_value):
-            return f"the difference of {self.first} and {self.second} is undefined"
+            return "undefined", "the difference of {0} and {1} is undefined"
         if self.is_primary and self.p_value <= LEAST_P:
-            return f"{self.first} and {self.second} cannot be decided at this resolution"
-        return f"{self.first} and {self.second} are not distinguishable"
+            return "resolution too low", "{0} and {1} cannot be decided at this resolution"
+        return "not distinguishable", "{0} and {1} are not distinguishable"
 
     def mirrored(self) -> Difference:
         """Return the same comparison the other way round.
@@ -156,8 +169,8 @@ class Difference:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """Hold the differences of all pairs of models, and how often each model has each rank.
 
     Attributes
@@ -207,6 +220,80 @@ class Comparison:
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
 
+    def summary(self) -> pl.DataFrame:
+        """Return what decides, a row per pair of models from better to worse, the verdict first.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 20, ["a", "b"])
+        >>> models = {"A": [[1, 0], [0, 1]] * 20, "B": [[0, 1], [0, 1]] * 20}
+        >>> result = ds.evaluate(said, models, aggregations=["majority-vote"])
+        >>> result.compare().summary().select("verdict", "difference").rows()
+        [('A is better than B', 0.25)]
+        """
+        import polars as pl
+
+        found = self.to_frame()
+        decided = [(one.run, one.metric, one.first, one.second) for one in self.deciding()]
+        rows = [dict(zip(("run", "metric", "first", "second"), one, strict=True)) for one in decided]
+        keys = pl.DataFrame(rows, schema=dict.fromkeys(("run", "metric", "first", "second"), pl.String))
+        return keys.join(found, on=keys.columns, maintain_order="left").select("verdict", pl.exclude("verdict"))
+
+    def deciding(self) -> list[Difference]:
+        """Return what verdicts are about: the pairs of the primary metric, from better to worse."""
+        from dissensus.evaluation.sentences import deciding
+
+        if not self.differences:
+            return []
+        run = deciding(self.evaluation).identity["run"]
+        found = [one for one in self.differences if one.run == run and one.is_primary]
+        wins = [one.first for one in found]
+        return sorted(found, key=lambda one: (-wins.count(one.first), -wins.count(one.second)))
+
+    def screen(self, *, metric: str | None = None, show_all: bool = False) -> Screen:
+        """Return what is seen first: a row per pair by what decides, who leads, and where the order flips.
+
+        Parameters
+        ----------
+        metric
+            Compare by this metric instead of the primary one.
+        show_all
+            Show every metric and estimand.
+        """
+        from dissensus.evaluation.sentences import deciding, decision, flips
+        from dissensus.evaluation.words import small_probability
+
+        result, found = self.evaluation, self.deciding()
+        if not found:
+            return Screen("There is nothing to compare: an evaluation needs two models.")
+        if metric is not None or show_all:
+            run = deciding(result).identity["run"]
+            found = [one for one in self.differences if metric in (None, one.metric) and (show_all or one.run == run)]
+            found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))
+        shown = found if show_all else found[:MOST_PAIRS]
+        columns = {
+            "": [one.first for one in shown],
+            "minus": [one.second for one in shown],
+            f"difference [{100 * result.level:g} %]": [
+                f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in shown
+            ],
+            "p (Holm)": [small_probability(one.p_adjusted if one.is_primary else one.p_value) for one in shown],
+            "first is": [one.outcome for one in shown],
+        }
+        if show_all:
+            columns |= {"metric": [one.metric for one in shown], "run": [one.run for one in shown]}
+        told = [f"{len(found) - len(shown)} more pairs: --all"] if len(found) > len(shown) else []
+        told += [f"{found[0].verdict}."] if len(found) == 1 else decision(result)
+        turned = [f"The order flips: {one}" for one in flips(self)]
+        heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
+        frame = self.to_frame()
+        wanted = set(map(id, found))
+        rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if id(one) in wanted]
+        return Screen(
+            heading, "", columns, tuple(told), tuple(turned), n_names=2, more="--all", is_whole=show_all, records=rows
+        )
+
     def rank_frame(self) -> pl.DataFrame:
         """Return the probability of each rank: one row per aggregation, metric, model and rank.
 
@@ -224,17 +311,17 @@ class Comparison:
         result = self.evaluation
         rows = [
             {
-                **one.identity,
+                **identity,
                 "metric": metric.name,
                 "model": model,
                 "rank": rank + 1,
                 "probability": float(self.ranks[r, k, m, rank]),
             }
-            for r, one in enumerate(result.estimates)
+            for r, identity in enumerate([one.identity for one in result.estimates])
             for k, metric in enumerate(result.metrics)
             for m, model in enumerate(result.models)
             for rank in range(len(result.models))
-            if one.identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
+            if identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -253,9 +340,12 @@ class Comparison:
         """
         import polars as pl
 
-        rows = []
+        rows, known = [], dict[frozenset[str], list[Difference]]()
+        for each in self.differences:
+            if each.is_distinguishable:
+                known.setdefault(frozenset((each.first, each.second)), []).append(each)
         for pair in combinations(self.evaluation.models, 2):
-            found = [d for d in self.differences if {d.first, d.second} == set(pair) and d.is_distinguishable]
+            found = known.get(frozenset(pair), [])
             found.sort(key=lambda one: (not one.is_primary, one.estimand != AGREEMENT))  # what decides is named first
             better = {name: [d for d in found if (d.probability_better > 0.5) == (d.first == name)] for name in pair}
             if all(better.values()):
@@ -270,17 +360,23 @@ def _where(differences: list[Difference]) -> str:
     return "; ".join(places) + more
 
 
-def compared(evaluation: Evaluation, margin: float | None = None) -> Comparison:
-    """Compare all pairs of models; see :meth:`Evaluation.compare`."""
+def compared(evaluation: Evaluation, pair: tuple[str, ...] = (), margin: float | None = None) -> Comparison:
+    """Compare all pairs of models, or one pair by what decides; see :meth:`Evaluation.compare`."""
     if margin is not None:
         check_positive(margin=margin)
+    for name in pair:
+        known_name("model", name, evaluation.models)
     differences = [found for one in evaluation.estimates for found in one.differences]
     ranks = [
         [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
         for one in evaluation.estimates
     ]
-    told = differences if margin is None else [replace(found, margin=margin) for found in differences]
-    return Comparison(tuple(told), np.array(ranks), evaluation)
+    told = differences if margin is None else [replace(one, margin=margin) for one in differences]
+    found = Comparison(tuple(told), np.array(ranks), evaluation)
+    if not pair:
+        return found
+    own = [one for one in found.deciding() if {one.first, one.second} == {*pair}]
+    return replace(found, differences=tuple(one if one.first == pair[0] else one.mirrored() for one in own))
 
 
 def differences_of(one: Estimate) -> Iterator[Difference]:

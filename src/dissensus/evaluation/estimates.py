@@ -161,7 +161,8 @@ class Estimate:
     run
         The run whose draws are the reference; missing for the opinions of single annotators, and for the truth.
     place
-        Which cases. Annotators and what was fitted count as fixed where these are not all cases.
+        Which cases. Annotators count as fixed where these are not all cases, and what was fitted in a category and at
+        a certainty.
     """
 
     evaluation: Evaluation
@@ -202,9 +203,9 @@ class Estimate:
     def fit(self) -> tuple[FitSpread, FamilySpread] | tuple[None, None]:
         """How far means move when the prior is fitted to resampled cases, and under another family, if one was."""
         sums = self.evaluation.sums
-        if self.place != ALL or not any(("fit", self.key, block) in sums for block in (EACH, DATA_SET)):
+        if not sums.names("fit", self.key, *self.place):
             return None, None
-        found = stacked(sums, self.evaluation.metrics, "fit", self.key, axis=3)
+        found = self._stacked("fit", axis=3)
         return FitSpread(found[:, :-1]), FamilySpread(found[:, -1:])
 
     def _stacked(self, what: str, axis: int = 1) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import REFITS
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray
+from dissensus.core.aliases import FloatArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
@@ -23,6 +24,7 @@ from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
 from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.request import (
@@ -40,11 +42,10 @@ from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.reading import as_study
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from dissensus.evaluation.calibration import Calibration
 
 # Numbers of first places whose certainty is found.
@@ -57,8 +58,8 @@ NUMBER_POINTS: tuple[Aggregation, ...] = (MeanRating(), MedianRating())
 
 @checked
 def evaluate(
-    annotations: Study,
-    predictions: Mapping[str, ArrayLike | Predictions],
+    study: Readable,
+    predictions: Any = None,
     *,
     aggregations: Sequence[Aggregation | Plausibilities | str] | None = None,
     sweep: bool = False,
@@ -79,6 +80,7 @@ def evaluate(
     trained_on: Sequence[str] = (),
     margin: float | None = None,
     called: str = "annotator",
+    protocol: Path | Protocol | None = None,
     allow_missing: bool = False,
     executor: object | None = None,
     advance: Callable[[int], None] | None = None,
@@ -87,12 +89,12 @@ def evaluate(
 
     Parameters
     ----------
-    annotations
-        What the annotators said.
+    study
+        What the annotators said: a :class:`Study`, or whatever :func:`read` takes.
     predictions
-        Model name to scores (n_cases, K), or for ratings to numbers (n_cases,), in the order of the annotations, or to
-        :class:`Predictions`, which are aligned by the names of cases and conditions. Without any model, only the
-        certainty is found.
+        Model name to a path, a data frame, or :class:`Predictions`, which are aligned by the names of cases and
+        conditions; or to scores (n_cases, K) in the order of the study. Of ratings, and of two answers, one number per
+        case is enough: a vector, a Series or a mapping by case. Without any model, only the certainty is found.
     aggregations
         Specs, their text such as ``"plackett-luce:1,3"``, or draws that come from elsewhere
         (:meth:`Plausibilities.from_draws`). By default Plackett-Luce at reliability 1; for ratings,
@@ -147,6 +149,9 @@ def evaluate(
         :func:`experts`, which every evaluation with models holds (``Evaluation.experts``).
     called
         What an annotator is called, such as "radiologist".
+    protocol
+        A file that was written before the data were seen (``dissensus protocol`` writes one): what it settles holds
+        where nothing else is given here, its text is kept, and what deviates from it is said.
     allow_missing
         Evaluate the cases that all models have, instead of refusing models that lack some.
     executor
@@ -168,15 +173,20 @@ def evaluate(
     >>> round(row["mean"], 1), row["point_estimate"]
     (0.6, 0.75)
     """
+    if protocol is not None:
+        given = {name: value for name, value in locals().items() if name != "protocol"}
+        settled, agreed = Protocol.of(protocol).settled(given)
+        return replace(evaluate(**{**given, **settled}), protocol=agreed)
     check_choice("leads", leads, get_args(Leads))
     if threads is not None:
         check_count(threads=threads)
     if primary is not None:
         listed_metrics([primary])
     columns = {**(strata or {}), **({} if images is None else {IMAGES: images})}
-    asked = asked_questions(annotations, predictions, columns, allow_missing=allow_missing)
+    said = as_study(study)
+    asked = asked_questions(said, predictions, columns, allow_missing=allow_missing)
     study, models = asked.study, asked.models
-    chosen, trust = chosen_aggregations(aggregations, annotations.question, sweep=sweep), None
+    chosen, trust = chosen_aggregations(aggregations, said.question, sweep=sweep), None
     if reference is not None:
         from dissensus.evaluation.calibration import calibrated
 
@@ -189,7 +199,7 @@ def evaluate(
         refuse_whole([spec for spec in chosen if not spec.is_informed])
     how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
     how["categories"] = categories
-    how["truth"] = None if truth is None else Questions.of(truth_of(truth, annotations), {}).study
+    how["truth"] = None if truth is None else Questions.of(truth_of(truth, said), {}).study
     known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
     pieces = [learned_from(*asked.of_part(rows), chosen, known, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import fill, shorten
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from markupsafe import Markup
-
-from dissensus.core.names import visible
+from dissensus.core.screen import Screen
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
-from dissensus.evaluation.sentences import MOST_NAMED, deciding, decision, other_leaders, plain, rows_of, subjects
-from dissensus.evaluation.tables import Beside, side_by_side
+from dissensus.evaluation.plan import TRUTH
+from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, subjects
+from dissensus.evaluation.tables import side_by_side
+from dissensus.evaluation.triage import triage
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
-from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
 
 # So many models are shown, and so many warnings; the rest is counted.
-MOST_MODELS, MOST_WARNINGS = 8, 2
+MOST_MODELS, MOST_WARNINGS = 10, 2
 
 # So long is a warning; the report says it in full.
 MOST_LETTERS = 150
@@ -34,63 +33,12 @@ MOST_LETTERS = 150
 # Stands in the table where there is no value.
 ABSENT = "-"
 
-# Sentences are wrapped at so many columns.
-WIDTH = 80
+# Estimates of a model, by the names that records give them, and what is known of it beside one annotator.
+ESTIMATED = ("adjusted", "panel")
+BESIDE_ONE = ("experts", "experts_low", "experts_high", "difference", "difference_low", "difference_high", "verdict")
 
 
-class FirstScreen(NamedTuple):
-    """Hold what is seen first.
-
-    Attributes
-    ----------
-    title, heading
-        What was evaluated, and what the table shows.
-    table
-        Columns of text by their headings, one entry per row; the first column names the rows.
-    decisions
-        Which model is better, and each beside one annotator.
-    cautions
-        What to know before use.
-    """
-
-    title: str
-    heading: str
-    table: Mapping[str, Sequence[str]]
-    decisions: tuple[str, ...]
-    cautions: tuple[str, ...]
-
-    def __str__(self) -> str:
-        rows = [[visible(cell) for cell in row] for row in self.rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        told = [fill(visible(one), WIDTH, subsequent_indent="  ") for one in self.sentences]
-        return "\n".join([self.title, *([self.heading] if lines else []), *lines, *told])
-
-    @property
-    def sentences(self) -> list[str]:
-        """The decisions, and what to know before use, marked as such."""
-        return [*self.decisions, *(f"! {one}" for one in self.cautions)]
-
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The rows of the table, its headings first; none if there is no table."""
-        return [tuple(self.table), *zip(*self.table.values(), strict=True)] if self.table else []
-
-    def html(self) -> Markup:
-        """Write it for a notebook; names are escaped."""
-        kinds = ["th", *["td"] * (len(self.rows) - 1)]
-        line = Markup("").join
-        rows = [
-            Markup("<tr>{}</tr>").format(line(Markup("<{0}>{1}</{0}>").format(kind, cell) for cell in row))
-            for kind, row in zip(kinds, self.rows, strict=False)
-        ]
-        told = line(Markup("<p>{}</p>").format(one) for one in self.sentences)
-        return Markup("<p>{}</p><table><caption>{}</caption>{}</table>{}").format(
-            self.title, self.heading, line(rows), told
-        )
-
-
-def first_screen(evaluation: Evaluation) -> FirstScreen:
+def first_screen(evaluation: Evaluation) -> Screen:
     """Say what came out.
 
     >>> from dissensus import Study, evaluate
@@ -101,70 +49,98 @@ def first_screen(evaluation: Evaluation) -> FirstScreen:
                with one annotator  worth        majority  adjusted
     annotator  0.75 [0.62, 0.88]   1            -         -
     A          0.88 [0.80, 0.95]   >3 [>3, >3]  1.00      1.00
-    A minus one annotator: +0.12 (0.00 to 0.25); a margin (--margin) gives a
-      verdict.
+    A minus one annotator: +0.12 (0.00 to 0.25); give --margin for a verdict.
     ! The annotations settle 20 of 20 cases (mean certainty 1.00).
     ! No panel estimate: there are 20 annotated cases, and at least 100 are needed.
     """
     about = subject(evaluation)
     if not evaluation.models:
-        return FirstScreen(about, "", {}, (), (*certainty(evaluation), *warnings(evaluation)))
-    metric, leader = evaluation.metrics[0], deciding(evaluation)
-    goodness = metric.goodness(leader.tally.means[:, 0].mean(axis=-1))
-    order = sorted(range(len(goodness)), key=lambda model: -np.nan_to_num(goodness, nan=-np.inf)[model])
-    rows = {one.model: one for one in side_by_side(evaluation, evaluation.to_frame()) if one.metric.name == metric.name}
-    found = [rows[evaluation.models[model]] for model in order]  # the best first, undefined values last
+        counts = evaluation.certainty_counts
+        told = certainties(evaluation)
+        return Screen(
+            about, decisions=told[:1], cautions=warnings(evaluation), records=[one._asdict() for one in counts]
+        )
+    metric, names = evaluation.metrics[0], ranked(evaluation)
+    rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
     withheld = why_panel_is_withheld(evaluation)
-    return FirstScreen(
+    agreed = f"; protocol {evaluation.protocol.sha256[:8]}" if evaluation.protocol is not None else ""
+    return Screen(
         about,
-        f"{metric.name}, {100 * evaluation.level:g} % intervals",
-        table(evaluation, metric, found, with_panel=evaluation.panel is not None and not withheld),
-        (*map(plain, decision(evaluation)), *beside_annotators(evaluation, found)),
-        tuple(cautions(evaluation, found[0].model, withheld)),
+        f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
+        table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
+        (*decision(evaluation), *beside_annotators(evaluation, names)),
+        tuple(cautions(evaluation, names[0], withheld)),
+        records=[rows[name] for name in names],
     )
 
 
 def subject(evaluation: Evaluation) -> str:
-    """Count what was evaluated."""
-    people = evaluation.n_annotators
+    """Count what was evaluated, and name the file that it was read from."""
+    people, receipt = evaluation.n_annotators, evaluation.study.receipt
     who = "very many annotators" if people is None else counted(people, "annotator")
     opinions = counted(evaluation.n_votes, "answer" if evaluation.asked_findings else "opinion")
     who = f"{opinions}, {who}" if people != 0 else f"{opinions} of annotators without names"
     models = f"; {counted(len(evaluation.models), 'model')}" if evaluation.models else ""
-    return f"{subjects(evaluation)}, {who}{models}"
+    file = f"{Path(receipt.path).name} ({receipt.format}): " if receipt is not None else ""
+    return f"{file}{subjects(evaluation)}, {who}{models}"
 
 
-def table(evaluation: Evaluation, metric: Metric, found: Sequence[Beside], *, with_panel: bool) -> dict[str, list[str]]:
-    """Put the models beside one annotator; what has no value anywhere is left out."""
+def records(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return a row per metric and model with all that is estimated of it, as far as it is known."""
     experts = evaluation.experts
-    known = {row["model"]: row for row in experts.rows if row["metric"] == metric.name} if experts else {}
+    known = {(row["metric"], row["model"]): row for row in experts.rows} if experts else {}
+    found = []
+    for one in side_by_side(evaluation, evaluation.to_frame()) if evaluation.models else ():
+        name, beside = one.metric.name, known.get((one.metric.name, one.model), {})
+        agreed = beside or one.agreement or {}
+        row = {"metric": name, "model": one.model, "agreement": agreed.get("agreement", agreed.get("mean"))}
+        row |= {part: agreed.get(part) for part in ("low", "high")}
+        row |= {part: beside.get(part) for part in BESIDE_ONE}
+        is_first = experts is not None and one.model in experts.worth and name == evaluation.primary
+        worth = experts.worth[one.model] if experts is not None and is_first else None
+        row |= {"worth": worth and worth.value, "worth_low": worth and worth.low, "worth_high": worth and worth.high}
+        row |= {practice.replace(" ", "_"): value for practice, value in list(one.practices.items())[:1]}
+        for estimand in ESTIMATED:
+            own = getattr(one, estimand) or {}
+            row |= {estimand: own.get("mean"), f"{estimand}_low": own.get("low"), f"{estimand}_high": own.get("high")}
+        found.append({**row, "truth": one.truth})
+    return found
+
+
+def table(evaluation: Evaluation, rows: Sequence[Mapping[str, Any]], *, with_panel: bool) -> dict[str, list[str]]:
+    """Put the models beside one annotator; what has no value anywhere is left out."""
+    experts, shown = evaluation.experts, rows[:MOST_MODELS]
     called = experts.called if experts else "annotator"
-    first = next(iter(known.values()), None)
-    usual = next(iter(found[0].practices), "")
-    shown = found[:MOST_MODELS]
-    agreed = [known.get(one.model) or one.agreement for one in shown]
+    first = shown[0] if shown[0]["experts"] is not None else None
+    usual = list(shown[0])[list(shown[0]).index("worth_high") + 1]
     columns = {
-        "": [called, *(one.model for one in shown)],
+        "": [called, *(row["model"] for row in shown)],
         f"with one {called}": [
             between(first, "experts", "experts_low", "experts_high"),
-            *(between(row, "agreement" if row and "agreement" in row else "mean") for row in agreed),
+            *(between(row, "agreement") for row in shown),
         ],
         "worth": [
             "1",
-            *(str(experts.worth[one.model]) if experts and one.model in experts.worth else ABSENT for one in shown),
+            *(str(experts.worth[row["model"]]) if experts and row["worth"] is not None else ABSENT for row in shown),
         ],
-        usual.removesuffix(" vote"): [ABSENT, *(short(one.practices.get(usual)) for one in shown)],
-        "adjusted": [ABSENT, *(short((one.adjusted or {}).get("mean")) for one in shown)],
-        "panel (est.)": [ABSENT, *(short((one.panel or {}).get("mean")) if with_panel else ABSENT for one in shown)],
-        "truth": [ABSENT, *(short(one.truth) for one in shown)],
+        usual.removesuffix("_vote").replace("_", " "): [ABSENT, *(short(row[usual]) for row in shown)],
+        "adjusted": [ABSENT, *(short(row["adjusted"]) for row in shown)],
+        "panel (est.)": [ABSENT, *(short(row["panel"]) if with_panel else ABSENT for row in shown)],
+        "truth": [ABSENT, *(short(row["truth"]) for row in shown)],
     }
     if evaluation.leads == ADJUSTED:  # the paper's measure first, with its interval
-        columns[ADJUSTED] = [ABSENT, *(between(one.adjusted) for one in shown)]
+        columns[ADJUSTED] = [ABSENT, *(between(row, "adjusted", "adjusted_low", "adjusted_high") for row in shown)]
         columns = {name: columns[name] for name in ("", ADJUSTED, *columns)}
+    if any(one.key == TRUTH for one in evaluation.estimates):  # it was given, and says the most
+        columns = {name: columns[name] for name in ("", f"with one {called}", "truth", *columns)}
     if first is None:  # nobody is left out in turn
         columns = {name: cells[1:] for name, cells in columns.items()}
         columns["worth"] = []
-    return {name: cells for name, cells in columns.items() if any(cell != ABSENT for cell in cells)}
+    if len(rows) > len(shown):
+        columns = {
+            name: [*cells, "..." if name else f"{len(rows) - len(shown)} more"] for name, cells in columns.items()
+        }
+    return {name: cells for name, cells in columns.items() if any(cell not in (ABSENT, "...") for cell in cells)}
 
 
 def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low", high: str = "high") -> str:
@@ -173,26 +149,26 @@ def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low",
     >>> between({"mean": 0.5, "low": 0.25, "high": 0.75})
     '0.50 [0.25, 0.75]'
     """
-    if row is None or math.isnan(row[name]):
+    if row is None or row[name] is None or math.isnan(row[name]):
         return ABSENT
     return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
 
 
-def beside_annotators(evaluation: Evaluation, found: Sequence[Beside]) -> list[str]:
+def beside_annotators(evaluation: Evaluation, names: Sequence[str]) -> list[str]:
     """Say how models compare with one annotator: with a margin the verdicts, otherwise the leader's difference."""
     experts = evaluation.experts
     if experts is None or not experts.rows:
         return []
-    told = "" if experts.primary == found[0].metric.name else f", by {experts.primary}"
+    told = "" if experts.primary == evaluation.primary else f", by {experts.primary}"
     if experts.margin is not None:
         verdicts: dict[str, list[str]] = {}
-        for one in found:
-            verdicts.setdefault(experts.row(one.model)["verdict"] or "no verdict", []).append(one.model)
-        kinds = "; ".join(f"{verdict}: {named(names)}" for verdict, names in verdicts.items())
+        for name in names:
+            verdicts.setdefault(experts.row(name)["verdict"] or "no verdict", []).append(name)
+        kinds = "; ".join(f"{verdict}: {named(of_kind)}" for verdict, of_kind in verdicts.items())
         return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
-    row = experts.row(found[0].model)
+    row = experts.row(names[0])
     gap = f"{row['difference']:+.2f} ({short(row['difference_low'])} to {short(row['difference_high'])})"
-    return [f"{found[0].model} minus one {experts.called}{told}: {gap}; a margin (--margin) gives a verdict."]
+    return [f"{names[0]} minus one {experts.called}{told}: {gap}; give --margin for a verdict."]
 
 
 def short(value: float | None) -> str:
@@ -216,32 +192,45 @@ def named(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
-def certainty(evaluation: Evaluation) -> list[str]:
+def certainties(evaluation: Evaluation) -> tuple[str, ...]:
     """Say how many cases the annotations settle."""
     if not evaluation.certainty_counts:
-        return []
+        return ()
     counts = evaluation.certainty_counts[evaluation.reference]
     settled = counts.n_cases - counts.n_open
     rows = counted(counts.n_cases, *rows_of(evaluation))
-    return [f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f})."]
+    return (f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f}).",)
+
+
+def missed(evaluation: Evaluation, leader: str) -> Iterator[str]:
+    """Name the cases of high risk on which annotators agree and the leading model is wrong."""
+    found = triage(evaluation).agreed_and_missed(evaluation.models.index(leader)) if evaluation.profiles else ()
+    names = [evaluation.case_names[place] for place in found]
+    if names:
+        called = f"{evaluation.experts.called}s" if evaluation.experts else "annotators"
+        cases = counted(len(names), "high-risk case")
+        yield f"{cases} on which the {called} agree and {leader} is wrong: {named(names)}"
 
 
 def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> Iterator[str]:
     """Say what to know before use, what could change the reading first."""
     experts = evaluation.experts
+    if evaluation.protocol is not None and evaluation.protocol.deviations:
+        yield f"This deviates from the protocol: {'; '.join(evaluation.protocol.deviations)}."
+    yield from missed(evaluation, leader)
     if experts is not None and not experts.rows:
         yield f"No comparison with one {experts.called}: {experts.notes[0]}."
-    yield from certainty(evaluation)
+    yield from certainties(evaluation)
     if withheld and evaluation.leads != ADJUSTED:
         known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
         yield f"{known}: {withheld[0]}."
-    yield from map(plain, other_leaders(evaluation, leader))
+    yield from other_leaders(evaluation, leader)
     yield from warnings(evaluation)
 
 
-def warnings(evaluation: Evaluation) -> list[str]:
+def warnings(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the first warnings, cut short, and count the rest, which the report says in full."""
-    known = [one for one in evaluation.warnings if "Monte Carlo" not in one]  # which moves no verdict
+    known = evaluation.warnings
     found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
     more = len(known) - len(found)
-    return [*found, f"{counted(more, 'more warning')} in the report."] if more else found
+    return (*found, f"{counted(more, 'more warning')} in the report.") if more else tuple(found)

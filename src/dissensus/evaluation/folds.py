@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.agreement.coefficients import Table, seats_of
 from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
@@ -201,15 +200,18 @@ def first_half(study: Study, cases: IntArray, rng: np.random.Generator) -> IntAr
 
 
 def grouped(study: Study) -> IntArray:
-    """Put annotators into at most twenty groups with about as many opinions each, shape (n_annotators,)."""
-    n_annotators = len(study.annotator_names)
-    if n_annotators <= MOST_GROUPS:
-        return np.arange(n_annotators, dtype=np.int64)
-    sizes = np.bincount(study.annotators[study.annotators != ANONYMOUS], minlength=n_annotators)
-    place = np.empty(n_annotators, dtype=np.int64)
-    place[np.argsort(-sizes, kind="stable")] = np.arange(n_annotators)
-    there, back = place % MOST_GROUPS, MOST_GROUPS - 1 - place % MOST_GROUPS
-    return np.where(place // MOST_GROUPS % 2 == 0, there, back)
+    """Put annotators, or the groups they belong to, into at most twenty groups with about as many opinions each.
+
+    The shape is (n_annotators,).
+    """
+    names, units = study.panel.unit_names, study.panel.units
+    own, code = np.arange(len(names), dtype=np.int64), {name: place for place, name in enumerate(names)}
+    if len(names) > MOST_GROUPS:
+        sizes, place = np.bincount(units[units != ANONYMOUS], minlength=len(names)), np.empty_like(own)
+        place[np.argsort(-sizes, kind="stable")] = own
+        there, back = place % MOST_GROUPS, MOST_GROUPS - 1 - place % MOST_GROUPS
+        own = np.where(place // MOST_GROUPS % 2 == 0, there, back)
+    return own[[code[name] for name in study.panel.annotator_groups or names]]
 
 
 def by_name(study: Study) -> Study:
@@ -225,7 +227,8 @@ def by_name(study: Study) -> Study:
     codes = np.full(len(panel.annotator_names) + 1, ANONYMOUS, dtype=np.int64)
     codes[order] = np.arange(len(order))
     names = tuple(panel.annotator_names[code] for code in order)
-    renamed = replace(panel, annotators=codes[panel.annotators], annotator_names=names)
+    groups = tuple(panel.annotator_groups[code] for code in order) if panel.annotator_groups else ()
+    renamed = replace(panel, annotators=codes[panel.annotators], annotator_names=names, annotator_groups=groups)
     return study._with_opinions(renamed, np.arange(study.n_opinions))
 
 
@@ -373,7 +376,7 @@ class HeldOut:
         said = dict(zip(fold.case_names, self.opinions[self.rounds == number].tolist(), strict=True))
         if study.kind != "ratings":
             return partial(judged, study=study, said=said)
-        shifts = spec.shifts_of(fold.left.opinions) if isinstance(spec, NormalInverseGamma) else np.zeros(0)
+        shifts = cast("Any", spec).shifts_of(fold.left.opinions) if spec.id == "normal-inverse-gamma" else np.zeros(0)
         own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
         return partial(judged_ratings, scores=study.scores - own, said=said)
 

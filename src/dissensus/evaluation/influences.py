@@ -28,11 +28,11 @@ from dissensus.core.names import in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
-from dissensus.evaluation.labels import LabelsByTruth, kept_labels
+from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.refits import with_all
-from dissensus.evaluation.sums import ALL, DATA_SET, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, Array, CaseWeights, Name, Place, Sums
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
-from dissensus.metrics.base import Metric, Truth
+from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
 from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
@@ -40,24 +40,11 @@ from dissensus.study.question import PAIR
 if TYPE_CHECKING:
     from dissensus.evaluation.plan import Plan
 
-# Name of the column that says which finding a row is about, where every finding of a case is a row.
-FINDING = "finding"
-
 # How many masses of labels are looked at at a time, and how many sums over all pieces: 32 and 256 MB.
 AT_ONCE, SUMS_AT_ONCE = 4_000_000, 32_000_000
 
 # In pieces, so many different scores of a model are told apart; more are put into about so many bins.
 MOST_MARKS = 4096
-
-
-def places_of(metrics: Sequence[Metric]) -> IntArray:
-    """Return where the metrics of a whole data set stand among all metrics."""
-    return np.array([k for k, metric in enumerate(metrics) if metric.sees == "data set"], dtype=np.int64)
-
-
-def data_set_metrics(metrics: Sequence[Metric]) -> tuple[DataSetMetric, ...]:
-    """Return the metrics of a whole data set."""
-    return tuple(metric for metric in metrics if isinstance(metric, DataSetMetric))
 
 
 # Scores of all pieces ---------------------------------------------------------------------------------------
@@ -501,7 +488,7 @@ class AllCases:
     @cached_property
     def is_alone(self) -> bool:
         """Whether all cases are at hand at once: in memory, and where a metric needs the labels of all of them."""
-        return len(self.pieces) == 1 or not all(isinstance(metric, SummedMetric) for metric in self.metrics)
+        return len(self.pieces) == 1 or not all(metric.is_summed for metric in self.metrics)
 
     @cached_property
     def findings(self) -> tuple[str, ...]:
@@ -562,51 +549,52 @@ class AllCases:
     def entries(self) -> dict[Name, Array]:
         """Compute the metrics against all references, and sum over all cases what intervals are found from."""
         found: dict[Name, Array] = {}
+        wholes: dict[tuple[str, Place], Whole] = {}
         for reference in self.plan.references:
-            key, wholes = reference.key, dict[Place, Whole]()
+            key = reference.key
             places = sorted((name[2:] for name in self.sums.names("weight", key)), key=str)
             for place in places if reference.detail == "run" else [ALL]:
-                wholes[place] = self.whole(key, place)
+                whole = self.whole(key, place)
                 # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
-                total, own = self.sums["weight", key, *place], wholes[place].values
-                values = np.broadcast_to(own, (*own.shape[:2], len(total)))
+                total = self.sums["weight", key, *place]
+                values = np.broadcast_to(whole.values, (*whole.values.shape[:2], len(total)))
                 weights = np.where(np.isnan(values), 0.0, total)
                 sums = np.where(np.isnan(values), 0.0, values) * weights
                 found["draws", key, *place, DATA_SET] = np.stack([sums, weights])
-            if reference.detail != "point":
-                found |= self._influences(key, wholes)
-        return found
+                if reference.detail != "point":
+                    wholes[key, place] = whole
+        return found | self._influences(wholes)
 
-    def _influences(self, key: str, wholes: Mapping[Place, Whole]) -> dict[Name, Array]:
+    def _influences(self, wholes: Mapping[tuple[str, Place], Whole]) -> dict[Name, Array]:
         """Say what cases add, a piece at a time: sums that intervals are found from, and of some cases each."""
         kept, parts = {name: place for place, name in enumerate(self.names)}, list[Sums]()
-        shape = (self.n_models, len(self.metrics), len(kept))
-        of_cases: dict[Name, Array] = {
-            ("cases", what, key, DATA_SET): np.full(shape, np.nan) for what in ("means", "deviations", "shares")
-        }
+        shape, of_cases = (self.n_models, len(self.metrics), len(kept)), dict[Name, Array]()
         for piece in self.cases():
             wanted: dict[Name, Influences] = {}
             sums: dict[Name, Array] = {}
-            for place, whole in wholes.items():
+            at = np.array([kept.get(name, -1) for name in piece.names])
+            seen = np.flatnonzero(at >= 0)
+            for (key, place), whole in wholes.items():
                 data, rows = piece.inside(key, place)
                 if not len(rows):
                     continue
                 own = data.valued(self.metrics, whole)
                 wanted[key, *place, DATA_SET] = (*own.influences, rows, np.arange(len(rows)))
-                sums["gaps", *place], sums["masses", *place] = own.squares()
-                if place == ALL:
-                    at = np.array([kept.get(name, -1) for name in piece.names])
-                    seen, parts_of = np.flatnonzero(at >= 0), (own.influences[0], own.deviations(), own.influences[1])
-                    for array, part in zip(of_cases.values(), parts_of, strict=True):
-                        array[..., at[seen]] = part[..., seen]
-                    moved = [data.labels[metric.truth].moved for metric in self.metrics]
-                    if moved[0].shape[1]:
-                        bootstrap = with_all(piece.weights.bootstrap(slice(None), moved[0].shape[1] - 1))
-                        sums["fit", key, DATA_SET] = own.fit(moved, bootstrap)
+                sums["gaps", key, *place], sums["masses", key, *place] = own.squares()
+                moved = [data.labels[metric.truth].moved for metric in self.metrics]
+                if moved[0].shape[1] and place[0] in ("all", "stratum"):
+                    bootstrap = with_all(piece.weights.bootstrap(rows, moved[0].shape[1] - 1))
+                    sums["fit", key, *place, DATA_SET] = own.fit(moved, bootstrap)
+                if place != ALL:
+                    continue
+                known = {"means": own.influences[0], "deviations": own.deviations(), "shares": own.influences[1]}
+                for what, part in known.items():
+                    array = of_cases.setdefault(("cases", what, key, DATA_SET), np.full(shape, np.nan))
+                    array[..., at[seen]] = part[..., seen]
             parts.append(Sums({**sums, **interval_sums(piece.weights, wanted)}))
         found = dict(Sums.joined(parts).arrays)
-        for place, whole in wholes.items():
-            squares = (found.pop((what, *place)) for what in ("gaps", "masses"))
+        for (key, place), whole in wholes.items():
+            squares = (found.pop((what, key, *place)) for what in ("gaps", "masses"))
             found["reach", key, *place, DATA_SET] = whole.reaches(self.metrics, *squares)
         return {**found, **of_cases}
 

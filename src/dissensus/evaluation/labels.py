@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,11 @@ from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, Metric, Truth, expected_worth
-from dissensus.metrics.data_set import DataSetMetric, SummedMetric
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.draws import Batch
+    from dissensus.metrics.data_set import DataSetMetric
 
 # How labels are kept: a bit per draw, the code of a condition, masses of all conditions, or numbers.
 Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
@@ -105,6 +105,11 @@ class Labels(Value):
         return Labels("masses", self.n_draws, masses.astype(np.float32), self.means * kept, self.moved * kept)
 
 
+def data_set_metrics(metrics: Sequence[Metric]) -> tuple[DataSetMetric, ...]:
+    """Return the metrics of a whole data set."""
+    return tuple(cast("DataSetMetric", metric) for metric in metrics if metric.sees == "data set")
+
+
 def check_soft(n_conditions: int) -> None:
     """Refuse to keep the plausibilities of very many conditions."""
     if n_conditions > MOST_SOFT:
@@ -129,8 +134,8 @@ def check_joined(metrics: Sequence[Metric], n_cases: int, n_draws: int, n_condit
     >>> check_joined([], 10**9, 1000, 2)
     """
     of_top = 1 / 8 if n_conditions == 2 else 1 if n_conditions <= 256 else 2
-    for metric in metrics:
-        if isinstance(metric, DataSetMetric) and not isinstance(metric, SummedMetric):
+    for metric in data_set_metrics(metrics):
+        if not metric.is_summed:
             size = 16 if not n_conditions else of_top if metric.truth == "top" else 4 * n_conditions
             if n_cases * n_draws * size > MOST_JOINED:
                 raise DissensusError(

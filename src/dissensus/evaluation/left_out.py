@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.annotators import AnnotatorSpread, Design
+from dissensus.evaluation.estimates import block_places
 from dissensus.evaluation.folds import Fold
-from dissensus.evaluation.influences import FINDING, DataSet, SomeCases, Valued, data_set_metrics, places_of
-from dissensus.evaluation.labels import Labels, LabelsByTruth, vote_labels
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior, known_prior
-from dissensus.evaluation.sums import Sums
+from dissensus.evaluation.sums import DATA_SET, FINDING, Sums
 from dissensus.evaluation.tally import Tallier, opinion_means, table_entries
-from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+
+if TYPE_CHECKING:
+    from dissensus.evaluation.influences import Valued
+    from dissensus.metrics.data_set import DataSetMetric
 
 # Draws per case where annotators are left out: the noise of draws is told apart from what annotators move.
 LEFT_OUT_DRAWS = 250
@@ -128,7 +130,7 @@ class LeftOut:
                 asked = {name: model.select(list(said.case_names)) for name, model in self.models.items()}
                 prior = prior_for(aggregations, said, asked, prior)
             for run in self.runs:
-                if not isinstance(spec := aggregations[run], GivenDraws):
+                if (spec := aggregations[run]).id != "given-draws":
                     how: dict[str, Any] = {"draws": LEFT_OUT_DRAWS, "seed": self.plan.seed, "threads": self.threads}
                     drawn = informed_by(spec, prior).sample(said, **how).select(own)
                     parts.setdefault(f"run {run}", []).append(tallier.compared(drawn))
@@ -151,6 +153,8 @@ class LeftOut:
 
     def _valued(self, labels: LabelsByTruth) -> Valued:
         """Compute metrics of a whole data set with everybody, to know what every case adds."""
+        from dissensus.evaluation.influences import DataSet, SomeCases
+
         study = self.design.study.select(self._names)
         strata = {FINDING: dict(self.findings)} if self.findings else {}
         table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
@@ -164,7 +168,7 @@ class LeftOut:
         """Put pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
         if whole is None:
             return means
-        places = places_of(self.plan.metrics)
+        places = block_places(self.plan.metrics, DATA_SET)
         found = np.empty((len(means), len(self.plan.metrics), means.shape[-1]))
         found[:, np.delete(np.arange(found.shape[1]), places)] = means
         position = {name: i for i, name in enumerate(self._names)}

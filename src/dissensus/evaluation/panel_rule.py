@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.aliases import BoolArray
 from dissensus.core.errors import listing
 from dissensus.evaluation.sums import ALL
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
+    from dissensus.study.study import Study
 
 # What is asked of a study: cases in all and in every stratum, fewer opinions per case, a narrower interval.
 LEAST_CASES, MOST_OPINIONS, MOST_WIDTH = 100, 10, 0.15
+
+# So many cases may have opinions of one group of annotators only, where groups are known.
+MOST_ALONE = 0.5
 
 # Annotators who share no case count as several groups unless one of them has this share of the cases.
 MOST_SHARE = 0.9
@@ -49,6 +54,8 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
     shown, gain = evaluation.estimates[evaluation.panel].at(place), prior.held_out_gain or 0.0
     rows, n_cases = shown.rows(), evaluation.n_items if stratum is None else shown.n_cases
     mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, rows), n_groups(evaluation)
+    one_group = of_one_group(evaluation.study.counted)
+    alone = float(one_group.mean()) if len(one_group) else 0.0
     reasons = {
         f"these annotations were seen by {listing(dict.fromkeys(declared))}": bool(declared),
         "all models give labels without scores": prior.are_labels,
@@ -58,6 +65,7 @@ def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | Non
         f"the interval is {100 * width:.0f} points wide": width >= MOST_WIDTH,
         "the interval lacks the uncertainty of the fitted prior": any(np.isnan(row["fit_sd"]) for row in rows),
         f"the annotators form {groups} groups that share no case": groups > 1,
+        f"{100 * alone:.0f} % of the cases have opinions of one group of annotators only": alone > MOST_ALONE,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 
@@ -88,8 +96,27 @@ def n_groups(evaluation: Evaluation) -> int:
     if evaluation.is_sample or not len(panel.annotators) or (panel.annotators == ANONYMOUS).any():
         return 1
     n_annotators = len(panel.annotator_names)
-    edges = (panel.annotators, n_annotators + panel.case_of_opinion)
+    edges = (panel.units, n_annotators + panel.case_of_opinion)
     size = n_annotators + evaluation.study.n_cases
     count, member = connected_components(coo_array((np.ones(len(edges[0])), edges), shape=(size, size)), directed=False)
     cases = np.bincount(member[np.unique(edges[1])], minlength=count)
     return 1 if cases.max() >= MOST_SHARE * cases.sum() else int((cases > 0).sum())
+
+
+def of_one_group(study: Study) -> BoolArray:
+    """Tell which of the cases with several opinions have them from one group of annotators only.
+
+    Nobody is known to be of one group where groups are not known.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Study.from_rankings([[[["a"]], [["b"]]]] * 2, ["a", "b"], annotator_names=["Ada", "Bo"])
+    >>> of_one_group(said), of_one_group(said.with_annotator_groups({"Ada": "north", "Bo": "north"}))
+    (array([False, False]), array([ True,  True]))
+    """
+    units, case, offsets = study.panel.units, study.panel.case_of_opinion, study.panel.opinion_offsets
+    first = units[np.minimum(offsets[:-1], max(len(units) - 1, 0))] if len(units) else offsets[:-1]
+    unlike = np.bincount(case[(units != first[case]) | (units == ANONYMOUS)], minlength=study.n_cases)
+    several = np.diff(offsets) > 1
+    return np.asarray((unlike == 0) & several & bool(study.panel.annotator_groups))[several]

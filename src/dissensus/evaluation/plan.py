@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import CasePrior, informed_prior
 from dissensus.aggregations.point_estimates import MajorityVote, MeanRating
 from dissensus.aggregations.priors import Lessons, taught
-from dissensus.aggregations.rating_prior import RatingPrior, rating_prior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
@@ -287,13 +285,15 @@ def prior_for(
 
     ``start`` was fitted to a similar one, whose strata and left-out models are kept. Ratings have no strata.
     """
+    from dissensus import aggregations
+
+    before = cast("Any", start)  # of the same kind of study
     if study.kind == "ratings":
         shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
-        known = start.left_out if isinstance(start, RatingPrior) else None
-        return rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
+        known = None if start is None else before.left_out
+        return aggregations.rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
     columns = {column: [of[name] for name in study.case_names] for column, of in (strata or {}).items()}
-    before = start if isinstance(start, CasePrior) else None
-    return informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
+    return aggregations.informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
 
 
 def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:

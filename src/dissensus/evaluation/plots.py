@@ -16,6 +16,7 @@ from dissensus.core.names import known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.sentences import ranked
 from dissensus.evaluation.tables import single_values
 from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Chart
@@ -156,6 +157,11 @@ class Plots:
         """The tables that figures are drawn from."""
         return Tables(self.evaluation)
 
+    def __call__(self) -> Figure:
+        """Draw the figure that says the most: models by all estimands, or without models the certainty of the cases."""
+        drawn: Figure = self.estimands() if self.evaluation.models else self.certainty()
+        return drawn
+
     # Figures ----------------------------------------------------------------------------------------------
 
     @figure()
@@ -194,12 +200,20 @@ class Plots:
 
     @figure("models")
     def estimands(self, metric: str | None = None) -> Chart:
-        """Put panel, agreement and adjusted values of every model side by side, with intervals."""
-        name, results, level = self._metric(metric), self.tables.to_frame(), self.evaluation.level
-        labels = [self.evaluation.run_label(run) for run in (self.evaluation.reference, self.evaluation.headline)]
+        """Put one annotator and all models side by side, by every estimand with its interval, and by practice."""
+        evaluation, name, results = self.evaluation, self._metric(metric), self.tables.to_frame()
+        runs = [run for run in (evaluation.reference, evaluation.panel) if run is not None]
+        labels = [evaluation.run_label(run) for run in runs]
         rows = results.filter(results["run"].is_in(labels) | (results["estimand"] == AGREEMENT))
-        points = single_values(self.evaluation, results, name)
-        return model_charts.estimands_side_by_side(rows, name, points=points, level=level)
+        experts, annotator = evaluation.experts, None
+        own = [row for row in experts.rows if row["metric"] == name] if experts is not None else []
+        if experts is not None and own:
+            parts = zip(("mean", "low", "high"), ("experts", "experts_low", "experts_high"), strict=True)
+            annotator = experts.called, {part: own[0][column] for part, column in parts}
+        order = ranked(evaluation)
+        rows = rows.sort(rows["model"].replace_strict(order, list(range(len(order)))), maintain_order=True)
+        points, level = single_values(evaluation, results, name), evaluation.level
+        return model_charts.estimands_side_by_side(rows, name, points=points, annotator=annotator, level=level)
 
     @figure("models", "an adjusted run")
     def reliability(self, metric: str | None = None) -> Chart:

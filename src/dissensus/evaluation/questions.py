@@ -15,7 +15,7 @@ import numpy as np
 from dissensus.aggregations.case_prior import case_labels
 from dissensus.core.ragged import join_offsets
 from dissensus.core.receipt import shared_receipt
-from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.sums import FINDING
 from dissensus.predictions.alignment import predictions_of_finding
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR

@@ -1,36 +1,39 @@
 """What an informed prior adds to intervals: refit it to resampled cases, take another family, and weigh the draws anew.
 
 Other cases would have given other coefficients, and these other posteriors. They need no new draws: a draw counts in
-proportion to its density under the other prior, divided by that under this one. The other family is a mixture of two
-concentrations, s exp(a + d) and s exp(a - d), with the same means; a is such that two annotators agree as often. Two
-votes per case cannot tell one family from the other. Draws are weighed under each concentration, and both count as
-their concentration makes the first choices of the case probable.
+proportion to its density under the other prior, divided by that under this one. Few votes per case cannot tell one
+family of priors from another. The other family is logistic-normal, around the same means, with the spread of logarithms
+that makes the votes most likely: it doubts the leading conditions more, and the rare ones less, than a Dirichlet
+distribution does. It has draws of its own, which count as they make the votes of the case probable. Of ratings it is a
+mixture of two concentrations, and the draws are weighed under each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
-from scipy.special import gammaln
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.case_prior import CasePrior
-from dissensus.aggregations.rating_prior import RatingPrior
 from dissensus.core.aliases import FloatArray
+from dissensus.core.names import case_keys
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
 from dissensus.study.opinions import Opinions
 
+if TYPE_CHECKING:
+    from dissensus.aggregations.case_prior import CasePrior
+    from dissensus.aggregations.rating_regression import RatingPrior
+
 # Of more draws, the refits weigh this many, evenly spaced.
 REFIT_DRAWS = 250
 
-# A prior that models inform.
-InformedPrior: TypeAlias = CasePrior | RatingPrior
+# A prior that models inform: that of conditions, or that of ratings.
+InformedPrior: TypeAlias = "CasePrior | RatingPrior"
 
 # Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
@@ -86,9 +89,9 @@ def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
 def refit_weights(
     prior: InformedPrior, opinions: Opinions, coefficients: FloatArray, batch: Batch, step: int
 ) -> list[FloatArray]:
-    """Weigh every ``step``-th draw of each case under refits and, last, under the other family.
+    """Weigh every ``step``-th draw of each case under refits and, of ratings last, under the other family.
 
-    By case, the shape is (n_refits + 1, n_weighed); rows sum to one.
+    By case, the shape is (n_refits, n_weighed), of ratings (n_refits + 1, n_weighed); rows sum to one.
 
     Parameters
     ----------
@@ -102,52 +105,43 @@ def refit_weights(
         The draws.
     """
     names = batch.case_names
-    if isinstance(prior, RatingPrior):
-        assert batch.numbers is not None  # as ratings have numbers
+    if batch.numbers is not None:
+        prior = cast("RatingPrior", prior)
         own = np.append(prior.coefficients, prior.kappa)
         both = np.tile(own, (2, 1))
         both[:, -1] *= math.cosh(APART) * np.exp(SIDES)  # the variance between cases is the same
         logs = prior.log_ratios(names, batch.numbers[:, ::step], np.vstack([coefficients, both]))
         mixed = (np.vstack([of_case[:-2], np.logaddexp(*of_case[-2:])]) for of_case in logs)
         return [normalised_weights(of_case) for of_case in mixed]
-    shapes, votes = prior.repeated(names, names).shapes(opinions, coefficients)
+    shapes, _ = cast("CasePrior", prior).repeated(names, names).shapes(opinions, coefficients)
     found = []
     for case, (start, stop) in enumerate(pairwise(batch.columns)):
         here, *there = shapes[:, start:stop]
-        both = here * same_agreement(here.sum())[:, None]
         drawn = np.log(np.maximum(batch.of_case(case)[::step], LEAST))
-        *refits, low, high = normalised_weights((np.array([*there, *both]) - here) @ drawn.T)
-        share = normalised_weights(log_evidence(both, votes[start:stop])[None])[0]
-        found.append(np.array([*refits, share @ np.array([low, high])]))
+        found.append(normalised_weights((np.array(there) - here) @ drawn.T))
     return found
 
 
-def same_agreement(mass: float) -> FloatArray:
-    """Return factors of a concentration, of which an even mixture lets two annotators agree as often.
+def other_family(
+    prior: InformedPrior, opinions: Opinions, batch: Batch, seed: int
+) -> tuple[Batch, list[FloatArray]] | None:
+    """Draw cases anew from the other family, and say how much each draw counts, shape (1, n) by case.
 
-    Two annotators agree on a condition with probability mu_k (s mu_k + 1) / (s + 1): 1 / (s + 1) must be the mean of
-    1 / (s x exp(d) + 1) and 1 / (s x exp(-d) + 1), a quadratic equation of x.
-
-    Examples
-    --------
-    >>> float((0.5 / (5.0 * same_agreement(5.0) + 1.0)).sum().round(9)) == round(1 / 6, 9)
-    True
+    Nothing for ratings, whose draws :func:`refit_weights` weighs.
     """
-    slope = (mass - 1.0) * math.cosh(APART)
-    root = (slope + math.sqrt(slope**2 + 4.0 * mass)) / (2.0 * mass)
-    return np.asarray(root * np.exp(SIDES))
-
-
-def log_evidence(shapes: FloatArray, votes: FloatArray) -> FloatArray:
-    """Return the log-probability of votes (n,) under Dirichlet shapes (..., n); zeros are no shapes.
-
-    >>> np.exp(log_evidence(np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))).round(9)
-    np.float64(0.5)
-    """
-    own = np.maximum(shapes, LEAST)
-    total = own.sum(axis=-1)
-    members = (gammaln(own + votes) - gammaln(own)).sum(axis=-1)
-    return np.asarray(members + gammaln(total) - gammaln(total + votes.sum()))
+    if batch.numbers is not None:
+        return None
+    own, names = cast("CasePrior", prior), batch.case_names
+    (shapes,), votes = own.repeated(names, names).shapes(opinions, np.empty((0, own.coefficients.size)))
+    values, weights = [], []
+    for key, (start, stop) in zip(case_keys(names).tolist(), pairwise(batch.columns), strict=True):
+        shares = shapes[start:stop] / shapes[start:stop].sum()
+        noise = np.random.default_rng([seed, key]).standard_normal((REFIT_DRAWS, len(shares)))
+        drawn = np.where(shares > 0, shares * np.exp(own.recipe.log_sd * noise), 0.0)
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        values.append(drawn.ravel())
+        weights.append(normalised_weights((np.log(np.maximum(drawn, LEAST)) @ votes[start:stop])[None]))
+    return replace(batch, n_draws=REFIT_DRAWS, n_chains=1, values=np.concatenate(values), order_values=None), weights
 
 
 def normalised_weights(logs: FloatArray) -> FloatArray:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.dirichlet import Dirichlet
-from dissensus.aggregations.given_draws import GivenDraws
-from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
-from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.priors import check_trained_on
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
@@ -21,25 +17,26 @@ from dissensus.core.names import check_names, known_name
 from dissensus.core.spec import as_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.questions import Questions
-from dissensus.metrics.accuracy import AverageOverlap, CategoryAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import HALF, Metric
-from dissensus.metrics.decisions import CohenKappa, FBeta, Sensitivity, Specificity
-from dissensus.metrics.grades import GradeError, RankedProbabilityScore, WithinGrades
-from dissensus.metrics.numbers import default_number_metrics
-from dissensus.metrics.ranking import AUROC, AveragePrecision
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
+
+# What a lone model is called.
+ONE = "model"
 
 # How many annotated cases, and opinions on each on average, a prior that models inform is fitted to at the least.
 LEAST_CASES, LEAST_OPINIONS = 100, 2
 
 # The metrics that answers to a kind of question are usually reported by.
-METRICS: Mapping[str, tuple[Metric, ...]] = {
-    "binary": (AUROC(), AveragePrecision(), Sensitivity(), Specificity(), FBeta(), TopKAccuracy(1)),
-    "grades": (TopKAccuracy(1), WithinGrades(1), GradeError(), CohenKappa("quadratic"), RankedProbabilityScore()),
-    "conditions": (TopKAccuracy(1), TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)),
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "binary": ("auroc", "average-precision", "sensitivity", "specificity", "f-beta", "top-k-accuracy:1"),
+    "grades": (
+        *("top-k-accuracy:1", "within-grades:1", "grade-error", "cohen-kappa:quadratic", "ranked-probability-score"),
+    ),
+    "conditions": ("top-k-accuracy:1,3", "set-accuracy:2,3", "average-overlap:3"),
 }
+OF_NUMBERS = ("mean-absolute-error", "rmse", "correlation")
 
 
 def default_aggregations(question: str = "conditions", *, sweep: bool = False) -> tuple[Aggregation, ...]:
@@ -51,16 +48,14 @@ def default_aggregations(question: str = "conditions", *, sweep: bool = False) -
     >>> len(default_aggregations()), len(default_aggregations(sweep=True))
     (1, 10)
     """
+    texts: tuple[str, ...] = ("plackett-luce:1,2,3,5,10", "probabilistic-inverse-rank:10,20,30,50,100")
     if question == "numbers":
-        return (NormalInverseGamma(),)
-    if not sweep:
-        return (PlackettLuce(reliability=1),)
-    if question != "conditions":
-        return tuple(PlackettLuce(reliability=gamma) for gamma in (1, 3, 10))
-    return (
-        *(PlackettLuce(reliability=gamma) for gamma in (1, 2, 3, 5, 10)),
-        *(ProbabilisticInverseRank(reliability=gamma) for gamma in (10, 20, 30, 50, 100)),
-    )
+        texts = ("normal-inverse-gamma",)
+    elif not sweep:
+        texts = ("plackett-luce:1",)
+    elif question != "conditions":
+        texts = ("plackett-luce:1,3,10",)
+    return tuple(as_specs(Aggregation.family, texts))
 
 
 def default_metrics(
@@ -71,12 +66,14 @@ def default_metrics(
     Of conditions they are those of the paper's main figure.
     """
     kinds = {model.kind for model in models.values()}
-    wanted: tuple[Metric, ...] = METRICS.get(study.question, METRICS["conditions"])
-    if "numbers" in kinds:
-        wanted = default_number_metrics()
+    wanted = OF_NUMBERS if "numbers" in kinds else METRICS.get(study.question, METRICS["conditions"])
+    if study.question == "conditions" and (study.mentions_per_ranking <= 1).all():  # nobody names a set of several
+        wanted = tuple(metric for metric in wanted if not metric.startswith("set-accuracy"))
     if categories is not None:
-        wanted = (*wanted, CategoryAccuracy(categories.labels))
-    return tuple(metric for metric in wanted if metric.depth < len(conditions) and kinds <= set(metric.accepts))
+        wanted = (*wanted, "category-accuracy")
+    known = {} if categories is None else {"categories": categories.labels}
+    found = as_specs(Metric.family, wanted, known)
+    return tuple(metric for metric in found if metric.depth < len(conditions) and kinds <= set(metric.accepts))
 
 
 def chosen_metrics(
@@ -103,9 +100,11 @@ def chosen_metrics(
     found = read(wanted)
     if primary is None:
         return tuple(found)
-    is_spec = isinstance(primary, Metric) or primary.partition(":")[0] in Metric.family.known()
-    name = read([primary])[0].name if is_spec else str(primary)
-    first = known_name("metric", name, [metric.name for metric in found])
+    name, names = str(primary), [metric.name for metric in found]
+    if name not in names:
+        with suppress(DissensusError):
+            name = read([primary])[0].name
+    first = known_name("metric", name, names)
     return tuple(sorted(found, key=lambda metric: metric.name != first))
 
 
@@ -117,13 +116,14 @@ def with_panel_unless(
         return chosen, ""
     if wanted is False:
         return chosen, "it was not asked for"
-    added: list[Aggregation] = [Dirichlet(prior="informed")]
+    added: list[Aggregation]
     if study.kind == "ratings":
-        own = [spec for spec in chosen if isinstance(spec, NormalInverseGamma)]
+        own: list[Any] = [spec for spec in chosen if spec.id == "normal-inverse-gamma"]
         added = [replace(spec, prior="informed", reliability=1.0) for spec in own[:1]]
         reason = reason or ("" if added else "no aggregation is a normal-inverse-gamma model of the ratings")
-    elif study.unranked != "unobserved":
-        added = [PlackettLuce(prior="informed")]
+    else:
+        kind = "dirichlet" if study.unranked == "unobserved" else "plackett-luce"
+        added = as_specs(Aggregation.family, [f"{kind}:prior=informed"])
     if wanted and reason:
         raise DissensusError("what a large panel would say cannot be estimated", got=reason, advice="leave panel out")
     return (chosen, reason) if reason else ((*chosen, *added), "")
@@ -202,6 +202,8 @@ def chosen_aggregations(
             expected="one of them: the sweep is a list of aggregations by itself",
             advice="leave sweep (--sweep) out, and name reliabilities as in plackett-luce:1,3,10",
         )
+    from dissensus.aggregations.given_draws import GivenDraws
+
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
     chosen = tuple(as_specs(Aggregation.family, _checked(items, Aggregation)))
     for number, spec in enumerate(chosen):
@@ -224,8 +226,16 @@ def _checked(given: Any, kind: type) -> list[Any]:
     return found
 
 
+def models_of(predictions: Any, study: Study) -> Mapping[str, Any]:
+    """Return predictions by model: what is no mapping, or one by case, is of one model, and nothing of none."""
+    if predictions is None:
+        return {}
+    is_by_model = isinstance(predictions, Mapping) and not (predictions and {*predictions} <= {*study.case_names})
+    return predictions if is_by_model else {ONE: predictions}
+
+
 def asked_questions(
-    study: Study, predictions: Mapping[str, Any], columns: Mapping[str, Sequence[str]], *, allow_missing: bool
+    study: Study, predictions: Any, columns: Mapping[str, Sequence[str]], *, allow_missing: bool
 ) -> Questions:
     """Align models to a study, and keep the cases that all of them have, with the labels of these.
 
@@ -234,10 +244,8 @@ def asked_questions(
     columns
         Name to one label per case of the study, pictures among them.
     """
-    findings = study.kind == "checklists"
-    said = aligned_models(
-        predictions, study.case_names, study.conditions, allow_missing=allow_missing, findings=findings
-    )
+    how: dict[str, Any] = {"allow_missing": allow_missing, "question": study.question}
+    said = aligned_models(models_of(predictions, study), study.case_names, study.conditions, **how)
     common, labels = set(common_cases(study, said)), {}
     for column, of_cases in columns.items():
         check_length(f"{column} label", len(of_cases), study.n_cases)

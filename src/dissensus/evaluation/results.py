@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import check_choice, checked
@@ -20,22 +21,21 @@ from dissensus.core.names import known_name
 from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
-from dissensus.core.spec import distinct_names
+from dissensus.core.screen import Screen, Shown
+from dissensus.core.spec import distinct_names, one_spec
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.curves import KINDS, Curve
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, leading_runs, stacked
-from dissensus.evaluation.influences import FINDING
-from dissensus.evaluation.labels import LabelsByTruth, kept_labels
+from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.sums import EACH, Place, Sums
+from dissensus.evaluation.protocol import Protocol
+from dissensus.evaluation.sums import EACH, FINDING, Place, Sums
 from dissensus.evaluation.tables import SUMMARY
 from dissensus.evaluation.tally import EDGES
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
 from dissensus.study.study import Study
@@ -43,6 +43,7 @@ from dissensus.study.study import Study
 if TYPE_CHECKING:
     from dissensus.evaluation.calibration import Calibration
     from dissensus.evaluation.comparison import Comparison
+    from dissensus.evaluation.curves import Curve
     from dissensus.evaluation.expert_comparison.experts import Experts
     from dissensus.evaluation.plots import Plots
 
@@ -103,8 +104,8 @@ class Certainties(NamedTuple):
     mean: float
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, Value):
     """Hold every metric of every model under every aggregation.
 
     Attributes
@@ -157,6 +158,8 @@ class Evaluation(Value):
         What results lead with: ``"agreement"`` with single annotators, or ``"adjusted"`` metrics as in the paper.
     seed
         The seed of all draws.
+    protocol
+        What was decided before the data were seen, and what deviates from it; missing without a protocol.
     versions
         Versions of the packages that computed it.
 
@@ -217,6 +220,7 @@ class Evaluation(Value):
     level: float = 0.95
     leads: Leads = "agreement"
     seed: int = 0
+    protocol: Protocol | None = None
     versions: Mapping[str, str] = field(default_factory=present_versions)
 
     # What was evaluated -----------------------------------------------------------------------------------
@@ -357,6 +361,83 @@ class Evaluation(Value):
 
         return Plots(self)
 
+    def screen(self) -> Screen:
+        """Return what is seen first: models beside annotators, what that decides, and what to know before use."""
+        from dissensus.evaluation.first_screen import first_screen
+
+        return first_screen(self)
+
+    def summary(self) -> pl.DataFrame:
+        """Return one row per metric and model: agreement, worth, majority vote, adjusted, panel, and truth if known.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]] * 10}, aggregations=["majority-vote"])
+        >>> result.summary().select("model", "agreement", "experts", "majority_vote").row(0)
+        ('A', 0.875, 0.75, 1.0)
+        """
+        from dissensus.evaluation.first_screen import records
+
+        return pl.DataFrame(records(self), infer_schema_length=None)
+
+    def to_metrics(self) -> dict[str, float]:
+        """Return what is estimated as a flat mapping of names to numbers, for trackers of experiments.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
+        >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]] * 10}, aggregations=["majority-vote"])
+        >>> result.to_metrics()["A/top-1 accuracy/agreement"]
+        0.875
+        """
+        found = {
+            f"{row['model']}/{row['metric']}/{name}": float(value)
+            for row in self.summary().to_dicts()
+            for name, value in row.items()
+            if isinstance(value, int | float) and np.isfinite(value)
+        }
+        counts = self.certainty_counts
+        return {**found, **({"mean certainty": counts[self.reference].mean} if counts else {})}
+
+    @checked
+    def report(self, path: Path = "report.html", *, title: str | None = None, overwrite: bool = False) -> None:
+        """Write the report: one page that works without a network; see :func:`write_report`."""
+        page = import_module("dissensus.report.page")  # it stands above evaluations, and knows them
+        page.write_report(self, path, title=title, overwrite=overwrite)
+
+    def cases(self) -> pl.DataFrame:
+        """Return the cases that need a look, by rule, with the models that a rule names; see ``dissensus cases``.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> said = ds.Study.from_counts([[9, 0], [5, 4]], ["a", "b"], case_names=["x", "y"])
+        >>> result = ds.evaluate(said, {"A": [[0, 1], [0, 1]]}, aggregations=["dirichlet:10"])
+        >>> result.cases().select("case", "reason", "models").rows()
+        [('x', 'confidently wrong', 'A'), ('y', 'unsettled', None)]
+        """
+        from dissensus.evaluation.triage import MISSED, RULES, WRONG, triage
+
+        columns = {**dict.fromkeys(("case", "reason", "models", "annotators"), pl.String), "certainty": pl.Float64}
+        if not self.profiles:
+            return pl.DataFrame(schema=columns)
+        found, known = triage(self), self.profiles[self.reference]
+        best = [" + ".join(names) for names in tables.winners(self.conditions, known, 1).to_list()]
+        rows: list[tuple[Any, ...]] = []
+        for rule in RULES:
+            places = found.of_rule(rule).tolist()
+            of_model = [set(found.of_rule(rule, m).tolist()) for m in range(len(self.models))]
+            own = []
+            for i in places:
+                who = [name for name, cases in zip(self.models, of_model, strict=True) if i in cases]
+                named = ", ".join(who) if rule in (WRONG, MISSED) else None
+                own.append((-len(who), known.certainties[0][i], (self.case_names[i], rule, named, best[i])))
+            rows += [(*row, certainty) for _, certainty, row in sorted(own, key=lambda one: one[:2])]
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
     # What the sums hold -----------------------------------------------------------------------------------
 
     @cached_property
@@ -397,7 +478,7 @@ class Evaluation(Value):
 
     def label_masses(self, run: int) -> LabelsByTruth:
         """Return the labels of the draws of a run, by truth; nothing where no metric keeps them."""
-        truths = {metric.truth: None for metric in self.metrics if isinstance(metric, DataSetMetric)}
+        truths = {metric.truth: None for metric in data_set_metrics(self.metrics)}
         has_any = bool(self.sums.names("rows", "labels", self.keys[run]))
         return kept_labels(self.sums, self.keys[run], truths) if has_any else {}
 
@@ -510,6 +591,8 @@ class Evaluation(Value):
         >>> result.curves("roc").select("model", "x", "y")[50].row(0)
         ('A', 0.5, 1.0)
         """
+        from dissensus.evaluation.curves import KINDS
+
         drawn = [name for name in KINDS if name != "confusion"]
         if kind is not None:
             check_choice("kind", kind, drawn)
@@ -667,21 +750,30 @@ class Evaluation(Value):
         """
         if self.study.kind != "rankings":
             return pl.DataFrame(schema={"case": pl.String, "agreement": pl.Float64, "n_annotators": pl.Int64})
+        from dissensus.agreement.peers import annotator_agreement
+
         return annotator_agreement(self.study).to_frame().with_columns(pl.col("agreement").fill_nan(None))
 
     @checked
-    def compare(self, *, margin: float | None = None) -> Comparison:
+    def compare(
+        self, first: str | None = None, second: str | None = None, *, margin: float | None = None
+    ) -> Comparison:
         """Compare the models with each other on the same draws and the same resampled cases.
 
         Parameters
         ----------
+        first, second
+            Names of two models: compare these alone, by what decides (the primary metric). By default all pairs, by
+            all metrics and estimands.
         margin
             The largest difference that does not matter, in units of the metric. With it, verdicts also say whether one
             model is not worse than the other by more than that, and whether both are equivalent.
         """
         from dissensus.evaluation.comparison import compared
 
-        return compared(self, margin)
+        if (first is None) != (second is None) or (first is not None and first == second):
+            raise DissensusError("two models are compared with each other", expected="the names of two, or none")
+        return compared(self, () if first is None or second is None else (first, second), margin)
 
     def merge(self, other: Evaluation) -> Evaluation:
         """Put evaluations of different cases together; models, metrics and settings must agree.
@@ -729,24 +821,18 @@ class Evaluation(Value):
 
     __hash__ = None
 
-    def _repr_html_(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self).html())
-
     def metric(self, name: str) -> Metric:
-        """Return a metric by name, or say which there are."""
+        """Return a metric by its name here or any usual one, or say which there are."""
         names = [metric.name for metric in self.metrics]
-        return self.metrics[names.index(known_name("metric", name, names))]
+        found = name
+        if name not in names:
+            with suppress(DissensusError):
+                found = one_spec(Metric.family, name, {"categories": self.categories and self.categories.labels}).name
+        return self.metrics[names.index(found if found in names else known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
         """Keep the rows of one run of any of the tables."""
         return frame.filter(frame["run"] == self.runs[run].label)
-
-    def __repr__(self) -> str:
-        from dissensus.evaluation.first_screen import first_screen
-
-        return str(first_screen(self))
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

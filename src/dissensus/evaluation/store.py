@@ -32,10 +32,9 @@ from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
-from dissensus.evaluation.calibration import restored_calibration
-from dissensus.evaluation.curves import Curve
 from dissensus.evaluation.estimates import Run
 from dissensus.evaluation.expert_comparison.experts import Experts
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.evaluation.tally import is_of_places
@@ -61,7 +60,7 @@ DISPUTED = "disputed"
 EARLIER = ("arrays.npz", "data_set.bundle")
 
 REPORT = "report.html"
-NAMED = ("case_names", "annotator_names", "groups")
+NAMED = ("case_names", "annotator_names", "groups", "annotator_groups")
 PANEL = ("opinion_offsets", "annotators", "weights", "case_weights", "votes")
 LISTS = ("offsets", "codes", "values")
 
@@ -271,6 +270,7 @@ def _described(evaluation: Evaluation) -> Described:
         **{name: [one.record() for one in getattr(evaluation, name)] for name in ("runs", "points", "metrics")},
         "annotators": {key: {name: getattr(one, name) for name in SPREAD} for key, one in evaluation.moved.items()},
         "prior": evaluation.prior and asdict(evaluation.prior),
+        "protocol": evaluation.protocol and {**asdict(evaluation.protocol), "sha256": evaluation.protocol.sha256},
         "calibration": evaluation.calibration and evaluation.calibration.record(),
         "experts": evaluation.experts and evaluation.experts.to_json(),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
@@ -324,8 +324,8 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
 
 def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluation:
     conditions, grouping, prior = tuple(described["conditions"]), described["categories"], described["prior"]
-    told = described["study"]
-    seats: Described = {name: tuple(described[name]) for name in NAMED}
+    told, agreed = described["study"], described.get("protocol")
+    seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
     study = restored_study(
@@ -348,6 +348,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         **{name: described[name] for name in PLAIN},
         **{name: tuple(described[name]) for name in LISTED},
     }
+    from dissensus.evaluation.calibration import restored_calibration
+    from dissensus.evaluation.curves import Curve
+
     return Evaluation(
         runs=tuple(
             Run(
@@ -371,6 +374,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         },
         prior=prior and PriorRecord(**fitted),
         calibration=described["calibration"] and restored_calibration(described["calibration"]),
+        protocol=agreed and Protocol(agreed["text"], tuple(agreed["deviations"])),
         experts=described["experts"] and Experts.from_json(described["experts"]),
         lines=tuple(
             Curve(*(one[name] for name in WHOSE), *(arrays["curve", i, name] for name in POINTS))

@@ -32,6 +32,9 @@ ALL: Place = ("all",)
 # The last word of a name: whether it is about metrics of single cases, or about those that see all cases.
 EACH, DATA_SET = "each case", "data set"
 
+# Name of the column that says which finding a row is about, where every finding of a case is a row.
+FINDING = "finding"
+
 # First words of what is put side by side, and along which axis.
 JOINED = {"cases": -1, "profile": -1, "rows": 0}
 

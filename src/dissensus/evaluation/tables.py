@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.given_draws import GivenDraws
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.top_sets import ANY_OTHER
 from dissensus.core.aliases import FloatArray
@@ -130,12 +128,6 @@ class Beside:
         assert found is not None, "every evaluation has a run of either kind"
         return found
 
-    @property
-    def gaps(self) -> dict[str, float]:
-        """How much higher each practice reads than :attr:`headline`, as far as both are known."""
-        found = {name: value - self.headline["mean"] for name, value in self.practices.items()}
-        return {name: float(gap) for name, gap in found.items() if math.isfinite(gap)}
-
 
 def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     """Put estimands and practices together for every model and metric, in the order of the table of results.
@@ -225,6 +217,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     >>> side_by_side(known, known.to_frame())[0].truth
     0.5
     """
+    from dissensus.aggregations.given_draws import GivenDraws
     from dissensus.evaluation.evaluator import evaluate
 
     given = GivenDraws(theta, name=TRUTH)

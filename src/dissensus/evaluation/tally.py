@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,13 +19,18 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
-from dissensus.evaluation.labels import Labels, LabelsByTruth, label_entries, labels_of, vote_labels
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
 from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.refits import REFIT_DRAWS, known_prior, refit_weights, reweighted_means, with_all
+from dissensus.evaluation.refits import (
+    REFIT_DRAWS,
+    known_prior,
+    other_family,
+    refit_weights,
+    reweighted_means,
+    with_all,
+)
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
-from dissensus.metrics.data_set import DataSetMetric
-from dissensus.metrics.numbers import NumberMetric
 from dissensus.predictions.alignment import repeated
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
@@ -172,6 +177,9 @@ class Values:
         from dissensus.kernels.jit import plain
         from dissensus.kernels.resamples import add_orders
 
+        if not len(self.places) and chance is None:  # of metrics that see all cases, only how much these weigh
+            total = np.full(-(-n_draws // step), weights[rows].sum())
+            return np.empty((2, len(self.of_orders), 0, len(total))), total
         orders, shape = self.drawn.orders, self.of_orders.shape
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
         worth = np.repeat(weights, np.diff(orders.offsets)) * (1.0 if chance is None else chance)
@@ -215,12 +223,12 @@ class Tallier:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of single cases."""
-        return tuple(metric for metric in self.plan.metrics if not isinstance(metric, DataSetMetric))
+        return tuple(metric for metric in self.plan.metrics if metric.sees == "case")
 
     @cached_property
     def truths(self) -> tuple[Truth, ...]:
         """What the label of a draw is for the metrics of a whole data set."""
-        seen = {metric.truth for metric in self.plan.metrics if isinstance(metric, DataSetMetric)}
+        seen = {metric.truth for metric in data_set_metrics(self.plan.metrics)}
         return tuple(sorted(seen)) if self.models else ()
 
     @cached_property
@@ -275,12 +283,22 @@ class Tallier:
         own = self.weights.take(self.study.panel.positions(list(batch.case_names)))
         n_draws = self.plan.draws if is_run and drawn_from.n_draws == 1 else drawn_from.n_draws
         prior = known_prior([reference.spec]) if is_run and reference.spec is not None else None
-        refits = None
+        refits, others = None, None
+        labels = self._labels(values, plain)
         if prior is not None and self.plan.refits is not None:
             step = step_of(plain.n_draws, REFIT_DRAWS)
             opinions = self.study.select(list(batch.case_names)).opinions
             refits = refit_weights(prior, opinions, self.plan.refits, plain, step)
-        found = label_entries(key, self._labels(values, plain, refits))
+            labels = self._labels(values, plain, refits)
+            family = other_family(prior, opinions, plain, self.plan.seed)
+            if family is not None:
+                others = self._valued(family[0])[1], family[1]
+                moved = self._labels(others[0], *family)
+                labels = {
+                    truth: replace(one, moved=np.concatenate([one.moved, moved[truth].moved], axis=1))
+                    for truth, one in labels.items()
+                }
+        found = label_entries(key, labels)
         if self.models:
             found |= draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
         if reference.detail == "point":
@@ -290,7 +308,10 @@ class Tallier:
         if is_run:
             found |= self._details(key, values, own, n_draws)
         if refits is not None:
-            found["fit", key, EACH] = _fit(refits, values, own)
+            strata = {column: np.array([of[name] for name in batch.case_names]) for column, of in self.strata.items()}
+            places = {ALL: np.arange(plain.n_cases), **cases_of_places(strata, None)}
+            fits = _fits(refits, values, own, places.values(), others)
+            found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
         return found
 
     def _details(self, key: str, values: Values, own: CaseWeights, n_draws: int) -> dict[Name, Array]:
@@ -350,9 +371,10 @@ class Tallier:
         Metrics that need more than an order are undefined.
         """
         said: Any = self.study.counted
-        kind, spec = (NumberMetric, MeanRating()) if self.has_numbers else (OrderMetric, InverseRank("each"))
+        spec = MeanRating() if self.has_numbers else InverseRank("each")
         values = np.full((len(self.models), len(self.metrics), said.n_opinions), np.nan)
-        ordered = [place for place, metric in enumerate(self.metrics) if isinstance(metric, kind)]
+        is_able = [isinstance(metric, OrderMetric) or metric.accepts == ("numbers",) for metric in self.metrics]
+        ordered = np.flatnonzero(is_able).tolist()
         plan = replace(self.plan, metrics=tuple(self.metrics[k] for k in ordered))
         for start in range(0, said.n_opinions if ordered else 0, OPINIONS_AT_ONCE):
             chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
@@ -382,19 +404,38 @@ def opinion_means(said: Study, values: FloatArray) -> FloatArray:
     return ratio(np.array(sums).reshape(*values.shape[:2], said.n_cases), totals)
 
 
-def _fit(refits: list[FloatArray], values: Values, own: CaseWeights) -> FloatArray:
-    """Sum the means of cases over resamples of the cases, and over all of them, with the prior as it is and another.
+def _fits(
+    refits: list[FloatArray],
+    values: Values,
+    own: CaseWeights,
+    places: Collection[IntArray],
+    others: tuple[Values, list[FloatArray]] | None,
+) -> list[FloatArray]:
+    """Sum the means of the cases of places over resamples, and over all, with the prior as it is and another.
 
-    The shape is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of another
-    family; and of weights.
+    The shape of each is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of
+    another family, which has draws of its own if there are ``others``; and of weights.
     """
-    of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0])
+    of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0]) + (others is not None)
     step = step_of(of_draw.shape[1], REFIT_DRAWS)
     bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
-    found = np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places)))
+    found = [np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places))) for _ in places]
+    of_places: list[list[FloatArray]] = [[] for _ in refits]
+    for total, rows in zip(found, places, strict=True):
+        for case in rows.tolist():
+            of_places[case].append(total)
     for case, weights in enumerate(refits):
         of_case = values.arranged(values.of_orders[..., of_draw[case]], values.of_draws[:, :, case])
-        found += bootstrap[case][:, None, None] * reweighted_means(of_case[..., ::step], weights)
+        means = reweighted_means(of_case[..., ::step], weights)
+        if others is not None:
+            drawn, counts = others
+            of_draws = drawn.of_orders[..., drawn.drawn.orders.of_draw[case]]
+            other = reweighted_means(drawn.arranged(of_draws, drawn.of_draws[:, :, case]), counts[case])
+            other[0] = means[0, :1]
+            means = np.concatenate([means, other], axis=1)
+        added = bootstrap[case][:, None, None] * means
+        for total in of_places[case]:
+            np.add(total, added, out=total)
     return found
 
 
@@ -432,7 +473,7 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
             own = cases_of_places(labels, None if certainties is None else certainties[:, order])
             found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
             places |= own
-        if len(means):
+        if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
     return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
 

@@ -1,6 +1,6 @@
 """What a figure shows, before anybody draws it: panels of marks, with names and numbers as they are.
 
-A chart knows nothing of plotly or matplotlib. Names in it are plain text; each renderer makes them safe in its own way.
+Names in a chart are plain text; drawing it makes them safe.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Mark points, with an interval each if there are ``low`` and ``high``."""
+    """Mark points, with an interval each if there are ``low`` and ``high``: upright or, if ``across``, to the side."""
 
     x: FloatArray
     y: FloatArray
@@ -66,6 +66,7 @@ class Points:
     opacity: float = 1.0
     low: FloatArray | None = None
     high: FloatArray | None = None
+    across: bool = False
     texts: tuple[str, ...] = ()
 
 
@@ -135,7 +136,7 @@ class Pane:
     @property
     def is_turned(self) -> bool:
         """Whether the first place belongs on top, as in lists and tables."""
-        return any(isinstance(mark, Cells) or (isinstance(mark, Bars) and mark.across) for mark in self.marks)
+        return any(isinstance(mark, Cells) or getattr(mark, "across", False) for mark in self.marks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +167,15 @@ class Chart:
     def rows(self) -> int:
         """Number of rows of panels."""
         return -(-len(self.panels) // self.columns)
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is more than one thing to see: two points, two bars, two lines, or a table."""
+        marks = [mark for panel in self.panels for mark in panel.marks]
+        singles = sum(int(np.isfinite(mark.y).sum()) for mark in marks if isinstance(mark, Points))
+        singles += sum(int((mark.lengths > 0).sum()) for mark in marks if isinstance(mark, Bars))
+        lines = sum(isinstance(mark, Line | Band) for mark in marks)
+        return singles > 1 or lines > 1 or any(isinstance(mark, Cells) and mark.values.size > 1 for mark in marks)
 
     def places(self) -> Iterator[tuple[int, int, Pane]]:
         """Give every panel with its row and column, from 0."""

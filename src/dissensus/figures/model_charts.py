@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -41,14 +43,10 @@ Told: TypeAlias = Callable[[dict[str, Any]], str]
 BANDS = ("low", "high", 0.18), ("annotation_low", "annotation_high", 0.45)
 
 # What numbers are estimates of, in the order in which they stand side by side, with colour and symbol of each.
-ESTIMANDS = {"panel": (3, 1), "agreement": (2, 2), "adjusted": (0, 0)}
+ESTIMANDS = {"agreement": (2, 2), "adjusted": (0, 0), "panel": (3, 1)}
 
-# What the caption says about each of them.
-MEANINGS = {
-    "panel": "Panel: against what a large panel of such annotators would say.",
-    "agreement": "Agreement: against one annotator taken at random.",
-    "adjusted": "Adjusted: the mean over the draws of {run}.",
-}
+# How strongly the panel estimate is drawn.
+PALE = 0.45
 
 # What numbers are counted, what they differ by, and how strongly they are drawn.
 SPREADS = (("resamples", "cases like these", 0.35), ("draws", "annotations alone", 0.85))
@@ -181,35 +179,54 @@ def _model_marks(
 
 
 def estimands_side_by_side(
-    rows: pl.DataFrame, metric: str, *, points: Mapping[str, Mapping[str, float]], level: float = 0.9
+    rows: pl.DataFrame,
+    metric: str,
+    *,
+    points: Mapping[str, Mapping[str, float]],
+    annotator: tuple[str, Mapping[str, float]] | None = None,
+    level: float = 0.9,
 ) -> Chart:
-    """Put the estimands of every model side by side, with what practice reports and the truth where it is known.
+    """Put one annotator and every model side by side: estimands with intervals, practice, the truth if known.
 
     Parameters
     ----------
     rows
-        The rows of one run per estimand.
+        The rows of one run per estimand, the best model first.
     points
         Values without an interval, by their name and by model.
+    annotator
+        What an annotator is called, and the agreement of one with another: ``mean``, ``low`` and ``high``.
     """
+    import polars as pl
+
     mine = rows.filter(rows["metric"] == metric)
+    called = "annotator" if annotator is None else annotator[0]
     models = mine["model"].unique(maintain_order=True).to_list()
     known = {name: mine.filter(mine["estimand"] == name) for name in ESTIMANDS if name in mine["estimand"].to_list()}
+    names = {"agreement": f"with one {called}", "adjusted": "uncertainty-adjusted", "panel": "large panel (estimate)"}
+    lines = models
+    if annotator is not None and not math.isnan(annotator[1]["mean"]):
+        lines = [f"one {called}", *models]
+        own = known.get("agreement", mine.clear())
+        one = pl.DataFrame([{"model": lines[0], "estimand": "agreement", **annotator[1]}])
+        known["agreement"] = pl.concat([one, own.select(one.columns)])
     marks = []
     for place, (name, own) in enumerate(known.items()):
         hue, symbol = ESTIMANDS[name]
-        at = np.array([models.index(model) for model in own["model"]]) + dodged(place, len(known))
-        marks.append(_interval_points(own, at, _estimated, name=name, hue=hue, symbol=symbol, size=9))
+        at = np.array([lines.index(model) for model in own["model"]]) + dodged(place, len(known), room=0.5)
+        upright = _interval_points(own, at, _estimated, name=names[name], hue=hue, symbol=symbol, size=9)
+        opacity = PALE if name == "panel" else 1.0
+        marks.append(replace(upright, x=upright.y, y=at, across=True, opacity=opacity))
     for name, values in points.items():  # what has no interval: a cross for a practice, a star for the truth
-        at = np.array([models.index(model) for model in values], dtype=np.float64)
+        at = np.array([lines.index(model) for model in values], dtype=np.float64)
         texts = tuple(f"{model}, {name}: {_written(value)}" for model, value in values.items())
         symbol, given = theme.SHAPES.index(theme.STAR) if name == "truth" else -1, np.array(list(values.values()))
-        heights = np.where(np.isfinite(given), given, np.nan)
-        marks.append(Points(at, heights, name, theme.NEUTRAL, symbol, 10, texts=texts))
-    pane = Pane(tuple(marks), named_places([shortened(model, 22) for model in models]), Axis(metric))
-    told = [MEANINGS[name].format(run=own["run"][0]) for name, own in known.items()]
-    caption = f"Every estimand with its {100 * level:g} % interval. {' '.join(told)}"
-    return Chart(f"{metric}: {', '.join(known)}", (pane,), caption)
+        marks.append(
+            Points(np.where(np.isfinite(given), given, np.nan), at, name, theme.NEUTRAL, symbol, 10, texts=texts)
+        )
+    pane = Pane(tuple(marks), Axis(metric), named_places([shortened(name, 22) for name in lines]))
+    caption = f"Bars are {100 * level:g} % intervals."
+    return Chart(f"{metric} of models and {called}s", (pane,), caption, height=40 + 34 * len(lines))
 
 
 def draws_histogram(

@@ -57,6 +57,7 @@ def config() -> dict[str, Any]:
     axis = {**ink, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID, "titleFontWeight": "normal"}
     return {
         "background": "transparent",
+        "padding": {"left": 16, "right": 12, "top": 4, "bottom": 4},  # fonts of others may be wider
         "font": FONT,
         "view": {"stroke": None},
         "axis": axis,

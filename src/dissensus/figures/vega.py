@@ -14,8 +14,8 @@ from markupsafe import Markup, escape
 
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.errors import FormatError
-from dissensus.core.names import visible
 from dissensus.core.output import directory_written_whole, written_whole
+from dissensus.core.screen import visible
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Band, Bars, Cells, Chart, Labels, Line, Mark, Pane, Points
 
@@ -192,7 +192,7 @@ def _shape(mark: Any) -> str:
 
 
 def _pane(panel: Pane, side: str, width: int, height: int, legend: Legend | None) -> dict[str, Any]:
-    axes = {"x": _axis(panel.x, panel.x.title), "y": _axis(panel.y, side, turned=panel.is_turned)}
+    axes = {"x": _axis(panel.x, panel.x.title, slants=True), "y": _axis(panel.y, side, turned=panel.is_turned)}
     layers = [layer for mark in panel.marks for layer in LAYERS[type(mark)](mark, axes, legend)]
     found: dict[str, Any] = {
         "width": min(width, height) if panel.is_square else width,
@@ -202,8 +202,8 @@ def _pane(panel: Pane, side: str, width: int, height: int, legend: Legend | None
     return found | ({"title": {"text": panel.title, "anchor": "start", "fontSize": 12}} if panel.title else {})
 
 
-def _axis(axis: Axis, title: str, *, turned: bool = False) -> dict[str, Any]:
-    """Return the scale and the axis of a channel."""
+def _axis(axis: Axis, title: str, *, turned: bool = False, slants: bool = False) -> dict[str, Any]:
+    """Return the scale and the axis of a channel; many words below an axis are written at a slant."""
     scale: dict[str, Any] = {"zero": False, "nice": axis.span is None, "reverse": turned}
     if axis.span is not None:
         scale["domain"] = list(axis.span)
@@ -216,7 +216,7 @@ def _axis(axis: Axis, title: str, *, turned: bool = False) -> dict[str, Any]:
         drawn["labelExpr"] = f"{json.dumps(words)}[format(datum.value, '.6~g')]"
         drawn["labelLimit"] = 220
         letters = sum(2 + max(map(len, text)) for text in words.values())
-        if letters > LETTERS and len(words) > 1:
+        if letters > LETTERS and len(words) > 1 and slants:
             drawn["labelAngle"] = -35
     elif axis.form.endswith("%"):
         drawn["format"] = ".0%"
@@ -296,7 +296,8 @@ def _points(mark: Points, axes: Mapping[str, Any], legend: Legend | None) -> lis
     if mark.low is None or mark.high is None:
         return [dots]
     rule = {"type": "rule", "color": mark.colour, "strokeWidth": 1.5}
-    return [_layer(mark, data, rule, _at(axes, y="low", y2="high"), None), dots]
+    along = _at(axes, x="low", x2="high") if mark.across else _at(axes, y="low", y2="high")
+    return [_layer(mark, data, rule | {"opacity": mark.opacity}, along, None), dots]
 
 
 def _bars(mark: Bars, axes: Mapping[str, Any], legend: Legend | None) -> list[dict[str, Any]]:

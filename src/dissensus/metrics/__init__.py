@@ -12,9 +12,11 @@ def __getattr__(name: str) -> object:
     """Find a metric of the list, or one of an installed package by the name of its class."""
     if name in __all__:
         return _listed(name)
-    from dissensus.metrics.base import Metric
+    found = []
+    if name[0].isupper():  # modules are no classes
+        from dissensus.metrics.base import Metric
 
-    found = [kind for kind in Metric.family.known().values() if not name.startswith("_") and kind.__name__ == name]
+        found = [kind for kind in Metric.family.known().values() if kind.__name__ == name]
     if not found:
         raise AttributeError(f"module 'dissensus.metrics' has no attribute {name!r}")
     return found[0]

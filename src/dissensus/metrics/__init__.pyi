@@ -45,6 +45,7 @@ from .ranking import AveragePrecision as AveragePrecision
 from .ranking import PartialAUROC as PartialAUROC
 from .ranking import SensitivityAtSpecificity as SensitivityAtSpecificity
 from .ranking import SpecificityAtSensitivity as SpecificityAtSensitivity
+from .soft_targets import soft_targets as soft_targets
 from .user_metric import UserDataSetMetric as UserDataSetMetric
 from .user_metric import UserMetric as UserMetric
 

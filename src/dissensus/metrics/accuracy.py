@@ -50,6 +50,7 @@ class TopKAccuracy(OrderMetric):
     """
 
     id = "top-k-accuracy"
+    aliases = ("accuracy:1", "top-k")
     meaning = "The share of draws whose most plausible condition, or each of the first few, is among the model's first."
     size_parameter = "k"
 
@@ -485,6 +486,7 @@ class RankBiasedOverlap(OrderMetric):
     """
 
     id = "rank-biased-overlap"
+    aliases = ("rbo",)
     meaning = "How much the lists of model and draw have in common; each place counts less than the one before."
     short_name = "rank-biased overlap at {depth}, persistence {persistence:g}"
     checks = (("persistence", check_share),)

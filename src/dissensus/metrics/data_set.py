@@ -164,6 +164,9 @@ class DataSetMetric(Metric):
 
     sees = "data set"
 
+    # Whether it is a formula of sums over cases, which pieces of a study add up.
+    is_summed: ClassVar[bool] = False
+
     truth: Truth
 
     def check(self, predictions: Predictions) -> None:
@@ -229,6 +232,8 @@ class DataSetMetric(Metric):
 
 class SummedMetric(DataSetMetric):
     """Judge by sums over cases, such as masses by score or counts of decisions: pieces of a study add theirs up."""
+
+    is_summed = True
 
     @abstractmethod
     def added(self, said: Said, labels: FloatArray) -> Added:

@@ -153,6 +153,7 @@ class Sensitivity(DecisionMetric):
     """
 
     id = "sensitivity"
+    aliases = ("recall", "true positive rate", "tpr")
     meaning = "The share of positive cases that the model calls positive."
     about = ("positive",)
     rests_on = ("tp fn",)
@@ -174,6 +175,7 @@ class Specificity(DecisionMetric):
     """
 
     id = "specificity"
+    aliases = ("true negative rate", "tnr")
     meaning = "The share of negative cases that the model calls negative."
     about = ("negative",)
     rests_on = ("fp tn",)
@@ -195,6 +197,7 @@ class PositivePredictiveValue(DecisionMetric):
     """
 
     id = "ppv"
+    aliases = ("precision",)
     meaning = "The share of positive cases among those that the model calls positive."
     short_name = "positive predictive value"
     rests_on = ("tp fp",)
@@ -298,6 +301,7 @@ class FBeta(CountedDecisions):
     """
 
     id = "f-beta"
+    aliases = ("f1:1", "f1 score:1", "f-score:1", "dice:1", "f2:2")
     meaning = (
         "The harmonic mean of the share of positive cases that are called positive and the share of those called "
         "positive that are; beta says how many times more the first counts."
@@ -333,6 +337,7 @@ class Jaccard(DecisionMetric):
     """
 
     id = "jaccard"
+    aliases = ("iou",)
     meaning = "The share of cases that are positive and called positive among those that are one or the other."
     about = ("positive",)
     short_name = "Jaccard index"
@@ -507,6 +512,7 @@ class CohenKappa(ConfusionMetric):
     """
 
     id = "cohen-kappa"
+    aliases = ("kappa", "weighted kappa:quadratic", "quadratic kappa:quadratic", "qwk:quadratic")
     meaning = (
         "How much more often the model agrees with the label than by chance: 0 is chance, 1 is perfect. With weights, "
         "a near miss between grades counts in part."
@@ -594,6 +600,7 @@ class Matthews(ConfusionMetric):
     """
 
     id = "matthews"
+    aliases = ("mcc",)
     meaning = "The correlation between what cases are and what they are called: 0 is chance, 1 is perfect."
     short_name = "Matthews correlation"
 

@@ -168,6 +168,7 @@ class RankedProbabilityScore(GradeMetric):
     """
 
     id = "ranked-probability-score"
+    aliases = ("rps",)
     meaning = (
         "The squared distance between the model's probabilities of at most each grade and the true grade, on average; "
         "0 at best and 1 at worst."

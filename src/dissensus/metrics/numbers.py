@@ -28,15 +28,6 @@ Z = 1.96
 LEAST_SPREAD = 1e-13
 
 
-def default_number_metrics() -> tuple[Metric, ...]:
-    """Return what numbers are judged by if nothing else is asked for.
-
-    >>> [metric.name for metric in default_number_metrics()]
-    ['mean absolute error', 'RMSE', 'correlation']
-    """
-    return (MeanAbsoluteError(), RMSE(), Correlation())
-
-
 def number_labels(numbers: FloatArray, truth: Truth = "top") -> FloatArray:
     """Return the masses of draws of numbers: 1, y and y squared, shape (n_draws, 3, n_cases).
 
@@ -123,6 +114,7 @@ class MeanAbsoluteError(NumberMetric):
     """
 
     id = "mean-absolute-error"
+    aliases = ("mae",)
     meaning = "Distance between the model's number and what a large panel would say on average."
 
     truth: Truth = "top"
@@ -264,6 +256,7 @@ class RMSE(MomentMetric):
     """
 
     id = "rmse"
+    aliases = ("root mean squared error",)
     meaning = (
         "Root of the mean squared distance between the model's numbers and what a large panel would say on average."
     )
@@ -297,6 +290,7 @@ class Correlation(MomentMetric):
     """
 
     id = "correlation"
+    aliases = ("pearson",)
     meaning = "Correlation between the model's numbers and what a large panel would say on average."
     range = (-1.0, 1.0)
 
@@ -325,6 +319,7 @@ class ConcordanceCorrelation(MomentMetric):
     """
 
     id = "concordance-correlation"
+    aliases = ("ccc",)
     meaning = (
         "Correlation with what a large panel would say on average, less where the model's numbers lie apart from it."
     )
@@ -356,6 +351,7 @@ class BlandAltman(MomentMetric):
     """
 
     id = "bland-altman"
+    aliases = ("bias",)
     meaning = "How far the model's numbers are above what a large panel would say on average, zero being best."
     higher_is_better = False
     range = (-np.inf, np.inf)

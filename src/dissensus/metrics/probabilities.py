@@ -94,6 +94,7 @@ class BrierScore(Metric):
     """
 
     id = "brier-score"
+    aliases = ("brier",)
     meaning = (
         "The squared distance of the model's probabilities from a condition that is drawn in proportion to the "
         "plausibilities, on average; 0 at best and 2 at worst."
@@ -263,6 +264,7 @@ class CalibrationError(BinnedMetric):
     """
 
     id = "calibration-error"
+    aliases = ("ece", "expected calibration error")
     meaning = (
         "How far the model's probabilities are from the share of positive cases among those with about the same "
         "probability, on average; 0 is perfect."

@@ -143,6 +143,7 @@ class AUROC(RankingMetric):
     """
 
     id = "auroc"
+    aliases = ("auc", "roc auc", "c-statistic")
     meaning = (
         "How often a positive case has a higher score than a negative one; equal scores count half. 0.5 is chance, 1 "
         "is perfect."
@@ -190,6 +191,7 @@ class AveragePrecision(RankingMetric):
     """
 
     id = "average-precision"
+    aliases = ("ap", "auprc", "pr auc")
     meaning = (
         "The share of positive cases among those with at least the score of a positive case, on average over positive "
         "cases. Chance is the share of positive cases among all, 1 is perfect."

@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
+import polars as pl
 
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import (
@@ -31,7 +33,7 @@ from dissensus.aggregations.case_prior import (
     with_refits,
 )
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
-from dissensus.aggregations.rating_prior import RatingPrior
+from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
@@ -58,13 +60,26 @@ from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces import passes
-from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, Partition, files_of, is_address, partitioned
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, FileFacts, Input, files_of, look_at_file, n_distinct
+from dissensus.pieces.partition import (
+    PLACE,
+    Partition,
+    Pieces,
+    absolute,
+    compare_files,
+    gather,
+    partition_of,
+    rows_about,
+    scatter,
+)
 from dissensus.pieces.passes import Learned, Settings, Survey, merged_receipts
 from dissensus.pieces.piece import Piece, Reading, placed
-from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, run_in
+from dissensus.pieces.run_directory import Manifest, RunDirectory, is_run, run_in
+from dissensus.pieces.storage import PIECES, TABLES, is_address, piece_of, table_of
+from dissensus.predictions.alignment import Match
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import chosen_question, conditions_asked
-from dissensus.workers import Work, worked
+from dissensus.workers import AT_ONCE, Work, worked
 
 # Shows how far something is: what, how much of it in all, and of which unit.
 Progress: TypeAlias = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
@@ -75,8 +90,11 @@ PIECE_CASES = 10_000
 # How many cases are held by the result, to be looked at one by one.
 SHOWN_CASES = 2000
 
-# How many pieces are worked on at a time in this process, so that one is read and summed while one is drawn.
-AT_ONCE = 2
+# Files that are put together at a time, and sums of passes that come to this process at most.
+FEW, MOST_SUMS = 16, 4096
+
+# What was learned from all cases, and what is known of the split input.
+LESSONS, INDEX = f"{PIECES}/learned.bundle", "index"
 
 
 def _ignored(*_: Any) -> None:
@@ -131,6 +149,8 @@ def evaluate_files(
     margin: float | None = None,
     called: str = "annotator",
     shard_size: int = PIECE_CASES,
+    partitioned: bool = False,
+    scratch: Path | None = None,
     resume: bool = False,
     learn_again: bool = False,
     overwrite: bool = False,
@@ -158,6 +178,12 @@ def evaluate_files(
         Threads that draw in every process.
     shard_size
         About how many cases are evaluated at a time. It changes memory, speed, and the last digits of numbers.
+    partitioned
+        Say that files are partitioned by case: the first file of every input is about the same cases, and no other one
+        is, and so on. They are not split then, and every file is a piece.
+    scratch
+        A directory that all workers see, or an address, below which they keep pieces and tables by case; by default
+        that is ``directory``.
     resume
         Go on with a run that was interrupted, or add the files that came since.
     learn_again
@@ -226,14 +252,17 @@ def evaluate_files(
         for name, one in files.items()
     }
     how = Reading.of(places, list(predictions), given)
-    # that of the beginning holds, and counting cases takes a look at all of them
-    goes_on = resume and is_run(directory)
-    n_cases = 1 if goes_on else inputs[STUDY].n_distinct(how.case_column(STUDY, inputs[STUDY]))
-    options = {**recorded(asked), "reading": how.record(), "versions": present_versions()}
-    marks = {name: one.fingerprints() for name, one in inputs.items()}
+    columns = {name: how.case_column(name, one) for name, one in inputs.items()}
+    goes_on = resume and is_run(directory)  # the number of pieces of the beginning holds: cases need not be counted
+    facts = facts_of(inputs, columns, executor, counts=not (goes_on or partitioned))
+    n_cases = 1 if goes_on or partitioned else n_distinct([facts[place] for place in inputs[STUDY].places])
+    is_partitioned = {"partitioned": True} if partitioned else {}
+    options = {**recorded(asked), "reading": how.record(), "versions": present_versions(), **is_partitioned}
+    marks = {name: {place: facts[place].mark for place in one.places} for name, one in inputs.items()}
     manifest = Manifest([marks], options, n_buckets=max(1, -(-n_cases // shard_size)))
     watch = watch or Watch()
-    with run_in(directory, manifest, resume=resume, overwrite=overwrite) as run:
+    place = None if scratch is None else absolute(str(scratch))
+    with run_in(directory, manifest, resume=resume, overwrite=overwrite, scratch=place) as run:
         if run.is_finished and not learn_again:
             found = load(run.path)
             watch.say("the run is finished, and nothing was added: these are its results")
@@ -241,7 +270,19 @@ def evaluate_files(
                 watch.beside(found, run.path)
             return found
         run.reopen()
-        return FileEvaluation(run, how, asked, threads, executor, learn_again, watch).result()
+        return FileEvaluation(run, how, asked, columns, facts, threads, executor, learn_again, watch).result()
+
+
+def facts_of(
+    inputs: Mapping[str, Input], columns: Mapping[str, str], executor: object | None, *, counts: bool
+) -> dict[str, FileFacts]:
+    """Find out what is in every file, by its place; its cases are counted, or looked at where they are numbers."""
+    asked = {
+        place: (absolute(place), column if (counts and name == STUDY) or one.schema[column].is_float() else None)
+        for name, one in inputs.items()
+        for place, column in ((place, columns[name]) for place in one.places)
+    }
+    return dict(worked(executor, look_at_file, b"", asked))
 
 
 def check_asked(asked: Mapping[str, Any]) -> None:
@@ -306,6 +347,8 @@ class FileEvaluation:
     run: RunDirectory
     reading: Reading
     asked: Mapping[str, Any]
+    columns: Mapping[str, str]
+    facts: Mapping[str, FileFacts]
     threads: int | None
     executor: object | None
     learn_again: bool
@@ -321,13 +364,16 @@ class FileEvaluation:
         leading = leading_runs(settings.specs, settings.leads, None if trust is None else trust.best)
         settings = replace(settings, reference=leading[1])
         keys = self._evaluated(settings)
-        finished, cases = ([self.run.piece(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
-        sums = passes.added(finished)
+        finished, cases = ([piece_of(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
+        storage = self.run.storage
+        sums = passes.added(storage, self._merged(finished, "sums", "adding up"))
+        there = storage.names(PIECES)
+        cases = [file for file in cases if file in there]
         found = settings.assembled(
             rows,
             sums,
             held=held,
-            pieces=passes.cases_in(cases),
+            pieces=passes.cases_in(storage, cases),
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
@@ -344,73 +390,109 @@ class FileEvaluation:
             write_files(found, place)
             self.watch.beside(found, place)
 
-        tables = [self.run.table(name, piece) for name in TABLES for piece in keys]
-        self.run.publish(write, [*tables, *finished, *cases, *self._looks.values(), self._lessons])
+        tables = [table_of(name, piece) for name in TABLES for piece in keys]
+        self.run.publish(write, [*tables, *finished, *cases, *self._looks.values(), LESSONS])
         return found
 
     # Pieces ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def pieces(self) -> Partition:
-        """The input, split by case; refused if a model lacks cases that it may not lack."""
-        manifest, place = self.run.manifest, self.run.path / PIECES
-        names = manifest.generations[0]
-        generations = {name: [Input(tuple(one.get(name, ()))) for one in manifest.generations] for name in names}
-        columns = {name: self.reading.case_column(name, own[0]) for name, own in generations.items()}
-        total = sum(one.n_rows() for own in generations.values() for one in own)
-        key = digest(json.dumps([manifest.generations, manifest.n_buckets, columns]))
-        how: dict[str, Any] = {"n_buckets": manifest.n_buckets}
-        with self.watch.progress("splitting by case", total, "rows") as how["advance"]:
-            return partitioned(generations, columns, place / f"input-{key}", **how)
+    def partition(self) -> Partition:
+        """How the input is split by case."""
+        manifest = self.run.manifest
+        generations = {
+            name: [Input(tuple(one.get(name, ()))) for one in manifest.generations] for name in manifest.generations[0]
+        }
+        key = digest(json.dumps([manifest.generations, manifest.n_buckets, dict(self.columns)]))
+        storage, is_partitioned = self.run.storage, "partitioned" in manifest.options
+        how: dict[str, Any] = {"n_buckets": manifest.n_buckets, "is_partitioned": is_partitioned}
+        return partition_of(generations, self.columns, self.facts, storage, key, **how)
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The input, split by case, unless that has been done before."""
+        partition = self.partition
+        settings, storage, index = pickle.dumps(partition), partition.storage, f"{partition.folder}/{INDEX}"
+        if storage.has(index):
+            try:
+                return cast("Pieces", restored(storage.read(index), [Pieces, Match]))
+            except FormatError as error:
+                advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
+                raise FormatError(
+                    "the split input is damaged", where=f"{storage.root}/{index}", advice=advice
+                ) from error
+        if partition.files:
+            marks = {absolute(place): one.mark for place, one in self.facts.items()}
+            told = {
+                piece: (piece, digest(*(f"{name} {marks[place]}" for name, place in own.items())))
+                for piece, own in partition.files.items()
+            }
+            done = self._worked(compare_files, settings, "comparing cases", told)
+        else:
+            chunks = {partition.part(chunk): chunk for chunk in partition.chunks}
+            list(self._worked(scatter, settings, "splitting by case", chunks))
+            buckets = {f"{number:05d}": number for number in range(partition.n_buckets)}
+            done = self._worked(gather, settings, "putting cases together", buckets)
+        found = Pieces.joined([restored(result, [Pieces, Match]) for _, result in sorted(done)])
+        if not found.digests:
+            raise FormatError("no row names its case", where=self.reading.places[STUDY], advice="give the rows names")
+        storage.write(index, bundled(found))
+        for chunk in () if partition.files else partition.chunks:
+            storage.remove(partition.part(chunk))
+        return found
 
     def _worked(
-        self, work: Work, settings: bytes, what: str, sizes: Mapping[str, int], unit: str
-    ) -> Iterator[tuple[str, bytes]]:
-        """Do work on some pieces of these sizes, wherever it is done; results come in any order."""
-        payloads = {piece: partial(self.pieces.payload, piece) for piece in sizes}
-        place: Any = ThreadPoolExecutor(AT_ONCE) if self.executor is None else nullcontext(self.executor)
-        with self.watch.progress(what, sum(sizes.values()), unit) as advance, place as executor:
-            try:
-                for piece, result in worked(executor, work, settings, payloads):
-                    yield piece, result
-                    advance(sizes[piece])
-            except DissensusError as error:  # the user's file says more than the name of the piece
-                piece, _, where = error.where.partition(", ")
-                if piece.startswith("piece ") and where:
-                    error.where = where
-                    raise error.at("") from error
-                raise
+        self,
+        work: Work,
+        settings: bytes,
+        what: str,
+        given: Mapping[str, Any],
+        sizes: Mapping[str, int] | None = None,
+        unit: str = "pieces",
+    ) -> Iterator[tuple[str, Any]]:
+        """Do work, wherever it is done; results come in any order."""
+        known = dict.fromkeys(given, 1) if sizes is None else sizes
+        with self.watch.progress(what, sum(known[name] for name in given), unit) as advance:
+            for name, result in worked(self.executor, work, settings, given):
+                yield name, result
+                advance(known[name])
+
+    def _merged(self, files: Sequence[str], kind: str, what: str) -> list[str]:
+        """Put files together on the workers, level by level in the order of pieces, until few are left."""
+        while len(files) > FEW:
+            groups = [list(files[first : first + FEW]) for first in range(0, len(files), FEW)]
+            merged = {piece_of(digest(*group), kind): group for group in groups}
+            settings = pickle.dumps(self.run.storage)
+            list(self._worked(passes.merge_files, settings, what, {one: (one, group) for one, group in merged.items()}))
+            files = list(merged)
+        return list(files)
 
     # What is known of all cases --------------------------------------------------------------------------
 
     @cached_property
-    def _looks(self) -> dict[str, FilePath]:
+    def _looks(self) -> dict[str, str]:
         """Where it is kept what is known of every piece."""
         said = json.dumps([self.reading.record(), self.run.manifest.options["versions"]])
-        return {piece: self.run.piece(digest(rows, said), "survey") for piece, rows in self.pieces.digests.items()}
-
-    @cached_property
-    def sizes(self) -> dict[str, int]:
-        """How many cases every piece has."""
-        return {}
+        return {piece: piece_of(digest(rows, said), "survey") for piece, rows in self.pieces.digests.items()}
 
     @cached_property
     def survey(self) -> Survey:
         """What is known of all pieces together, with the conditions in the order of what was asked."""
         for number in range(len(self.reading.models)):  # cases that a model lacks are told before any piece is read
             self._lacks(number)
-        left = dict.fromkeys((piece for piece, file in self._looks.items() if not file.exists()), 1)
-        for piece, result in self._worked(
-            passes.survey_piece, pickled(self.reading), "looking at the files", left, "pieces"
-        ):
-            self.run.write(self._looks[piece], result)
-        found: Survey | None = None
-        for piece, file in self._looks.items():
-            one: Survey | None = restored(file.read_bytes(), passes.CLASSES)
-            self.sizes[piece] = 0 if one is None else one.n_cases
-            found = found + one if found and one else found or one
+        storage = self.run.storage
+        there = storage.names(PIECES)
+        left = {piece: (piece, file) for piece, file in self._looks.items() if file not in there}
+        settings = pickled((self.partition, self.reading))
+        list(self._worked(passes.survey_piece, settings, "looking at the files", left))
+        files = self._merged(list(self._looks.values()), "survey", "looking at the files")
+        found: Survey | None = restored(passes.merge_surveys(storage, files), passes.CLASSES)
         if found is None:
             raise DissensusError("the models have no case in common", got=f"{len(self.reading.models)} models")
+        if len(set(found.everyone)) < len(found.everyone):  # a sample tells, if there are more than a few
+            twice, _ = Counter(found.everyone).most_common(1)[0]
+            problem, advice = "a case is in several files of the study", "leave --partitioned out: they are split then"
+            raise FormatError(problem, got=repr(twice), where=self.reading.places[STUDY], advice=advice)
         how = self.reading.options
         if not found.conditions:
             return found
@@ -451,7 +533,12 @@ class FileEvaluation:
     def _cases_of(self, names: Sequence[str]) -> Piece:
         """Read some cases into memory, in this order."""
         different = list(dict.fromkeys(names))
-        found = Piece.read(self.pieces.rows_about(different), self.survey.said_to(self.reading))
+        pieces = self.partition.about(different, list(self.pieces.digests))
+        settings = pickle.dumps((self.partition, different))
+        done = self._worked(rows_about, settings, "choosing cases", {one: one for one in pieces})
+        parts = [rows for _, rows in sorted(done, key=itemgetter(0))]
+        frames = {name: pl.concat([one[name] for one in parts]).sort(PLACE, maintain_order=True) for name in parts[0]}
+        found = Piece.read({name: rows.drop(PLACE) for name, rows in frames.items()}, self.survey.said_to(self.reading))
         assert found is not None  # these cases were seen before
         return found.select(different)
 
@@ -513,24 +600,23 @@ class FileEvaluation:
         reading = survey.said_to(self.reading)
         return Settings(reading, plan, chosen, learned, asked["level"], threads, leads=asked["leads"]), reason, trust
 
-    @property
-    def _lessons(self) -> FilePath:
-        return self.run.path / PIECES / "learned.bundle"
-
     def _learned(self, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
         """Learn from all cases, or take what was learned before."""
         survey, before = self.survey, cast("Learned | None", None)
-        if self._lessons.exists():
+        storage = self.run.storage
+        if storage.has(LESSONS):
             try:
                 known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
-                before = restored(self._lessons.read_bytes(), known)
+                before = restored(storage.read(LESSONS), known)
             except FormatError as error:
                 if not self.learn_again:
                     problem, advice = (
                         "what was learned from all cases is damaged",
                         "run again with --resume --learn-again",
                     )
-                    raise FormatError(problem, where=str(self._lessons), advice=f"learn it again: {advice}") from error
+                    raise FormatError(
+                        problem, where=f"{storage.root}/{LESSONS}", advice=f"learn it again: {advice}"
+                    ) from error
         what = [[spec.record() for spec in chosen], self.asked["trained_on"]]
         key = digest(json.dumps(what), *self.pieces.digests.values())
         if before is not None and before.key == key:
@@ -551,7 +637,7 @@ class FileEvaluation:
             for finding, own in rows.parts.items():
                 recipes[finding], refits[finding] = self._fitted(finding, rows, own, chosen)
         found = Learned(key, survey.conditions, survey.lessons, recipes, refits)
-        self.run.write(self._lessons, bundled(found))
+        storage.write(LESSONS, bundled(found))
         return found
 
     def _fitted(
@@ -567,10 +653,13 @@ class FileEvaluation:
         what, reading = f"fitting the prior{f' of {finding}' if finding else ''}", self.survey.said_to(self.reading)
 
         def total(request: Request) -> FloatArray:
-            settings = pickle.dumps((reading, request, self.asked["seed"], finding))
-            found = dict(self._worked(passes.sum_piece, settings, what, self.sizes, "cases"))
-            sums = [restored(found[piece], []) for piece in sorted(self.pieces.digests)]
-            return np.asarray(sum(one for one in sums if one is not None))
+            settings = pickle.dumps((self.partition, reading, request, self.asked["seed"], finding))
+            names = list(self.pieces.digests)
+            size = -(-len(names) // MOST_SUMS)
+            groups = {names[first]: names[first : first + size] for first in range(0, len(names), size)}
+            sizes = {name: sum(self.pieces.sizes[one] for one in group) for name, group in groups.items()}
+            found = dict(self._worked(passes.sum_pieces, settings, what, groups, sizes, "cases"))
+            return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
         recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], **how), total)
@@ -588,19 +677,15 @@ class FileEvaluation:
             "reading": settings.reading.record(),
             "reference": settings.reference,
         }
-        asked = digest(json.dumps(said, sort_keys=True, default=str), self._lessons.read_bytes())
+        asked = digest(json.dumps(said, sort_keys=True, default=str), self.run.storage.read(LESSONS))
         keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
-        left = {piece: self.sizes[piece] for piece, key in keys.items() if not self._is_finished(key)}
+        there = self.run.storage.names(PIECES)
+        left = {piece: (piece, key) for piece, key in keys.items() if piece_of(key, "sums") not in there}
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
-        for piece, result in self._worked(passes.evaluate_piece, pickled(settings), "evaluating", left, "cases"):
-            for kind, data in restored(result, []).items():  # sums come last
-                place = self.run.table(kind, piece) if kind in TABLES else self.run.piece(keys[piece], kind)
-                self.run.write(place, data)
+        told = pickled((self.partition, settings))
+        list(self._worked(passes.evaluate_piece, told, "evaluating", left, self.pieces.sizes, "cases"))
         return keys
-
-    def _is_finished(self, key: str) -> bool:
-        return all(self.run.piece(key, kind).exists() for kind in ("sums", "cases"))
 
     def _left_out(self, settings: Settings, runs: Sequence[int]) -> dict[str, AnnotatorSpread]:
         """Leave annotators out of a sample of the cases: how far some runs and the agreement with one move."""

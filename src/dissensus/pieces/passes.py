@@ -12,33 +12,34 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import partial, reduce
 from operator import add
-from pathlib import Path as FilePath
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import polars as pl
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
+from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, Request, prior_of
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
-from dissensus.aggregations.rating_prior import RatingPrior
+from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.core.aliases import FloatArray, Unranked
-from dissensus.core.bundle import DAMAGE, bundled
+from dissensus.core.bundle import DAMAGE, bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.names import case_keys, in_order_of_keys
 from dissensus.core.notes import Note
 from dissensus.core.receipt import Column, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.influences import data_set_metrics
+from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
 from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
-from dissensus.pieces.inputs import parquet
+from dissensus.pieces.partition import parquet
 from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.storage import TABLES, Storage, piece_of, table_of
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.study.opinions import kept_opinions
 from dissensus.study.study import Study
@@ -167,7 +168,7 @@ class Survey:
         counted = study.counted.panel.votes_per_case > 0
         parts = {finding: asked.of_part(rows) for finding, rows in asked.parts.items()}
         known = {name: model for name, model in piece.models.items() if model.n_cases}
-        people = zip(asked.study.counted.panel.annotator_names, shared_cases(asked.study), strict=False)
+        people = zip(asked.study.counted.panel.unit_names, shared_cases(asked.study), strict=False)
         return Survey(
             study.kind,
             None if study.receipt is None else study.receipt.format,
@@ -208,14 +209,23 @@ class Survey:
         )
 
 
-# What may be in the file of a piece that was looked at.
+# How the file of a piece that was looked at ends, and what may be in it.
+SURVEY = ".survey"
 CLASSES = (Survey, Lessons, ScoreRange, Receipt, Column, Note)
 
 
-def survey_piece(settings: bytes, payload: bytes) -> bytes:
-    """Look at the cases of a piece: the work of the first pass; nothing if it has none that all models have."""
-    piece = Piece.read(payload, pickle.loads(settings), with_truth=False)
-    return bundled(None if piece is None else Survey.of(piece))
+def survey_piece(settings: bytes, given: tuple[str, str]) -> None:
+    """Look at the cases of a piece and write what is known of them; nothing if it has none that all models have."""
+    (partition, reading), (name, target) = pickle.loads(settings), given
+    piece = Piece.read(partition.frames(name), reading, with_truth=False)
+    partition.storage.write(target, bundled(None if piece is None else Survey.of(piece)))
+
+
+def merge_surveys(storage: Storage, files: Sequence[str]) -> bytes:
+    """Add up what is known of some pieces."""
+    found = [restored(storage.read(file), CLASSES) for file in files]
+    known = [one for one in found if one is not None]
+    return bundled(reduce(add, known) if known else None)
 
 
 def merged_receipts(
@@ -381,18 +391,25 @@ class Settings:
         return replace(self, plan=replace(self.plan, metrics=metrics))
 
 
-def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
-    """Evaluate the cases of a piece: the work of the last pass; by kind of output, the bytes of a file.
+def evaluate_piece(settings: bytes, given: tuple[str, str]) -> None:
+    """Evaluate the cases of a piece and write tables, what is kept of its cases, and last its sums.
 
     Of single cases, all pieces together need groups, the least certain ones, and those without an opinion; metrics of a
     whole data set need labels of draws, names and certainties of all cases as well.
     """
-    how: Settings = pickle.loads(settings)
+    (partition, how), (name, key) = pickle.loads(settings), given
+    for kind, data in _evaluated(partition.frames(name), how).items():
+        place = table_of(kind, name) if kind in TABLES else piece_of(key, kind)
+        partition.storage.write(place, data)
+
+
+def _evaluated(frames: Mapping[str, pl.DataFrame], how: Settings) -> dict[str, bytes]:
+    """Evaluate the cases of a piece; by kind of output, the bytes of a file, sums last."""
     how = replace(how, plan=replace(how.plan, sketches=False))
-    piece = Piece.read(payload, how.reading)
+    piece = Piece.read(frames, how.reading)
     if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
         nobody = excluded(() if piece is None else piece.questions.study.case_names)
-        return bundled({"cases": written(Sums()), "sums": written(nobody)})
+        return {"sums": written(nobody)}
     asked, metrics = piece.questions, how.plan.metrics
     for metric in metrics:
         for model in asked.models.values():
@@ -408,27 +425,36 @@ def evaluate_piece(settings: bytes, payload: bytes) -> bytes:
     kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
-    has_labels = bool(data_set_metrics(metrics))
-    seen = sums.only(lambda name: name[-1] == "certainties" or (name[0] == "rows" and name[:2] not in GROUPS))
-    return bundled({**tables, "cases": written(seen if has_labels else Sums()), "sums": written(Sums(kept))})
+    if data_set_metrics(metrics):
+        seen = sums.only(lambda name: name[-1] == "certainties" or (name[0] == "rows" and name[:2] not in GROUPS))
+        tables["cases"] = written(seen)
+    return {**tables, "sums": written(Sums(kept))}
 
 
-def sum_piece(settings: bytes, payload: bytes) -> bytes:
-    """Sum over the cases of a piece what the fit of an informed prior asks for: the work of its passes."""
-    reading, request, seed, finding = pickle.loads(settings)
-    piece = Piece.read(payload, reading)
+def sum_pieces(settings: bytes, pieces: Sequence[str]) -> FloatArray | None:
+    """Sum over the cases of some pieces what the fit of an informed prior asks for: the work of its passes."""
+    partition, reading, request, seed, finding = pickle.loads(settings)
+    found = [_summed(partition.frames(piece), reading, request, seed, finding) for piece in pieces]
+    known = [one for one in found if one is not None]
+    return np.asarray(sum(known)) if known else None
+
+
+def _summed(
+    frames: Mapping[str, pl.DataFrame], reading: Reading, request: Request, seed: int, finding: str
+) -> FloatArray | None:
+    piece = Piece.read(frames, reading)
     if piece is None:
-        return bundled(None)
+        return None
     asked = piece.questions
     study, models = asked.of_part(asked.parts[finding])
     study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
     opinions, weights = kept_opinions(study.counted), None
     if not opinions.n_cases:
-        return bundled(None)
+        return None
     if request.sought == "refits":  # each case counts as in the first resamples
         cases = study.panel.positions(list(opinions.case_names))
         weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
-    return bundled(request.of_part(opinions, models, weights, asked.labels_by_case))
+    return request.of_part(opinions, models, weights, asked.labels_by_case)
 
 
 # Sums ----------------------------------------------------------------------------------------------------
@@ -464,14 +490,16 @@ def written(sums: Sums) -> bytes:
 class PieceFile(Mapping[Name, Array]):
     """Arrays of a finished piece, read from its file one by one when they are asked for."""
 
-    def __init__(self, place: FilePath) -> None:
-        self.place = place
-        with _opened(place) as content:
+    def __init__(self, storage: Storage, file: str) -> None:
+        self.storage, self.file = storage, file
+        with storage.opened(file) as opened:
+            self.size = opened.seek(0, io.SEEK_END)
+        with self.opened() as content:
             self.names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
 
     def __getitem__(self, name: Name) -> Array:
         where = self.names[name]
-        with _opened(self.place) as content:
+        with self.opened() as content:
             return content[where]
 
     def __iter__(self) -> Iterator[Name]:
@@ -482,38 +510,47 @@ class PieceFile(Mapping[Name, Array]):
 
     def read(self) -> dict[Name, Array]:
         """Read all of them."""
-        with _opened(self.place) as content:
+        with self.opened() as content:
             return {name: content[where] for name, where in self.names.items()}
 
+    @contextmanager
+    def opened(self) -> Iterator[Mapping[str, Array]]:
+        """Open the file, or say that it is damaged."""
+        try:
+            with self.storage.opened(self.file) as file, np.load(file, allow_pickle=False) as content:
+                yield content
+        except DAMAGE as error:
+            where = f"{self.storage.root}/{self.file}"
+            advice = "remove it and run again with --resume: it is computed again"
+            raise FormatError("a finished piece is damaged", got=repr(error), where=where, advice=advice) from error
 
-def added(places: Sequence[FilePath]) -> Sums:
+
+def added(storage: Storage, files: Sequence[str]) -> Sums:
     """Add up finished pieces; what comes out does not grow with the cases, but for sums over groups of them."""
     disputed: list[Sequence[Array]] = []
 
-    def of_all(place: FilePath) -> Sums:
-        arrays = PieceFile(place).read()
+    def of_all(file: str) -> Sums:
+        arrays = PieceFile(storage, file).read()
         if DISPUTED[0] in arrays:
             both = zip(*disputed, [arrays.pop(name) for name in DISPUTED], strict=True)
             disputed[:] = [least(*map(np.concatenate, both))]
         return Sums(arrays)
 
-    found = Sums.joined(map(of_all, places))
-    return Sums({**found.arrays, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
+    found = dict(Sums.joined(map(of_all, files)).arrays)
+    found[EXCLUDED] = np.sort(found[EXCLUDED])[:MOST_NAMED]
+    return Sums({**found, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
 
 
-def cases_in(places: Sequence[FilePath]) -> list[Sums]:
+def cases_in(storage: Storage, files: Sequence[str]) -> list[Sums]:
     """Return what metrics of a whole data set see of the cases of every piece: in memory if that is little."""
-    files = [file for file in map(PieceFile, places) if file]  # a piece without an opinion has none
-    is_little = sum(file.place.stat().st_size for file in files) < LITTLE
-    return [Sums(file.read() if is_little else file) for file in files]
+    found = [PieceFile(storage, file) for file in files]
+    is_little = sum(file.size for file in found) < LITTLE
+    return [Sums(file.read() if is_little else file) for file in found]
 
 
-@contextmanager
-def _opened(place: FilePath) -> Iterator[Mapping[str, Array]]:
-    """Open the file of a piece, or say that it is damaged."""
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            yield content
-    except DAMAGE as error:
-        advice = "remove it and run again with --resume: it is computed again"
-        raise FormatError("a finished piece is damaged", got=repr(error), where=str(place), advice=advice) from error
+def merge_files(settings: bytes, given: tuple[str, Sequence[str]]) -> None:
+    """Put some files into one, unless that has been done before: surveys, or sums of pieces."""
+    storage, (target, files) = pickle.loads(settings), given
+    if not storage.has(target):
+        is_survey = target.endswith(SURVEY)
+        storage.write(target, merge_surveys(storage, files) if is_survey else written(added(storage, files)))

@@ -27,7 +27,7 @@ from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
 from dissensus.evaluation.questions import Questions
-from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input, frames_from
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions
@@ -112,7 +112,7 @@ class Reading:
             if name.startswith("model"):
                 of_model = case_column(table.head(SEEN), self.options.conditions)
                 if of_model is None:
-                    raise missing_column("case", CASE["case"], columns)
+                    raise missing_column(["case"], CASE, columns)
                 return of_model
             taken = {*(column for role, column in given.items() if role != "case"), *self.ignore}
             names = [column for column in columns if name != STUDY or column not in taken]
@@ -165,6 +165,7 @@ class Reading:
             kind=self.kinds.get(name),
             positive=self.options.positive,
             findings=study.kind == "checklists",
+            binary=study.question == "binary",
         )
         tried = [options]
         if conditions is None and study.conditions:  # codes, and one number per case, need the names of the study
@@ -228,9 +229,8 @@ class Piece:
     truth: Study | None = None
 
     @staticmethod
-    def read(payload: bytes | Mapping[str, pl.DataFrame], reading: Reading, *, with_truth: bool = True) -> Piece | None:
+    def read(frames: Mapping[str, pl.DataFrame], reading: Reading, *, with_truth: bool = True) -> Piece | None:
         """Read the rows of a piece; nothing if it has no case that all models have."""
-        frames = frames_from(payload) if isinstance(payload, bytes) else payload
         study = reading.study(frames[STUDY])
         said = {
             name: reading.model(number, frames[f"model {number}"], study) for number, name in enumerate(reading.models)

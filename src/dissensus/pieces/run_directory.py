@@ -11,11 +11,13 @@
 
 A process may be killed at any moment. Every file is written below ``pieces/unfinished`` and then renamed, and the sums
 of a piece come after everything else of it: a piece is finished if that file exists. Nothing is ever unpickled. With
-the results, the split input is removed, and so is whatever belongs to no piece of the run.
+the results, the split input is removed, and so is whatever belongs to no piece of the run. What workers write, pieces
+and tables, may be elsewhere: below a scratch that all of them see, such as an object store.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -24,21 +26,15 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
-from dissensus.core.output import (
-    UNDERWAY,
-    WRITTEN,
-    checked_directory_target,
-    directory_written_whole,
-    told,
-    undisturbed,
-)
-from dissensus.evaluation.store import DISPUTED, FILES, REPORT, not_results
+from dissensus.core.output import UNDERWAY, WRITTEN, checked_directory_target, told, undisturbed
+from dissensus.evaluation.store import DISPUTED, EARLIER, FILES, REPORT, not_results
+from dissensus.pieces.storage import GO_ON, PIECES, TABLES, UNFINISHED, Storage, is_address
 
 try:
     import fcntl
@@ -46,10 +42,9 @@ except ImportError:  # there is none on Windows
     fcntl = None  # type: ignore[assignment]  # asked before it is used
 
 # What ``manifest.json`` says it is, and the version of the schema that is written.
-FORMAT, VERSION = "dissensus run", 2
+FORMAT, VERSION = "dissensus run", 3
 
 MANIFEST, FINISHED, LOCK = "manifest.json", "run.json", ".lock"
-PIECES, TABLES = "pieces", ("per_case", "certainty")
 FOLDERS = (PIECES, *TABLES, DISPUTED)
 
 # What a run writes, by its path.
@@ -60,8 +55,11 @@ OWN = re.compile(
 )
 
 MOST_DIFFERENCES = 12
-UNFINISHED = " (unfinished: the same command with --resume goes on)"
-GO_ON = "finished pieces are kept: make room and run again with --resume"
+TO_GO_ON = " (unfinished: the same command with --resume goes on)"
+BUSY, WAIT = "another process writes into this directory", "wait until it has ended, or end it"
+
+# Locks that this process holds.
+HELD: set[str] = set()
 
 
 # Manifest ------------------------------------------------------------------------------------------------
@@ -166,7 +164,9 @@ def _flat(value: Any, name: str = "") -> dict[str, str]:
 
 
 @contextmanager
-def run_in(path: Path, manifest: Manifest, *, resume: bool = False, overwrite: bool = False) -> Iterator[RunDirectory]:
+def run_in(
+    path: Path, manifest: Manifest, *, resume: bool = False, overwrite: bool = False, scratch: str | None = None
+) -> Iterator[RunDirectory]:
     """Begin a run in a directory, or go on with the one that is there; others may not write into it meanwhile.
 
     Parameters
@@ -179,6 +179,8 @@ def run_in(path: Path, manifest: Manifest, *, resume: bool = False, overwrite: b
         Go on, if there is a run.
     overwrite
         Replace a run or results.
+    scratch
+        Where workers keep pieces and tables by case; by default, in the directory.
 
     Raises
     ------
@@ -187,36 +189,53 @@ def run_in(path: Path, manifest: Manifest, *, resume: bool = False, overwrite: b
         asked differently when the run was begun, or if another process writes into the directory.
     """
     place = FilePath(path)
-    goes_on = resume and place.exists()
-    if goes_on:
-        Manifest.read(place)  # what is wrong is told before anything is locked
-    elif not overwrite and is_run(path) and not (place / FINISHED).is_file():
-        raise FormatError(
-            "the output directory holds an unfinished run",
-            got=str(path),
-            advice="go on with --resume, or allow it to be replaced (overwrite=True, --overwrite)",
-        )
-    else:
-        files = [file for of_input in manifest.inputs.values() for file in of_input if "://" not in file]
-        checked_directory_target(path, overwrite=overwrite, foreign=not_a_run, inputs=files)
     with ExitStack() as held:
-        if goes_on or (place / LOCK).is_file():
+        has_lock = (place / LOCK).is_file()
+        if has_lock:
             held.enter_context(locked(place / LOCK))
-        if not goes_on:
-            with directory_written_whole(path, overwrite=overwrite, foreign=not_a_run) as fresh:
-                (fresh / PIECES).mkdir()
-                (fresh / MANIFEST).write_bytes(manifest.to_json())
-                held.enter_context(locked(fresh / LOCK))
-            WRITTEN[:] = [note for note in WRITTEN if note != str(path)]
-        run = RunDirectory(place.resolve(), _continued(place, manifest))
-        held.callback(shutil.rmtree, run.unfinished, ignore_errors=True)
-        held.callback(UNDERWAY.pop, str(run.unfinished), None)
+        goes_on = resume and place.exists() and not _is_empty(place)
+        if goes_on:
+            manifest = _continued(place, manifest)
+        elif is_run(path) and not overwrite and not (place / FINISHED).is_file():
+            raise FormatError(
+                "the output directory holds an unfinished run",
+                got=str(path),
+                advice="go on with --resume, or allow it to be replaced (overwrite=True, --overwrite)",
+            )
+        else:
+            files = [file for of_input in manifest.inputs.values() for file in of_input if not is_address(file)]
+            if not place.is_dir() or not _is_empty(place):  # another process may just have made it, and not begun
+                checked_directory_target(path, overwrite=overwrite, foreign=not_a_run, inputs=files)
+        run = RunDirectory(place.resolve(), manifest, scratch)
         with told("the run cannot go on", path, GO_ON):
-            shutil.rmtree(run.unfinished, ignore_errors=True)
-            if run.manifest != Manifest.read(place):  # files were added
-                (place / FINISHED).unlink(missing_ok=True)
-                run.write(run.path / MANIFEST, run.manifest.to_json())
+            if not place.exists():
+                held.callback(_remove_unless_begun, place)
+                place.mkdir(exist_ok=True)
+            if not has_lock:
+                held.enter_context(locked(place / LOCK))
+                if is_run(place) and not (goes_on or overwrite):
+                    raise FormatError(BUSY, got="a process that has ended by now", where=str(path), advice="look there")
+            held.callback(shutil.rmtree, run.path / UNFINISHED, ignore_errors=True)
+            held.callback(UNDERWAY.pop, str(run.path / UNFINISHED), None)
+            shutil.rmtree(run.path / UNFINISHED, ignore_errors=True)
+            if not goes_on or manifest != Manifest.read(place):  # it begins, or files were added
+                with undisturbed():
+                    run.reopen()
+                    run.here.write(MANIFEST, manifest.to_json())
+                    if not goes_on:
+                        run.remove_others(())
         yield run
+
+
+def _is_empty(place: FilePath) -> bool:
+    """Tell whether nothing is in a directory that may just have been made, but for its lock."""
+    return not place.exists() or (place.is_dir() and not {one.name for one in place.iterdir()} - {LOCK})
+
+
+def _remove_unless_begun(place: FilePath) -> None:
+    """Remove a directory in which no run could be begun."""
+    if place.is_dir() and not is_run(place):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _continued(place: FilePath, manifest: Manifest) -> Manifest:
@@ -238,7 +257,7 @@ def _continued(place: FilePath, manifest: Manifest) -> Manifest:
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """A directory that one process writes into.
+    """A directory that one process writes into, and where workers keep pieces and tables by case.
 
     Attributes
     ----------
@@ -246,6 +265,8 @@ class RunDirectory:
         Where it is.
     manifest
         What was asked, with all generations of files.
+    scratch
+        A directory or an address below which workers keep their files; by default, they are in the directory.
 
     Examples
     --------
@@ -253,19 +274,32 @@ class RunDirectory:
     >>> asked = Manifest([{"study": {"a.parquet": "61"}}], {"draws": 200}, n_buckets=4)
     >>> with TemporaryDirectory() as folder:
     ...     with run_in(f"{folder}/run", asked) as run:
-    ...         run.write(run.piece("61", "sums"), b"sums")
+    ...         run.storage.write("pieces/61.sums", b"sums")
     ...     with run_in(f"{folder}/run", asked, resume=True) as run:
-    ...         run.piece("61", "sums").exists(), run.piece("62", "sums").exists(), run.is_finished
+    ...         run.storage.has("pieces/61.sums"), run.storage.has("pieces/62.sums"), run.is_finished
     (True, False, False)
     """
 
     path: FilePath
     manifest: Manifest
+    scratch: str | None = None
 
     @property
-    def unfinished(self) -> FilePath:
-        """Where files are written before they get their names."""
-        return self.path / PIECES / "unfinished"
+    def here(self) -> Storage:
+        """The directory."""
+        return Storage(str(self.path))
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Where workers keep their files; in a scratch, by a digest of what was asked when the run began."""
+        if self.scratch is None:
+            return self.here
+        told = json.dumps([self.manifest.generations[0], self.manifest.options], sort_keys=True, default=str)
+        name = f"{self.path.name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+        found = Storage(f"{self.scratch.rstrip('/')}/{name}")
+        if not is_address(self.scratch):
+            FilePath(found.root).mkdir(parents=True, exist_ok=True)
+        return found
 
     @property
     def is_finished(self) -> bool:
@@ -276,30 +310,23 @@ class RunDirectory:
         """Count as unfinished from now on; Ctrl-C removes what is half written, and says how to go on."""
         with told("the run cannot go on", self.path, GO_ON):
             (self.path / FINISHED).unlink(missing_ok=True)
-        UNDERWAY[str(self.unfinished)] = partial(shutil.rmtree, self.unfinished, ignore_errors=True)
-        WRITTEN.append(f"{self.path}{UNFINISHED}")
+        UNDERWAY[str(self.path / UNFINISHED)] = partial(shutil.rmtree, self.path / UNFINISHED, ignore_errors=True)
+        if f"{self.path}{TO_GO_ON}" not in WRITTEN:
+            WRITTEN.append(f"{self.path}{TO_GO_ON}")
 
-    def piece(self, key: str, kind: str) -> FilePath:
-        """Return where something of a piece is, by the digest of its rows and of what was asked."""
-        return self.path / PIECES / f"{key}.{kind}"
+    def remove_others(self, kept: Collection[str]) -> None:
+        """Remove what belongs to no results and to no piece that is kept, finished pieces first."""
+        known = {name for folder in (PIECES, *TABLES) for name in self.storage.names(folder)}
+        for name in sorted(known - {*kept}, reverse=True):
+            if not name.startswith(f"{UNFINISHED}/"):
+                self.storage.remove(name)
+        for name in (REPORT, *FILES, DISPUTED, *EARLIER, *(TABLES if self.scratch else ())):
+            self.here.remove(name)
+        for folder in (self.path / PIECES).glob("input-*"):
+            with suppress(OSError):  # something of it is kept
+                folder.rmdir()
 
-    def table(self, name: str, piece: str) -> FilePath:
-        """Return where the table of the cases of a piece is."""
-        return self.path / name / f"part-{piece}.parquet"
-
-    def write(self, target: FilePath, data: bytes) -> None:
-        """Write a file under another name, and rename it once it is on the disk."""
-        temporary = self.unfinished / target.name
-        with told("the disk is full, or cannot be written", self.path, GO_ON):
-            for folder in (self.unfinished, target.parent):
-                folder.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-
-    def publish(self, files: Callable[[FilePath], None], kept: Collection[FilePath]) -> None:
+    def publish(self, files: Callable[[FilePath], None], kept: Collection[str]) -> None:
         """Put the files of the results into the directory, ``run.json`` last: then the run is finished.
 
         Parameters
@@ -309,67 +336,56 @@ class RunDirectory:
         kept
             Files of the pieces that belong to the results; those of others are removed.
         """
-        room = self.unfinished / "results"
+        room = self.path / UNFINISHED / "results"
         with told("the results cannot be written", self.path, GO_ON):
             room.mkdir(parents=True)
             files(room)
             written = [place.relative_to(room) for place in sorted(room.rglob("*")) if place.is_file()]
             with undisturbed():
-                below = {self.path / name for name in (REPORT, *FILES)}
-                below.update(place for folder in FOLDERS for place in (self.path / folder).glob("*"))
-                for place in below - {*kept, self.unfinished}:
-                    shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+                self.remove_others(kept)
                 for name in sorted(written, key=lambda name: name == FilePath(FINISHED)):
                     (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                     (room / name).replace(self.path / name)
-                WRITTEN[:] = [*(note for note in WRITTEN if note != f"{self.path}{UNFINISHED}"), str(self.path)]
+                WRITTEN[:] = [*(note for note in WRITTEN if note != f"{self.path}{TO_GO_ON}"), str(self.path)]
 
 
 @contextmanager
 def locked(path: FilePath) -> Iterator[None]:
-    """Lock a file, which says who holds it; the system gives the lock back when the process ends, however it ends.
+    """Lock a file, which says who holds it until then; the system gives the lock back when the process ends.
+
+    Processes that are forked do not hold it. A lock that this thread of work holds already is held once more.
 
     Raises
     ------
     FormatError
         If another process holds it.
     """
+    name, holder = str(path.resolve()), f"process {os.getpid()} on {platform.node()}"
+    if name in HELD:  # to open and close it would give it back
+        raise FormatError(BUSY, got=holder, where=str(path.parent), advice=WAIT)
     with told("the run cannot be locked", path):
         number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-    HELD.add(number)
     try:
         try:
             if fcntl is not None:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_free = os.path.samestat(os.fstat(number), path.stat())  # the directory may have been replaced meanwhile
-        except (BlockingIOError, FileNotFoundError):
-            is_free = False
+                fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError) as error:
+            known = os.read(number, 200).decode(errors="replace").strip() or "a process that is not known"
+            raise FormatError(BUSY, got=known, where=str(path.parent), advice=WAIT) from error
         except OSError:  # some network file systems have no locks
-            is_free = True
-        if not is_free:
-            holder = os.pread(number, 200, 0).decode(errors="replace").strip() or "a process that is not known"
-            problem, advice = "another process writes into this directory", "wait until it has ended, or end it"
-            raise FormatError(problem, got=holder, where=str(path.parent), advice=advice)
-        with suppress(OSError):  # the disk is full: then it is not known who holds it
-            os.ftruncate(number, 0)
-            os.pwrite(number, f"process {os.getpid()} on {platform.node()}\n".encode(), 0)
-        yield
+            pass
+        HELD.add(name)
+        try:
+            with suppress(OSError):  # the disk is full: then it is not known who holds it
+                os.ftruncate(number, 0)
+                os.pwrite(number, f"{holder}\n".encode(), 0)
+            yield
+        finally:
+            HELD.discard(name)
+            with suppress(OSError):
+                os.ftruncate(number, 0)  # a run that has ended names nobody
     finally:
-        _release(number)
-
-
-def _release(*numbers: int) -> None:
-    """Give locks back; all of them, unless it is said which."""
-    for number in HELD.intersection(numbers or HELD):
-        HELD.discard(number)
         os.close(number)
-
-
-# Files of the locks that this process holds; one that is forked would hold them after its end, and closes them.
-HELD: set[int] = set()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_release)
 
 
 def is_run(path: Path) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
@@ -16,7 +19,7 @@ from dissensus.study.builders import unknown_condition
 from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -71,9 +74,12 @@ def aligned_models(
     conditions: tuple[str, ...],
     *,
     allow_missing: bool = False,
-    findings: bool = False,
+    question: str = "",
 ) -> dict[str, Predictions]:
     """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
+
+    Files, frames, dictionaries and labelled vectors are read, as :func:`read_predictions` does. A vector holds a number
+    per case: a rating, or, where the question is ``"binary"``, the probability of the positive answer.
 
     Examples
     --------
@@ -81,15 +87,28 @@ def aligned_models(
     >>> models["A"].case_names, models["A"].conditions
     (('x', 'y'), ('cat', 'dog'))
     """
+    from dissensus.predictions.reader import read_predictions
+
     models = {}
+    how: dict[str, Any] = {"findings": question == "findings", "binary": question == "binary"}
     for name, given in predictions.items():
-        said = given
+        said: Any = given
+        if hasattr(said, "to_frame") and hasattr(said, "name"):  # a series, whose index may name the cases
+            index = [str(label) for label in getattr(said, "index", ())]
+            said = dict(zip(index, said.tolist(), strict=True)) if {*index} & {*case_names} else np.asarray(said)
+        is_vector = isinstance(said, np.ndarray | list | tuple) and np.ndim(np.asarray(said, dtype=object)) == 1
+        if is_vector and how["binary"]:
+            check_length("score", len(said), len(case_names))
+            said = dict(zip(case_names, np.asarray(said).tolist(), strict=True))
         if isinstance(said, Predictions):
             pass
-        elif not conditions and not hasattr(said, "columns") and np.ndim(said) == 1:  # a number per case
+        elif is_vector and not conditions:
             said = Predictions.from_numbers(said, case_names=case_names, name=str(name))
+        elif isinstance(said, str | PathLike | Mapping) or hasattr(said, "columns"):
+            how |= {"conditions": conditions or None, "cases": case_names, "allow_missing": allow_missing}
+            said = read_predictions(said, name=str(name), **how)
         else:
-            names = conditions or None
+            names, findings = conditions or None, how["findings"]
             said = Predictions.from_scores(said, names, case_names=case_names, name=str(name), findings=findings)
         models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
     check_names("model", tuple(models))
@@ -226,7 +245,8 @@ def predictions_of_finding(model: Predictions, finding: str, case_names: Sequenc
     scores[of_cases.case_of_entry[listed]] = of_cases.values[listed]
     subject = Subject(model.name, ANSWERS, tuple(f"{case}{PAIR}{finding}" for case in case_names), findings=True)
     if model.kind == "set":
-        return subject.with_some("set", np.arange(len(scores)), (scores > 0).astype(np.int64), np.ones(len(scores)))
+        answers = (scores > 0).astype(np.int64)  # the answer comes first, and a decision is what comes first
+        return subject.with_some("ranking", np.arange(len(scores)), answers, np.ones(len(scores)))
     are_probabilities = bool(((model.values >= 0) & (model.values <= 1)).all())
     absent = 1 - scores if are_probabilities else -scores
     return subject.with_all(np.column_stack([absent, scores]))

@@ -12,7 +12,7 @@ import polars as pl
 
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.files import is_number
+from dissensus.core.files import is_number, polars_frame
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
 from dissensus.study import tables
@@ -64,6 +64,7 @@ class PredictionOptions:
     alpha_index: int | None = None
     positive: str | None = None
     findings: bool = False
+    binary: bool = False
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -269,7 +270,7 @@ def _items(value: Any, what: str) -> list[Any]:
 
 def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
-    table = tables.polars_frame(frame)
+    table = polars_frame(frame)
     roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
     kind = _kind_of_rows(table, roles, options)
     needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, kind) == kind}
@@ -315,7 +316,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
         )
     if kind in KIND_OF_ROLE.values() and kind not in offered:
         role = "score" if kind == "scores" else "rank"
-        raise tables.missing_column(role, ALIASES[role], table.columns)
+        raise tables.missing_column([role], ALIASES, table.columns)
     if kind is not None or len(offered) == 1:
         return kind or offered[0]
     both = ("the table has scores and ranks", "one of them", "say which counts: kind='scores' or kind='ranking'")
@@ -333,7 +334,7 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
 
     Without a column for the case, ``options.cases`` names the rows.
     """
-    table = tables.polars_frame(frame)
+    table = polars_frame(frame)
     column = case_column(table, options.names, given=options.columns.get("case"))
     rows = row_names(table, column, options.cases)
     cells, conditions = table if column is None else table.drop(column), options.names
@@ -390,7 +391,7 @@ def _holds_text(column: pl.Series) -> bool:
 def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:
     """Name the case of each row: by a column, or as given where there is none."""
     if column is None and given is None:
-        raise tables.missing_column("case", ALIASES["case"], table.columns)
+        raise tables.missing_column(["case"], ALIASES, table.columns)
     if column is None:
         return tuple(given or ())
     return tuple(tables.one_row_each(table.select(pl.col(column).cast(pl.String).alias("case"))))

@@ -15,6 +15,7 @@ from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Received, shortened, spaced, tied_in_words
+from dissensus.core.screen import repr_html
 from dissensus.study.diagnosis import percent, plural, span
 
 if TYPE_CHECKING:
@@ -545,6 +546,8 @@ class Predictions(Received):
         cases whose scores do not sum to 1: 1, kept as scores, not probabilities (for example '0')
         """
         return check_predictions(self)
+
+    _repr_html_ = repr_html
 
     def __repr__(self) -> str:
         n_cases, n_conditions = self.n_cases, self.n_conditions

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -14,16 +15,25 @@ import polars as pl
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import SEPARATORS, Source, is_number, open_source
+from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Source, is_number, open_source
 from dissensus.core.limits import Limits
 from dissensus.core.names import known_name
-from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Receipt, codes_in_words, columns_of, warn_of_losses
+from dissensus.core.receipt import (
+    AS_SAID,
+    BY_NAME,
+    Column,
+    Receipt,
+    codes_in_words,
+    columns_of,
+    refuse_unheard,
+    warn_of_losses,
+)
 from dissensus.predictions import forms
 from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
 from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
-from dissensus.study.reading.records import as_table
+from dissensus.study.reading.records import as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
@@ -83,7 +93,7 @@ class PredictionReading(NamedTuple):
 
 @checked
 def read_predictions(
-    path: Path,
+    path: Any,
     *,
     conditions: Sequence[str] | None = None,
     cases: Sequence[str] | None = None,
@@ -94,7 +104,11 @@ def read_predictions(
     alpha_index: int | None = None,
     positive: str | None = None,
     findings: bool = False,
+    binary: bool = False,
     allow_missing: bool = False,
+    ignore: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Predictions:
     r"""Read the predictions of one model.
@@ -102,8 +116,10 @@ def read_predictions(
     Parameters
     ----------
     path
-        npy, npz, rows of numbers as text, a wide or long CSV, TSV or Parquet table, or JSON lines; also
-        ``"name=path"``, where ``=`` and ``/`` in the name have a backslash before them.
+        npy, npz, rows of numbers as text, a wide or long table (CSV, TSV, Parquet, a spreadsheet), JSON lines, JSON
+        ``{case: label, ranking or scores}`` or ``{model: {case: ...}}``, an Inspect log; ``"-"`` for standard input; a
+        data frame, an array, a dictionary; also ``"name=path"``, where ``=`` and ``/`` in the name have a backslash
+        before them.
     conditions, cases
         The names of the study: the predictions are matched to them by name. A matrix without names (npy,
         text) needs both, in the order of its columns and rows.
@@ -123,8 +139,13 @@ def read_predictions(
         The condition whose probability a table with one number per case holds, in a study of two conditions.
     findings
         Whether every condition is a question of its own, as in studies of checklists: scores need not add up to 1.
+    binary
+        Whether annotators were asked for the last of two conditions, which one number per case is the probability of
+        then.
     allow_missing
         Keep the cases that the study and the predictions share rather than insist on the same cases.
+    ignore, only, sheet
+        Columns to leave out, rows to read, and the sheet of a spreadsheet, as in :func:`read`.
     limits
         What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
 
@@ -192,30 +213,75 @@ def named_paths(paths: Sequence[Path]) -> dict[str, FilePath]:
 
 
 def examine_predictions(
-    path: Path,
+    path: Any,
     *,
     name: str | None = None,
     format: str | None = None,  # noqa: A002 - the word users expect
     allow_missing: bool = False,
+    ignore: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     limits: Mapping[str, int | str] | None = None,
     **said: Any,
 ) -> PredictionReading:
     """Read predictions and tell what was understood of the file; parameters are those of :func:`read_predictions`."""
-    own_name, place = named_path(path)
+    own_name, place = named_path(path) if isinstance(path, str | PathLike) else ("model", path)
     names = {what: tuple(said.pop(what)) for what in ("conditions", "cases") if said.get(what) is not None}
     options = PredictionOptions(name or own_name, columns=said.pop("columns", None) or {}, **{**said, **names})
     allowed = Limits.given(limits)
-    source = open_source(place, allowed, headless=True)
+    by_case = isinstance(path, Mapping) and not set(options.cases or ()).isdisjoint(path)  # rather than by column
+    source = (
+        Source(IN_MEMORY, "json", dict(path)) if by_case else open_source(place, allowed, headless=True, sheet=sheet)
+    )
     if source.kind == "directory":
         raise FormatError("this is a directory", expected="a file of predictions", where=str(place))
-    records = [source.content] if isinstance(source.content, dict) else source.content
-    if source.kind == "json" and records and all(isinstance(item, dict) for item in records):
-        source = replace(source, kind="jsonl", content=records)
     first = source.content.lstrip().partition("\n")[0] if source.kind == "text" else ""
     mark = _separator(first)
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
+    source = prepared(_as_records(source, options), options.columns, ignore=ignore, only=only, lists=False)
     return examine_source(source, format, options=options, allow_missing=allow_missing)
+
+
+def _as_records(source: Source, options: PredictionOptions) -> Source:
+    """Take JSON for records: a list of them, ``{case: prediction}`` or ``{model: {case: prediction}}``."""
+    content = source.content
+    if source.path.suffix.lower() == INSPECT:
+        table = source.table.select("case", "epoch", "answer", "model").unique(maintain_order=True)
+        return replace(source, content=table.rename({"answer": "condition"}))
+    if source.kind != "json" or not content:
+        return source
+    if isinstance(content, list):
+        are_records = all(isinstance(item, dict) for item in content)
+        return replace(source, kind="jsonl") if are_records else source
+    if not {normalised(key) for key in content}.isdisjoint(ALIASES["case"]):
+        return replace(source, kind="jsonl", content=[content])
+    cases, inner = set(options.cases or ()), [set(one) for one in content.values() if isinstance(one, dict)]
+    known: set[str] = set().union(*inner)
+    words = any(
+        not isinstance(value, int | float)
+        for one in content.values()
+        if isinstance(one, dict)
+        for value in one.values()
+    )
+    if len(inner) == len(content) and cases.isdisjoint(content) and (cases & known or (words and not cases)):
+        if options.name not in content and len(content) > 1:
+            raise FormatError(
+                "the file holds several models",
+                expected="the name of one of them",
+                got=listing(content, most=12),
+                where=str(source.path),
+                advice=f"say which: --predictions {next(iter(content))}={source.path} (name=...), once for each model",
+            )
+        content = content.get(options.name, next(iter(content.values())))
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in content.values()):
+        table = pl.DataFrame({"case": list(content), "score": list(map(repr, content.values()))})
+        return replace(source, kind="parquet", content=table)
+    records = [
+        {"case": case, "scores" if isinstance(one, dict) else "ranked": [one] if isinstance(one, str) else one}
+        for case, one in content.items()
+    ]
+    return replace(source, kind="jsonl", content=records)
 
 
 def examine_source(
@@ -239,6 +305,8 @@ def examine_source(
     try:
         name = format or _recognised(source, options)
         said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
+        columns = tuple(columns)
+        refuse_unheard(options.columns, columns, f"the format {name}")
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error if place in error.where else error.at(place) from None
@@ -246,7 +314,7 @@ def examine_source(
         place,
         name,
         format is not None,
-        columns=tuple(columns),
+        columns=columns,
         assumed=tuple(sentence for sentence, holds in assumed.items() if holds),
         notes=(*notes, *check_predictions(predictions, findings=options.findings)),
         examples=predictions.examples(),
@@ -431,7 +499,7 @@ def _long(source: Source, options: PredictionOptions) -> Told:
     used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
     spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
     assumed = {UNLISTED.get(said.kind, f"the rows of a case are a set, {AS_SAID}"): said.kind != "set" or options.kind}
-    return said, columns_of(table.columns, used, given, unused=spare), assumed
+    return said, columns_of(table.columns, used, given, why=spare), assumed
 
 
 def _wide(source: Source, options: PredictionOptions, said: Predictions | None = None) -> Told:
@@ -463,13 +531,14 @@ def _numbers(source: Source, options: PredictionOptions) -> Told:
     table = as_table(source)
     roles = _columns_of_numbers(table, options.columns)
     if "score" not in roles:
-        raise missing_column("score", NUMBER_ALIASES["score"], table.columns)
+        raise missing_column(["score"], NUMBER_ALIASES, table.columns)
     cases = forms.row_names(table, roles.get("case"), options.cases)
     _, numbers = forms.numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
     names = (NUMBER, DEVIATION)[: numbers.shape[1]]
     said = forms.from_matrix(numbers, replace(options, conditions=names, cases=cases, kind="numbers"))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
-    return said, columns_of(table.columns, told, options.columns), {ROWS_BY_POSITION: "case" not in roles}
+    given = {**options.columns, "number": options.columns.get("score")}
+    return said, columns_of(table.columns, told, given), {ROWS_BY_POSITION: "case" not in roles}
 
 
 # One probability per case -----------------------------------------------------------------------------
@@ -500,7 +569,7 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
             advice="write a row per case and condition (case, condition, score), or a column per condition",
         )
     one, other = conditions
-    positive = column if column in conditions else options.positive
+    positive = column if column in conditions else options.positive or (other if options.binary else None)
     if positive is None:
         raise DissensusError(
             f"the column {column!r} does not say whose probability it is",
@@ -527,7 +596,8 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
     both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
     options = replace(options, kind="scores")
     said, columns, assumed = _wide(source, options, forms.from_wide(both, options))
-    role = Column(column, f"probability of {positive!r}", AS_SAID if options.positive is not None else BY_NAME)
+    is_said = options.positive is not None or options.columns.get("score") is not None
+    role = Column(column, f"probability of {positive!r}", AS_SAID if is_said else BY_NAME)
     columns = (role if one.name == column else one for one in columns)
     return said, columns, {**assumed, f"{other!r} has what {positive!r} leaves of 1": True}
 

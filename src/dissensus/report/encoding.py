@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import gzip
+import io
 import json
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -21,8 +26,20 @@ def script_json(value: object) -> Markup:
     >>> script_json({"a": "</script>"})
     Markup('{"a":"\\u003c/script\\u003e"}')
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate(UNSAFE))
+    return Markup(_json(value).translate(UNSAFE))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def packed(value: object) -> str:
+    """Write a value as compressed JSON in letters, which browsers unpack when it is needed.
+
+    >>> json.loads(gzip.decompress(base64.b64decode(packed([1, None]))))
+    [1, None]
+    """
+    return base64.b64encode(gzip.compress(_json(value).encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def thousandths(values: Iterable[float | None]) -> list[int | None]:
@@ -42,3 +59,15 @@ def one_letter_each(values: Iterable[float]) -> str:
     """
     last = len(ALPHABET) - 1
     return "".join(ALPHABET[round(last * min(max(value, 0.0), 1.0))] for value in values)
+
+
+def csv_link(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as an address that holds a CSV file; no cell is a formula, and no row has a line end within."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    for row in (names, *rows):
+        cells = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in row]
+        writer.writerow(
+            [f"'{cell}" if re.match(r"[=+\-@]", str(cell)) and isinstance(cell, str) else cell for cell in cells]
+        )
+    return "data:text/csv;base64," + base64.b64encode(("\ufeff" + text.getvalue()).encode("utf-8", "replace")).decode()

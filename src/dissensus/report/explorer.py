@@ -1,4 +1,4 @@
-"""The cases of the explorer, column by column: small enough to travel inside the page."""
+"""The cases of the explorer: a table of all of them, and what is known of each, in blocks that travel in the page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import IntArray
-from dissensus.report.encoding import ALPHABET, one_letter_each, thousandths
-from dissensus.report.section import shown_runs
+from dissensus.evaluation.triage import RULES, triage
+from dissensus.report.encoding import ALPHABET, csv_link, one_letter_each, packed, thousandths
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ LISTED = (3, 10)
 
 # Stands for all conditions that nobody mentioned.
 REST = -1
+
+# So many cases are unpacked at once.
+BLOCK = 250
 
 
 class Vocabulary(dict[int, int]):
@@ -49,41 +52,24 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
     """Describe the cases of an evaluation, at most so many and then the most uncertain ones.
 
     Conditions are codes into ``conditions``. A list of codes with ties is flat: a condition that is tied with the one
-    before it is written as minus its code minus one. Numbers are thousandths.
+    before it is written as minus its code minus one. Numbers are thousandths. ``table`` and ``blocks`` are packed:
+    columns of all cases, and the rest of every :data:`BLOCK` of them.
     """
     evaluation, chosen = subject.evaluation, kept_cases(subject)
-    categories, panel = evaluation.categories, evaluation.study.panel
-    vocabulary = Vocabulary(evaluation.conditions)
-    starts, ends = (offsets[chosen].tolist() for offsets in (panel.opinion_offsets[:-1], panel.opinion_offsets[1:]))
-    ranges = [range(start, end) for start, end in zip(starts, ends, strict=True)]
-    opinions = [_shared(evaluation.study, own, vocabulary) for own in ranges]
-    depth = listed(evaluation)
-    lists = [_lists(evaluation.predictions[model], depth, chosen, vocabulary) for model in evaluation.models]
-    # the reference and panel can be looked at; without a panel, a run of every aggregation
-    shown = shown_runs(evaluation) if evaluation.panel is None else [evaluation.reference, evaluation.panel]
-    runs = [_run(subject, run, chosen, vocabulary) for run in dict.fromkeys(shown)]
+    categories, vocabulary = evaluation.categories, Vocabulary(evaluation.conditions)
+    table, details = tabulated(subject, chosen, vocabulary), detailed(subject, chosen, vocabulary)
+    table["support"] = details.pop("support")  # which cases are searched by
     return {
-        "cases": [evaluation.case_names[i] for i in chosen],
-        "total": len(evaluation.case_names),
+        "total": evaluation.n_cases,
         "kind": evaluation.study.kind,
         "scale": list(evaluation.study.scale or ()),
         "alphabet": ALPHABET,
         "models": list(evaluation.models),
         "metrics": [{"name": one.name, "higher": one.higher_is_better} for one in evaluation.metrics],
-        "opinions": opinions,
-        "annotators": list(panel.annotator_names),
-        "lists": lists,
-        "numbers": [
-            [f"{number:.4g}" for number in said.numbers[chosen]] if said.kind == "numbers" else []
-            for said in (evaluation.predictions[model] for model in evaluation.models)
-        ],
-        "runs": runs,
-        "disagreement": _disagreement(subject, chosen),
-        "strata": [
-            {"name": column, "labels": known, "codes": _codes([labels[i] for i in chosen], known)}
-            for column, labels, known in ((name, own, sorted(set(own))) for name, own in evaluation.strata.items())
-        ],
-        **_images(subject, chosen),
+        "annotators": list(evaluation.study.panel.annotator_names),
+        "run": evaluation.run_label(evaluation.reference),
+        "rules": list(RULES),
+        "strata": [{"name": name, "labels": sorted(set(labels))} for name, labels in evaluation.strata.items()],
         "conditions": [evaluation.conditions[i] for i in vocabulary],
         "categories": None
         if categories is None
@@ -92,6 +78,12 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
             "levels": list(categories.levels),
             "codes": [int(categories.codes[i]) for i in vocabulary],
         },
+        "table": packed(table),
+        "block": BLOCK,
+        "blocks": [
+            packed({name: column[start : start + BLOCK] for name, column in details.items()})
+            for start in range(0, len(chosen), BLOCK)
+        ],
     }
 
 
@@ -100,6 +92,95 @@ def kept_cases(subject: ReportSubject) -> IntArray:
     evaluation = subject.evaluation
     certainty = evaluation.profiles[evaluation.reference].certainties[0]
     return np.sort(np.argsort(certainty, kind="stable")[: subject.explorer_cases])
+
+
+def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return what the table shows and what it is filtered by, column by column.
+
+    ``rules`` has a digit per case: 1 if it is settled, and 2 more if models disagree; ``wrong`` one per model and case:
+    1 if its first choice is not the most plausible condition, and 2 more if it misses the highest risk.
+    """
+    evaluation, tables, found = subject.evaluation, subject.tables, triage(subject.evaluation)
+    run, categories = evaluation.reference, evaluation.categories
+    rows = evaluation.of_run(tables.certainties(), run)
+    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
+    category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
+    means, agreement = evaluation.case_means[run][:, :, chosen], tables.agreement()
+    disagreement = (1 - _by_case(evaluation, agreement, chosen)["agreement"]).to_list() if len(agreement) else []
+    has_levels = categories is not None and bool(categories.levels)
+    risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
+    return {
+        "cases": [evaluation.case_names[i] for i in chosen],
+        "certainty": thousandths(certainty["certainty"]),
+        "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
+        "category": _codes(category["category"], categories.names) if categories else [],
+        "categoryCertainty": thousandths(category["certainty"]) if categories else [],
+        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if has_levels else [],
+        "disagreement": thousandths(disagreement),
+        "strata": [_codes([own[i] for i in chosen], sorted(set(own))) for own in evaluation.strata.values()],
+        "rules": _digits(found.is_settled[chosen], found.is_split[chosen]),
+        "wrong": [_digits(*both) for both in zip(found.is_wrong[:, chosen], found.is_missed[:, chosen], strict=True)],
+        "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
+        "own": [thousandths(own_scores(said, evaluation)[chosen]) for said in evaluation.predictions.values()],
+    }
+
+
+def _digits(first: Any, second: Any) -> str:
+    return "".join(map(str, (first + 2 * second.astype(np.int64)).tolist()))
+
+
+def own_scores(said: Predictions, evaluation: Evaluation) -> Any:
+    """Return the score that a model gave itself: of the positive answer, or of its first choice; its number if any."""
+    if said.kind == "numbers":
+        return said.numbers
+    found = np.full(said.n_cases, np.nan)
+    if said.kind == "scores":
+        is_asked = said.codes == len(evaluation.conditions) - 1
+        if evaluation.study.question != "binary":
+            is_asked = np.zeros(len(said.codes), dtype=np.bool_)
+            is_asked[said.offsets[:-1][np.diff(said.offsets) > 0]] = True
+        found[:] = 0.0
+        found[said.case_of_entry[is_asked]] = said.values[is_asked]
+    return found
+
+
+def detailed(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+    """Return what is shown of one case, column by column."""
+    evaluation = subject.evaluation
+    panel, depth = evaluation.study.panel, listed(evaluation)
+    starts, ends = (offsets[chosen].tolist() for offsets in (panel.opinion_offsets[:-1], panel.opinion_offsets[1:]))
+    said = [_lists(predicted, depth, chosen, vocabulary) for predicted in evaluation.predictions.values()]
+    return {
+        "opinions": [_shared(evaluation.study, range(*ends), vocabulary) for ends in zip(starts, ends, strict=True)],
+        "said": [list(of_models) for of_models in zip(*said, strict=True)] if said else [[] for _ in chosen],
+        **_plausibilities(subject, evaluation.reference, chosen, vocabulary),
+        **_images(subject, chosen),
+    }
+
+
+def case_file(subject: ReportSubject) -> str:
+    """Return an address that holds a CSV file of all cases: what is known of each, and what the models said."""
+    evaluation, chosen, found = subject.evaluation, kept_cases(subject), triage(subject.evaluation)
+    rows = evaluation.of_run(subject.tables.certainties(), evaluation.reference)
+    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
+    names = ["case", "certainty", "most plausible", *evaluation.strata]
+    columns: list[Sequence[object]] = [
+        certainty["case"].to_list(),
+        [round(one, 4) for one in certainty["certainty"]],
+        [names[0] if names else "" for names in certainty["winner"].to_list()],
+        *([labels[i] for i in chosen] for labels in evaluation.strata.values()),
+    ]
+    category = evaluation.of_run(subject.tables.category_certainties(), evaluation.reference)
+    if len(category):
+        names.append("category")
+        columns.append(_by_case(evaluation, category, chosen)["category"].to_list())
+    for m, (model, said) in enumerate(evaluation.predictions.items()):
+        names += [f"{model}: score", f"{model}: wrong"]
+        columns += [
+            np.round(own_scores(said, evaluation)[chosen], 4).tolist(),
+            found.is_wrong[m, chosen].astype(int).tolist(),
+        ]
+    return csv_link(names, zip(*columns, strict=True))
 
 
 def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl.DataFrame:
@@ -135,42 +216,21 @@ def listed(evaluation: Evaluation) -> int:
     return min(max(least, *(metric.depth for metric in evaluation.metrics)), most) if evaluation.metrics else least
 
 
-def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[list[int]]:
-    """Return the first conditions that a model names on each case, ties marked; a number names none."""
+def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Vocabulary) -> list[Any]:
+    """Return what a model said of each case: a number, or its first conditions with ties marked, and their scores."""
     if predicted.kind == "numbers":
-        return [[] for _ in chosen]
+        return [f"{number:.4g}" for number in predicted.numbers[chosen]]
     result = []
     for i in chosen.tolist():
         entries = slice(predicted.offsets[i], min(predicted.offsets[i] + depth, predicted.offsets[i + 1]))
         codes, values = [vocabulary[code] for code in predicted.codes[entries].tolist()], predicted.values[entries]
         tied = [False, *(values[1:] == values[:-1])]
-        result.append([-code - 1 if is_tied else code for code, is_tied in zip(codes, tied[: len(codes)], strict=True)])
+        flat = [-code - 1 if is_tied else code for code, is_tied in zip(codes, tied[: len(codes)], strict=True)]
+        result.append([flat, thousandths(values.tolist())] if predicted.kind == "scores" else [flat])
     return result
 
 
 # What follows -------------------------------------------------------------------------------------------
-
-
-def _run(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Describe every case under one run."""
-    evaluation, tables = subject.evaluation, subject.tables
-    rows = evaluation.of_run(tables.certainties(), run)
-    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
-    category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
-    risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
-    means = evaluation.case_means[run][:, :, chosen]
-    has_levels = evaluation.categories is not None and bool(evaluation.categories.levels)
-    return {
-        "label": evaluation.runs[run].label,
-        "estimand": evaluation.runs[run].estimand,
-        "certainty": thousandths(certainty["certainty"]),
-        "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
-        "category": _codes(category["category"], evaluation.categories.names) if evaluation.categories else [],
-        "categoryCertainty": thousandths(category["certainty"]) if evaluation.categories else [],
-        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if has_levels else [],
-        "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
-        **_plausibilities(subject, run, chosen, vocabulary),
-    }
 
 
 def _codes(names: Iterable[str | None], known: Sequence[str]) -> list[int | None]:
@@ -209,10 +269,10 @@ ELSEWHERE = re.compile(
 )
 
 
-def _images(subject: ReportSubject, chosen: IntArray) -> dict[str, list[str] | None]:
-    """Return the pictures of cases, and the addresses of those that are not loaded."""
+def _images(subject: ReportSubject, chosen: IntArray) -> dict[str, list[str]]:
+    """Return the pictures of cases, and the addresses of those that are not loaded; nothing without any."""
     if not subject.evaluation.images:
-        return {"images": None, "withheld": None}
+        return {}
     addresses = [picture_address(subject.evaluation.images[i] or "") for i in chosen]
     allowed = [one if is_local(one) or subject.remote_images else "" for one in addresses]
     withheld = ["" if one == shown else one for one, shown in zip(addresses, allowed, strict=True)]
@@ -244,11 +304,3 @@ def remote_images(subject: ReportSubject) -> int:
     """Count the cases whose picture the page loads from a network."""
     images = subject.evaluation.images if subject.remote_images else ()
     return sum(not is_local(picture_address(images[i] or "")) for i in kept_cases(subject) if images)
-
-
-def _disagreement(subject: ReportSubject, chosen: IntArray) -> list[int | None]:
-    agreement = subject.tables.agreement()
-    if not len(agreement):
-        return []
-    known = _by_case(subject.evaluation, agreement, chosen)["agreement"]
-    return thousandths((1 - known).to_list())

@@ -6,7 +6,6 @@ import base64
 import hashlib
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -14,10 +13,12 @@ from markupsafe import Markup
 from dissensus.core.aliases import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.evaluation import sentences, words
+from dissensus.evaluation import words
+from dissensus.evaluation.first_screen import subject as subject_of
 from dissensus.figures import theme
 from dissensus.report.encoding import script_json
-from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, sections
+from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, anchor, own_text, sections, term
+from dissensus.report.sections.models import called
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -87,38 +88,59 @@ def report_html(
     """
     subject = ReportSubject(evaluation, explorer_cases, remote_images)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
-    scripts = [_own("report.js")]
+    scripts = [own_text("report.js")]
     data = {  # what the script of the page works on
         **{name: value for part in parts for name, value in part["data"].items()},
         "hues": theme.HUES,
     }
-    page = _environment().get_template("page.html.jinja")
-    about = "How certain the annotations are"
-    if evaluation.models:
-        about = f"{words.counted(len(evaluation.models), 'model')} evaluated against uncertain annotations"
-    return page.render(
-        title=title or about,
-        policy=content_policy(scripts, remote_images=remote_images),
-        style=Markup(_own("report.css")),
-        scripts=[Markup(script) for script in scripts],
-        page_data=script_json(data),
-        evaluation=evaluation,
-        parts=parts,
-        writer=version("dissensus"),
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            title=title or question(evaluation),
+            policy=content_policy(scripts, remote_images=remote_images),
+            style=Markup(own_text("report.css")),
+            scripts=[Markup(script) for script in scripts],
+            page_data=script_json(data),
+            evaluation=evaluation,
+            about=subject_of(evaluation),
+            parts=parts,
+            writer=version("dissensus"),
+        )
     )
 
 
+def question(evaluation: Evaluation) -> str:
+    """Ask what the page answers.
+
+    >>> from dissensus import Study, evaluate
+    >>> question(evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"]))
+    'How certain are the annotations?'
+    """
+    match evaluation.models:
+        case ():
+            return "How certain are the annotations?"
+        case (one,):
+            return f"Is {one} as good as {'an' if called(evaluation)[0] in 'aeiou' else 'a'} {called(evaluation)}?"
+        case (one, other):
+            return f"{one} or {other}?"
+        case many:
+            return f"Which of {len(many)} models?"
+
+
 def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
-    """Render a section as it stands in the page: its words and pictures, and what the script works on."""
-    evaluation = subject.evaluation
-    figures = _environment().get_template("figures.html.jinja").render(pictures=section.pictures(subject))
+    """Render a section as it stands in the page: its words and charts, and what the script works on."""
+    from dissensus.figures.vega import svg
+
+    evaluation, figure = subject.evaluation, _macros().figure
+    drawn = [(name, chart, Markup(svg(chart, name))) for name, chart in section.charts(subject).items()]
     body = Markup(
         _environment()
         .from_string(section.source())
         .render(
             evaluation=evaluation,
             reference=evaluation.runs[evaluation.reference].label,
-            figures=Markup(figures),
+            figures=Markup("").join(figure(*one) for one in drawn),
             **section.words(subject),
         )
     )
@@ -144,11 +166,6 @@ def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
 
 
 @cache
-def _own(name: str) -> str:
-    return files("dissensus.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -159,11 +176,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {
-        "subjects": sentences.subjects,
-        "term": words.term,
-        "anchor": words.anchor,
-        "counted": words.counted,
-    }
-    environment.filters |= {"number": words.number, "percent": words.percent, "value": words.value}
+    environment.globals |= {"term": term, "anchor": anchor, "counted": words.counted}
+    environment.globals["table"] = environment.get_template("macros.html.jinja").module.table  # type: ignore[attr-defined]
     return environment
+
+
+def _macros() -> Any:
+    return _environment().get_template("macros.html.jinja").module

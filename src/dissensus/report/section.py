@@ -1,15 +1,16 @@
-"""What a section of the report is: an id, a title, a place among the others, words, pictures and a template.
+"""What a section of the report is: an id, a title, a place among the others, words, charts and a template.
 
-Pictures are drawn when the page is written: it needs no plotting library, and is complete without any script.
+Charts are drawn when the page is written: it needs no plotting library, and is complete without any script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from markupsafe import Markup
 
@@ -21,42 +22,39 @@ if TYPE_CHECKING:
     from dissensus.figures.charts import Chart
 
 # How many cases the explorer holds; of larger studies, the most uncertain ones.
-EXPLORER_CASES = 2000
+EXPLORER_CASES = 20_000
 
 
-class Picture(NamedTuple):
-    """A figure, and the same for other metrics, which are seen on request."""
-
-    name: str
-    charts: tuple[Chart, ...]
-
-    def drawings(self) -> list[tuple[Chart, Markup]]:
-        """Return every chart with its drawing, an SVG that is safe in a page."""
-        from dissensus.figures.vega import svg
-
-        return [(chart, Markup(svg(chart, f"{self.name}-{place}"))) for place, chart in enumerate(self.charts)]
+@cache
+def own_text(name: str) -> str:
+    """Return one of the files that a page is made of."""
+    return files("dissensus.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def shown_runs(evaluation: Evaluation, *, first: int | None = None) -> list[int]:
-    """Choose the runs that can be looked at: the reference, and the middle run of every other aggregation.
+@cache
+def glossary() -> dict[str, str]:
+    """Return what every technical term means; what metrics and aggregations mean, they say themselves."""
+    return tomllib.loads(own_text("glossary.toml"))
 
-    ``first`` is the one that is seen first; by default the reference.
+
+def term(word: str, shown: str | None = None) -> Markup:
+    """Mark a term so that a pointer, a finger or the keyboard can ask what it means.
+
+    >>> term("draw", "draws")
+    Markup('<a class="term" href="#term-draw" data-term="draw">draws</a>')
     """
-    own = evaluation.runs[evaluation.reference].aggregation
-    sweeps: dict[str, list[int]] = {}
-    for run, one in enumerate(evaluation.runs):
-        sweeps.setdefault(one.aggregation, []).append(run)
-    found = [evaluation.reference, *(runs[len(runs) // 2] for name, runs in sweeps.items() if name != own)]
-    return sorted(found, key=lambda run: run != first)
+    if word not in glossary():
+        raise KeyError(word)
+    return Markup('<a class="term" href="#{}" data-term="{}">{}</a>').format(anchor(word), word, shown or word)
 
 
-def picture(name: str, plots: Plots) -> Picture:
-    """Make the chart of this name, of every metric if it is about one."""
-    from dissensus.evaluation.plots import found_figure
+def anchor(word: str) -> str:
+    """Return where the glossary explains a term.
 
-    is_measured = "metric" in found_figure(name).options
-    metrics = [one.name for one in plots.evaluation.metrics] if is_measured else [None]
-    return Picture(name, tuple(plots.chart(name, metric=metric) for metric in metrics))
+    >>> anchor("expected risk")
+    'term-expected-risk'
+    """
+    return f"term-{word.replace(' ', '-')}"
 
 
 @dataclass(frozen=True)
@@ -102,14 +100,17 @@ class ReportSection(Registered):
     place
         Sections are in ascending order of this number; those of Dissensus are 10, 20 and so on.
     shows
-        The figures that it shows, by their names in ``dissensus plot RESULTS --list``.
+        The figures that it shows, by their names in ``dissensus plot RESULTS --list``, of the primary metric; those in
+        which there is nothing to compare are left out.
     template
-        A Jinja template: it knows the :meth:`words`, ``figures`` (all pictures, drawn), ``evaluation``, ``reference``
+        A Jinja template: it knows the :meth:`words`, ``figures`` (all charts, drawn), ``evaluation``, ``reference``
         (the label of the reference run), ``term(word)`` and ``counted(number, noun)``, and names in it are escaped.
         If there is none, it is the file beside the module that is called like the id, or like the module, and ends in
         ``.html.jinja``.
     is_wide
         Whether it takes the whole width of the page.
+    is_folded
+        Whether it is seen on request.
     looks_at_cases
         Whether it shows single cases, or what is found from them: of a study larger than memory these are a sample, and
         the page says so.
@@ -117,9 +118,9 @@ class ReportSection(Registered):
     Examples
     --------
     >>> [section.id for section in sections()][:3]
-    ['summary', 'data', 'certainty']
-    >>> ReportSection.family.find("risk").shows
-    ('risk', 'category_metrics')
+    ['summary', 'cases', 'models']
+    >>> ReportSection.family.find("certainty").shows
+    ('certainty_by_top',)
     """
 
     family: ClassVar[Family[ReportSection]] = Family(
@@ -131,6 +132,7 @@ class ReportSection(Registered):
     shows: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = ""
     is_wide: ClassVar[bool] = False
+    is_folded: ClassVar[bool] = False
     looks_at_cases: ClassVar[bool] = False
 
     def has(self, evaluation: Evaluation) -> bool:
@@ -140,8 +142,8 @@ class ReportSection(Registered):
         --------
         >>> from dissensus import Study, evaluate
         >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
-        >>> {section.id: section.has(result) for section in sections() if section.id in ("certainty", "risk")}
-        {'certainty': True, 'risk': False}
+        >>> {section.id: section.has(result) for section in sections() if section.id in ("certainty", "models")}
+        {'models': False, 'certainty': True}
         """
         return not self.shows or bool(set(self.shows) & set(evaluation.plot.names()))
 
@@ -157,8 +159,8 @@ class ReportSection(Registered):
         """
         return {}
 
-    def pictures(self, subject: ReportSubject) -> Iterable[Picture]:
-        """Draw the figures, those about metrics for every metric.
+    def charts(self, subject: ReportSubject) -> dict[str, Chart]:
+        """Return the figures by name, of the primary metric, as far as they compare anything.
 
         Examples
         --------
@@ -166,11 +168,12 @@ class ReportSection(Registered):
         >>> result = evaluate(Study.from_counts([[3, 1]], ["a", "b"]), {}, aggregations=["majority-vote"])
         >>> class Sizes(ReportSection):
         ...     shows = ("study",)
-        >>> len(Sizes().pictures(ReportSubject(result)))
-        1
+        >>> list(Sizes().charts(ReportSubject(result)))
+        ['study']
         """
         known = subject.plots.names()
-        return [picture(name, subject.plots) for name in self.shows if name in known]
+        found = {name: subject.plots.chart(name) for name in self.shows if name in known}
+        return {name: chart for name, chart in found.items() if chart.compares}
 
     def data(self, subject: ReportSubject) -> Mapping[str, Any]:  # noqa: ARG002 - for those that the script works on
         """Return what the script of the page works on, by name.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Question, Unranked
 from dissensus.core.checks import check_length, check_most, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.names import composed, spelt
 from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
@@ -185,12 +186,13 @@ def condition_codes(
 def unknown_condition(name: str, names: Iterable[str], where: str = "", what: str = "condition") -> DissensusError:
     """Build the error for a condition, or a finding, that is not listed."""
     known = tuple(names)
+    twin = next((f"{spelt(name, one)} look alike" for one in known if composed(one) == composed(name)), "")
     return DissensusError(
         f"unknown {what} {name!r}",
         expected=f"one of the {len(known)} listed {what}s",
         got=repr(name),
         where=where,
-        advice=suggestion(name, known) or ADVICE[what],
+        advice=twin or suggestion(name, known) or ADVICE[what],
     )
 
 

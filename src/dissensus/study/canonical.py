@@ -24,7 +24,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.study.panel import ANONYMOUS
-from dissensus.study.question import NOT_ASSESSED
+from dissensus.study.question import NOT_ASSESSED, recognised_question
 from dissensus.study.study import Study, require_kind
 
 # Endings that choose a form for rankings of annotators without a name, and what it is called.
@@ -53,6 +53,7 @@ def long_table(study: Study) -> pl.DataFrame:
     )
     opinions = cases[panel.case_of_opinion].with_columns(
         _named("annotator", study.annotator_names, study.annotators),
+        _named("annotator_group", panel.annotator_groups or study.annotator_names, study.annotators),
         annotation=np.arange(study.n_opinions) - panel.opinion_offsets[panel.case_of_opinion] + 1,
         weight=study.weights,
         votes=study.votes,
@@ -66,15 +67,21 @@ def long_table(study: Study) -> pl.DataFrame:
     rows = rows.with_columns(unranked=pl.lit(study.unranked), kind_of_question=pl.lit(study.question))
     optional = {
         "annotator": bool(study.annotator_names),
+        "annotator_group": bool(panel.annotator_groups),
         "weight": study.panel.is_weighted,
         "votes": study.panel.has_votes,
         "group": bool(study.groups),
         "case_weight": study.panel.has_case_weights,
         "unranked": study.unranked != "below",
-        "kind_of_question": study.question not in ("conditions", "findings"),
+        "kind_of_question": study.question != "findings" and _says_question(study),
     }
     order = ("case", "annotation", "annotator", "condition", "finding", "rank", "present", *list(optional)[1:])
     return rows.select(column for column in order if column in rows.columns and optional.get(column, True))
+
+
+def _says_question(study: Study) -> bool:
+    """Tell whether the question has to be written: it is not that of conditions, or would be taken for another."""
+    return study.question != "conditions" or recognised_question(study.conditions) is not None
 
 
 def _said(study: Study, opinions: pl.DataFrame) -> pl.DataFrame:
@@ -146,10 +153,9 @@ def write(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     for what, is_there in lost.items():
         if is_there:
             raise DissensusError(f"{form} cannot hold {what}", advice="write .csv, .parquet or .jsonl instead")
-    usual = {"unranked": "below", "kind_of_question": "conditions"}
-    said = {"unranked": annotations.unranked, "kind_of_question": annotations.question}
     document: dict[str, Any] = {"conditions": annotations.conditions, "case_names": annotations.case_names}
-    document |= {key: value for key, value in said.items() if value != usual[key]}
+    document |= {"unranked": annotations.unranked} if annotations.unranked != "below" else {}
+    document |= {"kind_of_question": annotations.question} if _says_question(annotations) else {}
     texts = {key: np.array(known, dtype=np.str_) for key, known in document.items()}
     is_lost = any(tuple(texts[key].tolist()) != document[key] for key in ("conditions", "case_names"))
     is_empty = not annotations.n_rankings or not annotations.n_conditions

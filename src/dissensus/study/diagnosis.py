@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import listing
+from dissensus.core.names import spelt
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.receipt import shortened, spaced, tied_in_words
 from dissensus.study.panel import ANONYMOUS
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from dissensus.study.study import Study
 
 NO_SCORES = "\N{EN DASH}"
+
+# Signs that tell apart what they end: HER2+ and HER2-.
+SIGNS = tuple("+-\N{MINUS SIGN}\N{EN DASH}*#%")
 NOTHING_FOUND = "nothing found"
 
 # Numbers in words -----------------------------------------------------------------------------------------
@@ -144,15 +149,21 @@ def diagnose(study: Study) -> Diagnosis:
     (('1',), (('Eczema', 'eczema '),))
     """
     numbers, is_list = numbers_of(study), study.kind == "checklists"
+    people = {"case": study.case_names, "annotator": study.annotator_names}
+    numbers |= {f"similar_{what}s": similar_names(names) for what, names in people.items()}
     noun, verb = "finding" if is_list else "condition", {"rankings": "ranked", "ratings": "rated"}.get(study.kind)
-    never, similar = numbers.get(f"{noun}s_never_used", ()), numbers.get(f"similar_{noun}s", ())
+    never = numbers.get(f"{noun}s_never_used", ())
     repeated = numbers[f"repeated_{study.kind}"]
     concerns = (
         *_remark(numbers["abstentions"], "abstention", f": kept, without {noun}s"),
         *_remark(len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
         *_remark(repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept"),
         *_remark(len(never), noun, f" never {'present' if is_list else 'used'}", never),
-        *(f"{noun}s {one!r} and {other!r} look alike: one name spelt twice?" for one, other in similar[:5]),
+        *(
+            f"{what}s {spelt(*pair)} look alike: one name spelt twice?"
+            for what in (noun, *people)
+            for pair in numbers.get(f"similar_{what}s", ())[:5]
+        ),
     )
     return Diagnosis(numbers, lines_of(study), concerns)
 
@@ -209,11 +220,20 @@ def numbers_of(study: Study) -> dict[str, Any]:
 
 
 def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Find names that differ only in case, white space or punctuation: often one name spelt twice."""
+    """Find names that differ only in case, white space, zeros in front or punctuation: often one name spelt twice.
+
+    A plus or minus that ends a name is part of it.
+
+    >>> similar_names(["HER2+", "HER2-", "her2 +", "1", "01"])
+    (('HER2+', 'her2 +'), ('1', '01'))
+    """
     first: dict[str, str] = {}
     pairs = []
     for name in names:
-        folded = "".join(letter for letter in name.casefold() if letter.isalnum()) or name
+        plain = unicodedata.normalize("NFKC", name).casefold().strip()
+        ending = plain[-1] if plain[-1:] in SIGNS else ""
+        letters = "".join(sign for sign in plain if sign.isalnum()).lstrip("0")
+        folded = letters + ending if letters else plain or name
         if folded in first:
             pairs.append((first[folded], name))
         first.setdefault(folded, name)

@@ -20,8 +20,8 @@ from dissensus.core.value import Value
 # The code of an annotator without a name.
 ANONYMOUS = -1
 
-# Votes of a study add up to at most this: up to here every whole number is a float of its own.
-MOST_VOTES = 2**53
+# Votes of a study add up to at most this: up to here every whole number is a float that no other one becomes.
+MOST_VOTES = 2**53 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,8 @@ class Panel(Value):
         Weight of each case in averages over cases.
     votes : (n_opinions,)
         How many annotators gave each opinion; more than one only where nobody is named.
+    annotator_groups
+        The group of each named annotator, such as a hospital; empty when they stand alone.
     """
 
     case_names: tuple[str, ...]
@@ -56,6 +58,7 @@ class Panel(Value):
     groups: tuple[str, ...] = ()
     case_weights: FloatArray = field(default_factory=lambda: np.empty(0))
     votes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    annotator_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -81,6 +84,9 @@ class Panel(Value):
         if self.groups:
             check_length("group", len(self.groups), len(self.case_names))
             check_not_empty("group", self.groups)
+        if self.annotator_groups:
+            check_length("group of annotators", len(self.annotator_groups), len(self.annotator_names))
+            check_not_empty("group of annotators", self.annotator_groups)
         check_weights("weights", self.weights)
         check_weights("case weights", self.case_weights)
         votes = self.votes
@@ -145,9 +151,17 @@ class Panel(Value):
         return ragged.row_of_each(self.opinion_offsets)
 
     @property
+    def unit_names(self) -> tuple[str, ...]:
+        """Names of the annotators, or of their groups, by the codes of :attr:`units`."""
+        return tuple(sorted(set(self.annotator_groups))) if self.annotator_groups else self.annotator_names
+
+    @property
     def units(self) -> IntArray:
-        """Who is a sample, of each opinion, shape (n_opinions,): the annotator; -1 where nobody is named."""
-        return self.annotators
+        """Who is left out together, of each opinion, (n_opinions,): the annotator, or their group; -1 for nobody."""
+        if not self.annotator_groups:
+            return self.annotators
+        code = {name: place for place, name in enumerate(self.unit_names)}
+        return np.array([*(code[name] for name in self.annotator_groups), ANONYMOUS])[self.annotators]
 
     @property
     def is_weighted(self) -> bool:
@@ -211,6 +225,11 @@ def concatenate_panels(panels: Sequence[Panel]) -> Panel:
         np.array([*(codes[name] for name in panel.annotator_names), ANONYMOUS])[panel.annotators] for panel in panels
     ]
     grouped = any(panel.groups for panel in panels)
+    named = [
+        zip(panel.annotator_names, panel.annotator_groups or panel.annotator_names, strict=True) for panel in panels
+    ]
+    group_of = dict(pair for pairs in named for pair in pairs)
+    has_groups = any(panel.annotator_groups for panel in panels)
     return Panel(
         case_names=tuple(name for panel in panels for name in panel.case_names),
         opinion_offsets=ragged.join_offsets(panel.opinion_offsets for panel in panels),
@@ -220,6 +239,7 @@ def concatenate_panels(panels: Sequence[Panel]) -> Panel:
         groups=tuple(g for panel in panels for g in (panel.groups or panel.case_names)) if grouped else (),
         case_weights=np.concatenate([panel.case_weights for panel in panels]),
         votes=np.concatenate([panel.votes for panel in panels]),
+        annotator_groups=tuple(group_of[name] for name in annotator_names) if has_groups else (),
     )
 
 

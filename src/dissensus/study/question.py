@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -157,6 +159,69 @@ def is_number(name: str) -> bool:
         return math.isfinite(float(name))
     except ValueError:
         return False
+
+
+# Usual answers to a question of yes or no, the negative one before the positive one.
+YES_NO = (
+    *(("no", "yes"), ("n", "y"), ("0", "1"), ("0.0", "1.0"), ("false", "true"), ("f", "t"), ("off", "on")),
+    *(("negative", "positive"), ("neg", "pos"), ("-", "+"), ("absent", "present"), ("benign", "malignant")),
+    *(("normal", "abnormal"), ("healthy", "diseased"), ("healthy", "disease"), ("healthy", "sick")),
+    *(("control", "case"), ("incorrect", "correct"), ("i", "c"), ("wrong", "right"), ("fail", "pass")),
+    *(("ham", "spam"), ("safe", "unsafe"), ("disagree", "agree"), ("reject", "accept"), ("unlikely", "likely")),
+)
+NOT = ("not", "non", "no", "without")
+
+# Words that are grades, from the lowest; those of one study are all of one scale.
+SCALES = (
+    ("none", "absent", "normal", "minimal", "trace", "mild", "moderate", "marked", "severe", "very severe", "critical"),
+    ("very low", "low", "medium", "intermediate", "moderate", "high", "very high"),
+    ("very poor", "poor", "fair", "average", "good", "very good", "excellent"),
+    ("strongly disagree", "disagree", "neutral", "neither", "agree", "strongly agree"),
+    ("never", "rarely", "sometimes", "often", "usually", "always"),
+    ("very unlikely", "unlikely", "possible", "likely", "very likely", "certain"),
+    ("definitely not", "probably not", "possibly", "probably", "definitely"),
+)
+GRADE = re.compile(r"(\D*?)[ _-]*(\d{1,3}|[ivx]{1,4})([a-c]?)", re.IGNORECASE)
+ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+
+
+def recognised_question(names: Sequence[str]) -> tuple[Question, tuple[str, ...]] | None:
+    """Tell answers of yes or no, with the positive one last, and grades, from the lowest, by how they are called.
+
+    Examples
+    --------
+    >>> recognised_question(["malignant", "Benign"]), recognised_question(["edema", "no edema"])
+    (('binary', ('Benign', 'malignant')), ('binary', ('no edema', 'edema')))
+    >>> recognised_question(["severe", "mild", "none"]), recognised_question(["grade 2", "grade 10", "grade 1"])
+    (('grades', ('none', 'mild', 'severe')), ('grades', ('grade 1', 'grade 2', 'grade 10')))
+    >>> recognised_question(["cat", "dog"])
+    """
+    folded = {" ".join(name.casefold().replace("-", " - ").split()).replace(" - ", "-"): name for name in names}
+    if len(folded) < len(names):
+        return None
+    for pair in YES_NO if len(names) == 2 else ():
+        if folded.keys() == {*pair}:
+            return "binary", tuple(folded[word] for word in pair)
+    if len(names) == 2:
+        for one, other in permutations(folded):
+            if any(one in (f"{word} {other}", f"{word}-{other}") for word in NOT):
+                return "binary", (folded[one], folded[other])
+        return None
+    scale = next((scale for scale in SCALES if folded.keys() <= {*scale}), ())
+    if scale:
+        return "grades", tuple(sorted(names, key=lambda name: scale.index(" ".join(name.casefold().split()))))
+    parts = [GRADE.fullmatch(name) for name in folded]
+    if len(names) < 3 or not all(part and part[1] for part in parts) or len({part[1] for part in parts if part}) > 1:
+        return None
+    numbers = [part[2] for part in parts if part]
+    if not (all(number.isdigit() for number in numbers) or all(number in ROMAN for number in numbers)):
+        return None
+    ranks = [
+        (int(one) if one.isdigit() else ROMAN.index(one), part[3])
+        for one, part in zip(numbers, parts, strict=True)
+        if part
+    ]
+    return "grades", tuple(name for _, name in sorted(zip(ranks, names, strict=True)))
 
 
 def asked_of(said: Study, question: Question | None, positive: str | None = None, *, are_ordered: bool) -> Study:

@@ -27,6 +27,7 @@ from dissensus.core.aliases import (
 )
 from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.files import polars_frame
 from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.receipt import Received, shared_receipt
 from dissensus.core.value import Forwarded
@@ -378,6 +379,7 @@ class Study(Received):
         *,
         case: str | None = None,
         annotator: str | None = None,
+        annotator_group: str | None = None,
         condition: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
@@ -421,6 +423,8 @@ class Study(Received):
         annotator
             Without such a column all opinions are anonymous: the rows of a case are one ranking if there is
             a rank or a confidence, and one opinion each if there is none.
+        annotator_group
+            The group that the annotator belongs to, such as a hospital.
         annotation
             A column that tells several rankings by one annotator on one case apart.
         weight, group, case_weight
@@ -463,7 +467,7 @@ class Study(Received):
         how = {name: given[name] for name in ("tie_separator", "unranked", "duplicates", "positive")}
         columns = {role: given.get(role) for role in (*tables.ROLES, "rank", "confidence", "score", "present")}
         columns["condition"] = condition or finding
-        table = tables.polars_frame(frame)
+        table = polars_frame(frame)
         known = set(map(tables.normalised, table.columns))
         question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
         if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
@@ -624,6 +628,29 @@ class Study(Received):
         array([2. , 0.5])
         """
         return replace(self, panel=replace(self.panel, weights=weights))
+
+    def with_annotator_groups(self, groups: Mapping[str, str]) -> Study:
+        """Say which group, such as a hospital, every named annotator belongs to.
+
+        Annotators of a group are left out together where intervals are about annotators.
+
+        Examples
+        --------
+        >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["A", "B"])
+        >>> said.with_annotator_groups({"A": "north", "B": "south"}).panel.annotator_groups
+        ('north', 'south')
+        """
+        for name in groups:
+            known_name("annotator", name, self.annotator_names)
+        lacking = [name for name in self.annotator_names if name not in groups]
+        if lacking or not self.annotator_names:
+            raise DissensusError(
+                "the group of some annotators is not known",
+                expected="a group for every annotator, who must have a name",
+                got=f"none for {listing(lacking)}" if lacking else "annotators without names",
+            )
+        of_annotators = tuple(groups[name] for name in self.annotator_names)
+        return replace(self, panel=replace(self.panel, annotator_groups=of_annotators))
 
     def each_alone(self, opinions: IntArray, names: Sequence[str]) -> Study:
         """Make every one of some opinions a case of its own, under new names.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -30,19 +29,17 @@ from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, asked_of, chosen_question
 from dissensus.study.study import Study
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
 # The roles a column can have, and the names by which it is recognised, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
     "case": (
         *("case", "case_id", "caseid", "case_name", "item", "item_id", "task", "task_id"),
-        *("example", "example_id", "image", "image_id", "sample", "sample_id", "id"),
+        *("example", "example_id", "image", "image_id", "sample", "sample_id", "record_id", "id"),
     ),
     "annotator": (
         *("annotator", "annotator_id", "annotator_name", "reader", "reader_id", "readerid", "rater"),
         *("rater_id", "worker", "worker_id", "performer", "labeller", "labeler", "expert", "user"),
     ),
+    "annotator_group": ("annotator_group", "annotator_site", "reader_group", "reader_site"),
     "annotation": ("annotation", "annotation_id", "round"),
     "condition": (
         *("condition", "condition_name", "label", "label_name", "class", "class_name", "diagnosis"),
@@ -58,7 +55,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "kind_of_question": ("kind_of_question",),
 }
 
-NAMES = ("case", "annotator", "annotation", "condition", "group", "unranked", "kind_of_question")
+NAMES = ("case", "annotator", "annotator_group", "annotation", "condition", "group", "unranked", "kind_of_question")
 NUMBERS = ("rank", "confidence", "score", "weight", "votes", "case_weight")
 
 # What an integer label looks like, also where a missing value has turned it into a float.
@@ -68,7 +65,10 @@ EXPECTED_VOTES = "how many annotators gave the opinion: a whole number, 0 for no
 EXPECTED_CONFIDENCE = "a higher number for a better condition; 0 or an empty cell if it is not mentioned"
 
 # Roles of an opinion, which a row without votes does not hold.
-SAID = ("annotator", "annotation", "condition", "rank", "confidence", "score", "weight")
+SAID = ("annotator", "annotator_group", "annotation", "condition", "rank", "confidence", "score", "weight")
+
+# The name that stands for no column of cases: every row is a case, numbered from 1.
+ROW_NUMBER = "row-number"
 
 # A column that keeps the number of each row where rows are split or left out; missing if rows are made up.
 ROW = "row number in the source"
@@ -81,9 +81,9 @@ SCORE_NAMES = ("score", "rating", "toxicity_score")
 ONLY_FINDINGS = ("finding", "findings", "finding_name")
 FINDING_NAMES = (*ONLY_FINDINGS, *ALIASES["condition"])
 # The roles of the columns of ratings and of checklists, and the names by which they are recognised.
-RATING_ALIASES = {role: ALIASES[role] for role in ("case", "annotator", "weight", "votes", "group")}
+RATING_ALIASES = {role: ALIASES[role] for role in ("case", "annotator", "annotator_group", "weight", "votes", "group")}
 RATING_ALIASES["score"] = SCORE_NAMES
-ROLES = ("case", "annotator", "annotation", "weight", "votes", "group", "case_weight")
+ROLES = ("case", "annotator", "annotator_group", "annotation", "weight", "votes", "group", "case_weight")
 CHECKLIST_ALIASES: dict[str, tuple[str, ...]] = {
     **{role: ALIASES[role] for role in ROLES},
     "condition": FINDING_NAMES,
@@ -105,39 +105,14 @@ SAYS = {
 
 SAID_NOTHING = "checklists that say {!r}"
 EXPECTED_ANSWER = "1, yes, true or present; 0, no, false or absent; an empty cell if it was not assessed"
-GIVE_CONDITIONS = "give the list (conditions=[...], --conditions FILE with one name per line)"
+GIVE_CONDITIONS = (
+    "give the list (conditions=[...], --conditions FILE with one name per line), or say that the numbers are grades "
+    "(--question grades)"
+)
 
 
 # The code of each row, and the names by code.
 Codes: TypeAlias = "tuple[IntArray, tuple[str, ...]]"
-
-
-def polars_frame(frame: IntoDataFrame) -> pl.DataFrame:
-    """Take a data frame of any library and return it as a polars one."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        lazy = type(frame).__name__ == "LazyFrame"
-        raise DissensusError(
-            "this is not a table",
-            expected="a pandas, polars or arrow data frame",
-            got=type(frame).__name__,
-            advice="collect it first: frame.collect()" if lazy else "",
-        ) from error
-    columns = []
-    for name in table.columns:
-        try:
-            columns.append(table.select(name).to_polars())
-        except (TypeError, ValueError) as error:
-            raise DissensusError(
-                f"the column {name!r} mixes different types",
-                expected="columns that hold text only or numbers only",
-                got=str(error).splitlines()[0],
-                advice=f"convert it first: frame[{name!r}] = frame[{name!r}].astype(str)",
-            ) from error
-    return pl.concat(columns, how="horizontal") if columns else pl.DataFrame()
 
 
 def normalised(name: str) -> str:
@@ -158,9 +133,9 @@ def find_columns(
         chosen = usual if given.get(role) is None else given[role]
         if chosen is not None:
             found[role] = known_name("column", chosen, names, purpose=f"for the {role}")
-    for role in required:
-        if role not in found:
-            raise missing_column(role, aliases[role], names)
+    missing = [role for role in required if role not in found]
+    if missing:
+        raise missing_column(missing, aliases, names)
     return found
 
 
@@ -183,13 +158,16 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     return {role: column for role, column in roles.items() if role != spare}
 
 
-def missing_column(role: str, aliases: Sequence[str], names: Sequence[str]) -> DissensusError:
-    """Build the error for a table that lacks a column."""
+def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str]) -> DissensusError:
+    """Build the error for a table that lacks columns, one or several."""
+    usual = (f"{role} ({', '.join(map(repr, aliases[role][:4]))} or the like)" for role in roles)
+    said = " ".join(f"--column {role}=NAME" for role in roles)
+    unnamed = f"; number the rows where nothing names the cases (--case {ROW_NUMBER})" if "case" in roles else ""
     return DissensusError(
-        f"the table has no {role} column",
-        expected=f"a column named {', '.join(map(repr, aliases[:4]))} or the like",
+        f"the table has no {' and no '.join(roles)} column",
+        expected=f"a column for the {' and for the '.join(usual)}",
         got=f"columns {listing(names, most=12)}",
-        advice=f"rename the column, or say which it is ({role}=..., --column {role}=NAME)",
+        advice=f"rename columns, or say which it is: {said} (columns={{{roles[0]!r}: NAME}}){unnamed}",
     )
 
 
@@ -466,7 +444,7 @@ def label_codes(
     codes, labels = encoded(table["condition"])
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
-        if integers and not are_named:
+        if integers and not are_named and not {*labels} == {"0", "1"}:
             raise integers_need_names(sorted(labels))
         known = tuple(labels if are_findings else sorted(labels))
     code_of = {name: code for code, name in enumerate(known)}
@@ -516,8 +494,27 @@ def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | Non
         groups=groups,
         case_weights=repeated_number(table, "case_weight", case),
         votes=repeated_number(table, "votes", of_row).astype(np.int64),
+        annotator_groups=_annotator_groups(table, annotators),
     )
     return panel, of_row
+
+
+def _annotator_groups(table: pl.DataFrame, annotators: Codes) -> tuple[str, ...]:
+    """Return the group of each annotator, if there are groups; one who says nothing stands alone."""
+    if "annotator_group" not in table.columns or table["annotator_group"].null_count() == len(table):
+        return ()
+    codes, names = annotators
+    group, known = name_codes(table, "annotator_group")
+    nobody = pl.Series((codes >= 0) != (group >= 0))
+    problem, expected = (
+        "an annotator or their group is missing",
+        "an annotator and a group in every row with an opinion",
+    )
+    refuse_rows(table, nobody, "annotator_group", problem, expected=expected)
+    present, number = np.unique(codes, return_inverse=True)
+    own = _constant(table, "annotator_group", group, number - int(present[0] < 0))
+    of_annotator = dict(zip(present[present >= 0].tolist(), own.tolist(), strict=True))
+    return tuple(known[of_annotator[code]] if code in of_annotator else name for code, name in enumerate(names))
 
 
 def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, question: AnyQuestion | None) -> IntArray:
@@ -633,7 +630,7 @@ def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray)
     differs = (ids >= 0) & (values != values[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
     if differs.any():
         row, what = int(differs.argmax()), in_words(role)
-        whole = "ranking" if role in ("weight", "votes") else "case"
+        whole = {"weight": "ranking", "votes": "ranking", "annotator_group": "annotator"}.get(role, "case")
         raise DissensusError(
             f"the {what} changes within one {whole}",
             expected=f"one {what} for all rows of a {whole}",

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.aliases import Readable
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.screen import Screen, Shown
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.comparison import holm
 from dissensus.evaluation.expert_comparison.alternative_annotator import (
@@ -26,23 +28,27 @@ from dissensus.evaluation.expert_comparison.alternative_annotator import (
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
-from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.panel_rule import of_one_group
 from dissensus.evaluation.questions import cases_of_rows
 from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.reading import as_study
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import ArrayLike
+
+# So many rows are shown; the rest is counted.
+MOST_SHOWN = 12
 
 # Hard cases were asked about more often if disagreement goes with the number of opinions so far, beyond chance.
 CORRELATED, CERTAIN = 0.1, 3.0
 
 
-@dataclass(frozen=True, eq=False)
-class Experts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Experts(Shown):
     """Hold how well models and annotators agree with one annotator.
 
     Attributes
@@ -238,17 +244,53 @@ class Experts:
         study, models = self._compared
         return {name: alternative_annotator_test(study, model, epsilon=epsilon) for name, model in models.items()}
 
-    def __repr__(self) -> str:
-        own = [row for row in self.rows if row["metric"] == self.primary]
-        lines = [f"{self.primary} with one {self.called}: {self.n_cases} cases, {100 * self.level:g} % intervals"]
-        width = max(len(self.called) + 4, *(len(row["model"]) for row in own))
-        lines.append(f"  {f'one {self.called}':<{width}}  {_shown(own[0], 'experts')}")
-        for row in own[:15]:
-            verdict = f"  {row['verdict']}" if row["verdict"] else ""
-            gap = f"difference {row['difference']:+.3f} [{row['difference_low']:+.3f}, {row['difference_high']:+.3f}]"
-            worth = f"  worth {self.worth[row['model']]}" if row["model"] in self.worth else ""
-            lines.append(f"  {row['model']:<{width}}  {_shown(row, 'agreement')}  {gap}{worth}{verdict}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes[:2])])
+    def screen(self, *, show_all: bool = False) -> Screen:
+        """Return what is seen first: the first metric of one annotator and of every model, verdicts and subgroups.
+
+        Parameters
+        ----------
+        show_all
+            Show every metric, and all subgroups.
+        """
+        if not self.rows:
+            return Screen(f"no comparison with one {self.called}", cautions=self.notes)
+        every = [*self.rows, *self.strata_rows]
+        shown = every if show_all else [row for row in every if row["metric"] == self.primary]
+        left_out = 0 if show_all else max(0, len(shown) - MOST_SHOWN)
+        shown = shown[: len(shown) - left_out]
+        names = [
+            row["model"] + (f", {row['column']} {row['stratum']} ({row['n_cases']})" if "stratum" in row else "")
+            for row in shown
+        ]
+        table = {
+            "": [f"one {self.called}", *names],
+            f"with one {self.called}": [_shown(self.rows[0], "experts_"), *(_shown(row) for row in shown)],
+            "worth": ["1", *(self._worth(row) for row in shown)],
+            "difference": ["", *(_shown(row, "difference_", "+") for row in shown)],
+            "verdict": ["", *(row["verdict"] for row in shown)],
+            "metric": [self.primary, *(row["metric"] for row in shown)],
+        }
+        unwanted = (*(("verdict",) if self.margin is None else ()), *(() if show_all else ("metric",)))
+        others = len({row["metric"] for row in self.rows}) - 1
+        told = (
+            "No verdict without a margin: give --margin." if self.margin is None else f"The margin is {self.margin:g}."
+        )
+        lone = f"{self.n_left_out:,} cases have a single {self.called}: left out"
+        hidden = [f"{others} other metrics"] * bool(others) + [f"{left_out} more rows"] * bool(left_out)
+        return Screen(
+            f"{self.primary} on {self.n_cases:,} cases; {100 * self.level:g} % intervals",
+            "",
+            {name: cells for name, cells in table.items() if name not in unwanted},
+            (told, *((f"Not shown: {', '.join(hidden)} (--all).",) if hidden and not show_all else ())),
+            (*self.notes, *((lone,) if self.n_left_out else ())),
+            more="--json has them",
+            is_whole=show_all,
+            records=every,
+        )
+
+    def _worth(self, row: Mapping[str, Any]) -> str:
+        is_known = row["metric"] == self.primary and "stratum" not in row
+        return str(self.worth.get(row["model"], "-")) if is_known else "-"
 
 
 # What holds rows, and what is one value, in files.
@@ -259,9 +301,9 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _shown(row: Mapping[str, Any], name: str) -> str:
-    low, high = ("low", "high") if name == "agreement" else (f"{name}_low", f"{name}_high")
-    return f"{row[name]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
+def _shown(row: Mapping[str, Any], name: str = "", sign: str = "") -> str:
+    value = row[name.removesuffix("_") or "agreement"]
+    return f"{value:{sign}.2f} [{row[f'{name}low']:.2f}, {row[f'{name}high']:.2f}]"
 
 
 class IncomparableError(DissensusError):
@@ -270,8 +312,8 @@ class IncomparableError(DissensusError):
 
 @checked
 def experts(
-    study: Study,
-    predictions: Mapping[str, ArrayLike | Predictions],
+    study: Readable,
+    predictions: Any,
     metrics: Sequence[Metric | str] | None = None,
     *,
     margin: float | None = None,
@@ -315,7 +357,7 @@ def experts(
     >>> round(row["experts"], 3), round(row["agreement"], 3), str(found.worth["A"])
     (0.75, 0.875, '>3 [>3, >3]')
     """
-    asked = asked_questions(study, predictions, strata or {}, allow_missing=allow_missing)
+    asked = asked_questions(as_study(study), predictions, strata or {}, allow_missing=allow_missing)
     usual = default_metrics(asked.study, asked.models, asked.study.conditions, None)
     wanted = tuple(as_specs(Metric.family, usual if metrics is None else listed_metrics(metrics)))
     check_request(wanted, {name: model for name, model in asked.models.items() if model.kind != "set"}, level)
@@ -436,7 +478,7 @@ def experts_of(
         level,
         n_cases,
         n_all - n_cases,
-        (*notes, *_notes(sample, called, trained_on)),
+        (*notes, *_notes(sample, called, trained_on, level)),
         (study, models),
     )
 
@@ -457,12 +499,24 @@ def experts_unless_incomparable(
         return Experts((), {}, (), (), how["called"], how["margin"], how["level"], 0, study.n_cases, (told,))
 
 
-def _notes(sample: Sample, called: str, trained_on: Sequence[str]) -> list[str]:
+def _notes(sample: Sample, called: str, trained_on: Sequence[str], level: float) -> list[str]:
     """Say what has to be known to read the numbers."""
     study, found = sample.pairs.study, []
     if sample.crossing is None:
         few = f"fewer than {LEAST_ANNOTATORS} of them have names and {LEAST_COMMON} cases in common with two others"
         found.append(f"intervals and verdicts are about these {called}s: {few}")
+    alone = of_one_group(study)
+    if alone.any():
+        share = f"{int(alone.sum()):,} of {len(alone):,} cases"
+        found.append(
+            f"the opinions on {share} come from one group of {called}s: agreement, certainty and panel are its"
+        )
+    if study.panel.annotator_groups and study.kind == "rankings" and not alone.all():
+        within, between, gap = sample.of_groups(level)
+        found.append(
+            f"two {called}s of one group agree in {within:.2f}, of different groups in {between:.2f} of the cases that "
+            f"both kinds of pairs read (difference {gap.mean:+.2f}, {gap.low:+.2f} to {gap.high:+.2f})"
+        )
     if trained_on:
         found.append(f"{listing(trained_on)}: trained on these annotations, so that agreement says little: no verdict")
     scored = [metric.name for metric in sample.metrics if isinstance(metric, Metric) and needs_scores(metric)]

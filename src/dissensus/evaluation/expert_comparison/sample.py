@@ -15,12 +15,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from dissensus.agreement.coefficients import inner
+from dissensus import metrics as named
+from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
@@ -29,13 +30,13 @@ from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, of
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part
-from dissensus.metrics import data_set
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric, Said
-from dissensus.metrics.decisions import Sensitivity, Specificity
-from dissensus.metrics.ranking import SensitivityAtSpecificity
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
+
+if TYPE_CHECKING:
+    from dissensus.metrics.data_set import DataSetMetric, Said
+    from dissensus.metrics.ranking import SensitivityAtSpecificity
 
 # So many cases with two annotators or more are needed, of all and of every subgroup and annotator.
 LEAST_CASES = 10
@@ -65,6 +66,7 @@ class PointOfExperts(NamedTuple):
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     scale: str = "logit"
+    sees: str = "data set"
 
     @property
     def name(self) -> str:
@@ -252,23 +254,24 @@ class Side(NamedTuple):
 def sides_of(metric: Metric | PointOfExperts, own: Side) -> tuple[DataSetMetric | None, DataSetMetric | None]:
     """Return what is computed of annotators and of models, if it is of a whole data set."""
     if isinstance(metric, PointOfExperts):
-        return Sensitivity(), at_specificity(own.value(Specificity()))
-    if not isinstance(metric, DataSetMetric):
-        return None, None
-    decided = metric
-    if metric.parameters().get("threshold") is not None:  # what an annotator says is a decision
-        decided = type(metric).from_parameters({**metric.parameters(), "threshold": None})
-    return None if needs_scores(metric) else decided, metric
+        return named.Sensitivity(), at_specificity(own.value(named.Specificity()))
+    whole = cast("DataSetMetric", metric) if metric.sees == "data set" else None
+    if whole is None or needs_scores(whole):
+        return None, whole
+    decided = whole
+    if whole.parameters().get("threshold") is not None:  # what an annotator says is a decision
+        decided = type(whole).from_parameters({**whole.parameters(), "threshold": None})
+    return decided, whole
 
 
 def at_specificity(value: float) -> SensitivityAtSpecificity | None:
     """Return the sensitivity at a specificity, if that is between 0 and 1."""
-    return SensitivityAtSpecificity(value) if 0 < value < 1 else None
+    return named.SensitivityAtSpecificity(value) if 0 < value < 1 else None
 
 
 def slope_at(own: Side, model: Side) -> float:
     """Return how fast the sensitivity of a model falls with specificity, around that of annotators."""
-    c = own.value(Specificity())
+    c = own.value(named.Specificity())
     ends = max(c - NEAR, c / 2), min(c + NEAR, (1 + c) / 2)
     low, high = (model.value(at_specificity(one)) for one in ends)
     return 0.0 if math.isnan(high - low) else (high - low) / (ends[1] - ends[0])
@@ -293,8 +296,10 @@ class Pooled:
 
     def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
         """Put together rows about some of the cases."""
+        from dissensus.metrics import data_set
+
         picks, is_binary = data_set.first_shares(scores), self.pairs.study.question == "binary"
-        return Side(Said(scores, picks, weights, is_binary, self.findings[about], self.items[about]), masses)
+        return Side(data_set.Said(scores, picks, weights, is_binary, self.findings[about], self.items[about]), masses)
 
     @cached_property
     def said(self) -> FloatArray:
@@ -398,14 +403,14 @@ class Sample:
         items = clusters_of(study, rows) if findings else rows
         wanted: list[Metric | PointOfExperts] = list(metrics)
         scored = study.question == "binary" and all(model.kind == "scores" for model in models.values())
-        if scored and (point or any(isinstance(metric, Sensitivity) for metric in metrics)):
+        if scored and (point or any(metric.id == "sensitivity" for metric in metrics)):
             wanted.insert(0 if point else len(wanted), PointOfExperts(called))
-            wanted += [metric for metric in (Specificity(),) if metric not in wanted]
+            wanted += [metric for metric in (named.Specificity(),) if metric not in wanted]
         pooled = Pooled(pairs, models, of_finding.astype(np.int64), items)
         alone, involved = np.full((2, len(wanted), study.n_opinions), np.nan)
         of_models = np.full((len(models), len(wanted), len(pairs.cell_case)), np.nan)
         found = Sample(pooled, tuple(wanted), called, alone, involved, of_models)
-        chosen = [metric for metric in metrics if not isinstance(metric, DataSetMetric)]
+        chosen = [metric for metric in metrics if metric.sees == "case"]
         known = [metric for metric in chosen if not needs_scores(metric)]
         if known:
             places = [wanted.index(metric) for metric in known]
@@ -418,7 +423,7 @@ class Sample:
     def of_whole(self) -> Sample:
         """Write the values of metrics of a whole data set into their places."""
         for place, metric in enumerate(self.metrics):
-            if isinstance(metric, DataSetMetric | PointOfExperts):
+            if metric.sees == "data set":
                 found = self.pooled.compared(metric)
                 self.alone[place], self.involved[place], self.of_models[:, place] = found
         return self
@@ -426,7 +431,7 @@ class Sample:
     def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
         """Return what computes a metric, by its place, of pairs of cells."""
         metric = self.metrics[place]
-        if isinstance(metric, DataSetMetric | PointOfExperts):
+        if isinstance(metric, PointOfExperts) or metric.sees == "data set":
             return self.pooled.of_pairs(sides_of(metric, self.pooled.experts)[0])
         return lambda a, b: of_kinds([metric], self.pairs, self.called, a, b)[0]
 
@@ -487,9 +492,9 @@ class Sample:
         effects = None if self.crossing is None else self.effects.copy()
         for k, metric in enumerate(self.metrics):
             if isinstance(metric, PointOfExperts):  # the specificity of annotators is uncertain too
-                point = self.metrics.index(Specificity())
+                point = self.metrics.index(named.Specificity())
                 slopes = np.array([slope_at(pooled.experts, own) for own in pooled.of_models])
-                centre = pooled.experts.value(Specificity())
+                centre = pooled.experts.value(named.Specificity())
                 means[1:, k] += slopes[:, None] * (means[0, point] - centre)
                 if effects is not None:
                     effects[1:, k] += slopes[:, None] * effects[0, point]
@@ -509,7 +514,8 @@ class Sample:
         some = self if study.n_cases <= MOST_MOVED else self.part(np.arange(MOST_MOVED))
         few, n_some = some.pairs, some.pairs.study.n_cases
         share = (few.shares + few.targets) / 2
-        found = {}
+        end = np.ptp(study.scores) ** 2 if study.kind == "ratings" else 1.0
+        bounds, found = (np.array(-end), np.array(end)), {}
         for name, model in self.pooled.models.items():
             if study.kind == "ratings":
                 values = -np.square(model.numbers[pairs.case] - study.scores)
@@ -532,11 +538,38 @@ class Sample:
                     here = weights[:n_some] / weights[:n_some].sum()
                     part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                bounds = np.array(-math.inf), np.array(math.inf)
                 return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)
         return found
+
+    def of_groups(self, level: float) -> tuple[float, float, Estimates]:
+        """Return how often annotators of one group, and of different ones, name the same first, and the difference.
+
+        It is about the cases that have pairs of either kind; nan where there are none.
+        """
+        study, case, choices = self.pairs.study, self.pairs.case, self.panels.choices
+        units = study.panel.units
+        _, group = np.unique(case * (int(units.max()) + 1) + units, return_inverse=True)
+        own = weighted_counts(case, inner(choices, choices), study.n_cases)
+        same, n_pairs = [], []
+        for row in (group, case):
+            case_of = np.zeros(int(row.max()) + 1, dtype=np.int64)
+            case_of[row] = case
+            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(case_of), len(row))) @ choices
+            sizes = np.bincount(row).astype(np.float64)
+            same.append(weighted_counts(case_of, inner(sums, sums), study.n_cases) - own)
+            n_pairs.append(weighted_counts(case_of, sizes * (sizes - 1), study.n_cases))
+        both = (n_pairs[0] > 0) & (n_pairs[1] > n_pairs[0])
+        within, between = (
+            (same[0] / np.maximum(n_pairs[0], 1))[both],
+            ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
+        )
+        weights, bounds = self.weights[both], (np.array(-1.0), np.array(1.0))
+        if not both.any():
+            return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
+        gap = estimates(within - between, weights, self.clusters[both], bounds, None, level)
+        return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 
     def annotator_rows(self, level: float) -> list[dict[str, Any]]:
         """Score every named annotator like a model, beside every model on the same cases against the same others."""
@@ -557,7 +590,7 @@ class Sample:
             means = np.array([[weighted_counts(row, one, len(cases)) for one in some] for some in values])
             weights, others = self.weights[cases], pooled.others[:, own] if self.sees_whole else np.empty((0, 0))
             for k, metric in enumerate(self.metrics):
-                if isinstance(metric, DataSetMetric | PointOfExperts):
+                if metric.sees == "data set":
                     alone = pooled.side(pooled.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
                     said = np.array([weighted_counts(row, share * one, len(cases)) for one in others])
                     ours, theirs = sides_of(metric, alone)
@@ -581,7 +614,7 @@ class Sample:
     @property
     def sees_whole(self) -> bool:
         """Whether a metric is of a whole data set."""
-        return any(isinstance(metric, DataSetMetric | PointOfExperts) for metric in self.metrics)
+        return any(metric.sees == "data set" for metric in self.metrics)
 
 
 def with_gaps(values: FloatArray) -> FloatArray:

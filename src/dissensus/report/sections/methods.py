@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from markupsafe import Markup
 
 from dissensus.aggregations.case_prior import REFITS
+from dissensus.core.errors import listing
+from dissensus.core.screen import visible
 from dissensus.core.spec import written
-from dissensus.core.thresholds import CERTAIN, ROUGH
+from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.curves import RESAMPLES
-from dissensus.evaluation.sentences import capital, joined, plain, rows_of, subjects, uncertain_shares
+from dissensus.evaluation.sentences import capital, joined, roughness, rows_of, subjects
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
-from dissensus.report.sections.models import worth
+from dissensus.report.sections.models import weight
 from dissensus.study.diagnosis import spread
 from dissensus.study.question import KINDS
 
 if TYPE_CHECKING:
+    from dissensus.core.receipt import Receipt
     from dissensus.evaluation.estimates import Run
     from dissensus.evaluation.results import Evaluation
 
@@ -37,40 +42,94 @@ PRIORS = (
     "ratings, by moments.",
 )
 
-# How many cases without an opinion are named.
-MOST_EXCLUDED = 10
+# How many columns of one role are named.
+MOST_NAMES = 12
 
 AUTHORS = "to be filled in by the authors."
 CITATION = "Stutz, Cemgil, Roy and others, Evaluating medical AI systems in dermatology under uncertain ground truth"
 
 
 class Methods(ReportSection):
-    """Say how the numbers were made."""
+    """Say how the numbers were made, and what they were made from."""
 
     id = "methods"
     title = "Methods and provenance"
     place = 90
+    is_folded = True
+    looks_at_cases = True
+    shows = ("study",)
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return diagnostics, paragraph, guideline items and provenance."""
-        evaluation, excluded, rows = subject.evaluation, None, []
-        if evaluation.excluded:
-            count = evaluation.n_excluded
-            rest = [f"{count - MOST_EXCLUDED:,} more"] if count > MOST_EXCLUDED else []
-            names = joined([*evaluation.excluded[:MOST_EXCLUDED], *rest])
-            excluded = Markup("Without any opinion, left out: {}.").format(names)
+        """Return the data, diagnostics, paragraph, guideline items and provenance."""
+        evaluation, rows = subject.evaluation, []
         for place, run in enumerate(evaluation.runs):
             error: Any = evaluation.of_run(subject.tables.to_frame(), place)["mc_error"].max()
             parameters = ", ".join(f"{name}={written(value)}" for name, value in run.spec.parameters().items())
             rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
+        head = ["run", "parameters", "draws", "chains", "largest Monte Carlo error"]
         return {
-            "runs": rows,
+            "introduction": introduction(evaluation),
+            "facts": fact_table(subject),
+            "receipts": [_told(receipt) for receipt in evaluation.receipts],
+            "diagnostics": [one for one in (*evaluation.warnings, roughness(evaluation)) if one],
+            "runs": {"caption": "Aggregations and draws", "head": head, "rows": rows},
             "paragraph": methods_paragraph(evaluation),
             "items": guideline_items(evaluation),
             "provenance": provenance(evaluation),
-            "excluded": excluded,
-            "rough": ROUGH,
         }
+
+
+# The data -------------------------------------------------------------------------------------------------
+
+
+def fact_table(subject: ReportSubject) -> dict[str, Any]:
+    """Count what annotators said, for all cases and by the category of the case."""
+    evaluation = subject.evaluation
+    many, study, categories = rows_of(evaluation)[1], evaluation.study, evaluation.categories
+    groups = {f"{many} of the sample" if evaluation.is_sample else f"all {many}": np.arange(study.n_cases)}
+    rows = evaluation.of_run(subject.tables.category_certainties(), evaluation.reference)
+    if categories is not None and len(rows):  # the category of most draws in the reference run
+        labels = rows["category"].to_numpy()
+        found = {name: np.flatnonzero(labels == name) for name in categories.names}
+        groups |= {name: cases for name, cases in found.items() if len(cases)}
+    facts = zip(*(study.select(cases).facts() for cases in groups.values()), strict=True)
+    table = [(own[0].label, *(fact.value for fact in own)) for own in facts]
+    by = ", by category of the case" if len(groups) > 1 else ""
+    return {"caption": f"What annotators said{by}", "head": ["", *groups], "rows": table}
+
+
+def _told(receipt: Receipt) -> dict[str, Any]:
+    """Write a receipt as a title and lists of sentences; characters that hide are shown."""
+    roles = [f"{role or 'not used'}: {listing(names, most=MOST_NAMES)}" for (role, _), names in receipt.roles().items()]
+    notes = [str(note) for note in receipt.notes]
+    lists = {"Columns": roles, "Assumed": receipt.assumed, "Noted": notes, "For example": receipt.examples}
+    return {
+        "title": visible(f"{FilePath(receipt.path).name} was read: {receipt.understood}"),
+        "lists": {name: [visible(line) for line in lines] for name, lines in lists.items() if lines},
+    }
+
+
+def introduction(evaluation: Evaluation) -> str:
+    """Say in a sentence or two what was evaluated, and what annotators had to choose from."""
+    people, findings = evaluation.n_annotators, evaluation.asked_findings
+    named = "very many named annotators" if people is None else counted(people, "named annotator")
+    opinions = counted(evaluation.n_votes, "answer" if findings else evaluation.study.opinion)
+    who = "anonymous annotators" if people == 0 else named
+    parts = [f"The study has {subjects(evaluation)} with {opinions} by {who}."]
+    if findings:
+        rows = counted(evaluation.n_cases, "row")
+        parts.append(
+            f"Every finding of a case is a question of its own ({joined(evaluation.conditions, 'or')}) and a row, "
+            f"named by case and finding: {rows}. Findings of one case are resampled together."
+        )
+    elif evaluation.study.kind != "ratings":
+        parts.append(f"There are {counted(len(evaluation.conditions), 'condition')} to choose from.")
+    if evaluation.study.panel.groups and not findings:
+        groups = counted(evaluation.n_groups, "group")
+        parts.append(f"Cases belong to {groups}, such as patients, and are resampled together.")
+    if evaluation.categories is not None:
+        parts.append(f"Conditions fall into the categories {joined(evaluation.categories.names)}.")
+    return " ".join(parts)
 
 
 # The paragraph ------------------------------------------------------------------------------------------
@@ -83,7 +142,7 @@ def methods_paragraph(evaluation: Evaluation) -> str:
         held, total = (counted(many, "case") for many in (len(evaluation.case_names), evaluation.n_cases))
         parts.append(f"The study has {total}, of which a random sample of {held} is described here.")
     if evaluation.asked_findings:
-        told = plain(joined(evaluation.conditions, "or"))
+        told = joined(evaluation.conditions, "or")
         many = f"{spread(evaluation.study.panel.votes_per_case)} per finding of a case"
         parts.append(f"Annotators said of {subjects(evaluation)} whether it is {told} ({many}).")
     else:
@@ -123,9 +182,9 @@ def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
     if evaluation.panel is None or evaluation.prior is None or not evaluation.prior.concentrations:
         return
     informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
-    who, kind = plain(joined(informed)) or "no model", evaluation.study.kind
+    who, kind = joined(informed) or "no model", evaluation.study.kind
     yield (
-        f"{PRIORS[kind == 'ratings'].format(who=who)} It {worth(evaluation.prior, kind)}. It was "
+        f"{PRIORS[kind == 'ratings'].format(who=who)} It weighs {weight(evaluation.prior, kind)}. It was "
         f"fitted again to {REFITS} resamples of the cases, and what this moves is part of the intervals."
     )
 
@@ -177,9 +236,9 @@ def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
     own = [metric for metric in evaluation.metrics if isinstance(metric, DataSetMetric)]
     if own:
         truths = dict.fromkeys(metric.truth for metric in own)
-        labels = plain(joined([LABELS[truth] for truth in truths]))
+        labels = joined([LABELS[truth] for truth in truths])
         yield (
-            f"{plain(capital(joined([metric.name for metric in own])))} were computed on all cases of every "
+            f"{capital(joined([metric.name for metric in own]))} were computed on all cases of every "
             f"draw, with {labels} as labels, and averaged over draws. For their intervals every case was given a "
             "pseudo-value, from the derivatives of the metric by the masses of its labels, and these were resampled as "
             "above, on the logit scale for shares and areas, with pseudo-cases that weigh as much as the effective "
@@ -199,12 +258,13 @@ def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
 
 def metric_names(evaluation: Evaluation) -> str:
     """List the metrics in a sentence."""
-    return plain(joined([one.name for one in evaluation.metrics]))
+    return joined([one.name for one in evaluation.metrics])
 
 
 def uncertain_share(evaluation: Evaluation) -> str:
     """Write the share of uncertain cases in the reference run."""
-    return percent(uncertain_shares(evaluation)[evaluation.reference])
+    counts = evaluation.certainty_counts[evaluation.reference]
+    return percent(counts.n_open / counts.n_cases)
 
 
 # What guidelines ask ------------------------------------------------------------------------------------

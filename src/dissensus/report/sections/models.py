@@ -1,181 +1,356 @@
-"""Sections about models: in short, across reliabilities, the prior they inform, whole data sets, and comparisons."""
+"""Sections about models: the decision, all metrics in one table, parts of the study, sensitivity, calibration."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
-from markupsafe import Markup
 
-from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
-from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
-from dissensus.evaluation.first_screen import first_screen
-from dissensus.evaluation.influences import FINDING
+from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
+from dissensus.evaluation.estimates import ADJUSTED, PANEL
+from dissensus.evaluation.first_screen import first_screen, missed
+from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.sentences import (
-    apart,
     assumption,
     capital,
+    deciding,
     flips,
-    joined,
-    leading,
-    named_estimand,
     no_panel,
-    panel_meaning,
-    probability_better,
-    statements,
-    strong,
-    verdict,
+    ranked,
+    rows_of,
+    settled_shares,
+    shares,
 )
-from dissensus.evaluation.tables import Beside, Result, side_by_side
-from dissensus.evaluation.words import NOTHING, counted, number, small_probability, term, value
+from dissensus.evaluation.sums import FINDING
+from dissensus.evaluation.tables import Beside, side_by_side
+from dissensus.evaluation.triage import WRONG, triage
+from dissensus.evaluation.words import NOTHING, counted, interval, number, percent, small_probability
+from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation, PriorRecord
 
-# Empty room at both ends of the scale, as a share of it.
-MARGIN = 0.04
+# So many cases are linked to in one line.
+MOST_LINKED = 5
 
-# What the scoreboard shows of a model, from top to bottom.
-ESTIMANDS = (PANEL, AGREEMENT, ADJUSTED)
-
-# What the scoreboard draws of an estimand, and the columns that hold it.
-NAMES = {"": "mean", "_low": "low", "_high": "high"}
+# Of more models, secondary metrics are seen on request.
+MANY_MODELS = 5
 
 # A factor nearer to one than this is none.
 LEAST_GAIN = 0.005
 
-# In short -----------------------------------------------------------------------------------------------
+# So many remarks are seen at once.
+MOST_REMARKS = 5
+
+# Stands where a metric has no value.
+UNDEFINED = "undefined"
+
+Table = Mapping[str, Any]
+
+
+def called(evaluation: Evaluation) -> str:
+    """Return what an annotator is called."""
+    return "annotator" if evaluation.experts is None else evaluation.experts.called
 
 
 class Summary(ReportSection):
-    """Say what came out in a few sentences, and put the models on a common scale."""
+    """Say which model, whether it is as good as one annotator, and what to look at before use."""
 
     id = "summary"
-    title = "In short"
+    title = "Decision"
     place = 10
+    shows = ("estimands",)
+
+    def has(self, evaluation: Evaluation) -> bool:
+        """Tell that there is always something to say first."""
+        return evaluation.n_cases > 0
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return the statements, and the first metric of all models."""
-        evaluation, results = subject.evaluation, subject.tables.to_frame()
-        found = leading(evaluation, results) if evaluation.models else []
-        values = [one for each in found for one in drawn(each).values() if one is not None and one == one] or [0.0, 1.0]
-        every = side_by_side(evaluation, results) if evaluation.models else []
+        """Return the first screen, and the cases to look at."""
+        evaluation, screen = subject.evaluation, first_screen(subject.evaluation)
+        told = set(missed(evaluation, ranked(evaluation)[0])) if evaluation.models else ()
         return {
-            "screen": first_screen(evaluation),
-            "statements": statements(evaluation),
-            "scores": [score(one, min(values), max(values)) for one in found],
-            "metric": evaluation.metrics[0].name if evaluation.metrics else "",
-            "practices": list(found[0].practices) if found else [],
-            "has_truth": bool(found) and found[0].truth is not None,
-            "truth_reason": found[0].truth_reason if found else "",
-            "every": [score(one, 0.0, 1.0) for one in every],
-            "assumption": assumption(evaluation),
-            "panel_meaning": panel_meaning(),
-            "shown": [name for name in ESTIMANDS if found and getattr(found[0], name) is not None],
-            "headline_estimand": evaluation.runs[evaluation.headline].estimand,
-            "estimate": estimate,
-            "level": f"{100 * evaluation.level:g} %",
+            "screen": screen,
+            "cautions": [one for one in screen.cautions if one not in told],  # these are linked to
+            "looks": list(looks(evaluation)) if evaluation.models and not evaluation.is_sample else [],
+            "has_panel": evaluation.panel is not None,
         }
 
 
-def estimate(row: Result | None) -> Markup:
-    """Write a value with its interval.
-
-    >>> str(estimate({"mean": 0.5, "low": 0.25, "high": 0.75}))
-    '<strong>0.500</strong> (0.250 to 0.750)'
-    """
-    if row is None:
-        return Markup(NOTHING)
-    if math.isnan(row["mean"]):
-        return Markup(value(row["mean"]))
-    return Markup("{} ({} to {})").format(strong(number(row["mean"])), number(row["low"]), number(row["high"]))
-
-
-def score(one: Beside, least: float, most: float) -> dict[str, Any]:
-    """Describe a model by all estimands and by every practice, in words and on the scale.
-
-    Words say how the first practice compares with panel or the adjusted value; values are placed between two others.
-    """
-    name, gap = next(iter(one.gaps.items()), ("", None))
-    told = apart(gap, one.metric) if name else ""
-    return {"beside": one, "places": placed(drawn(one), least, most), "verdict": told}
+def looks(evaluation: Evaluation) -> Iterator[tuple[str, list[tuple[str, str]], int]]:
+    """Say which cases the leading model is wrong on although the annotations settle them, those of high risk first."""
+    leader, found = ranked(evaluation)[0], triage(evaluation)
+    place = evaluation.models.index(leader)
+    risky = found.agreed_and_missed(place)
+    others = np.setdiff1d(found.of_rule(WRONG, place), risky)
+    kinds = {f"High risk, settled, and {leader} is wrong": risky, f"Settled, and {leader} is wrong": others}
+    for told, cases in kinds.items():
+        names = [evaluation.case_names[i] for i in cases[:MOST_LINKED]]
+        if names:
+            yield told, [(name, f"#case={quote(name, safe='')}") for name in names], len(cases) - len(names)
 
 
-def drawn(one: Beside) -> dict[str, float | None]:
-    """Return what the scale shows of a model: all estimands with their intervals, the first practice, the truth."""
-    rows = {name: getattr(one, name) for name in ESTIMANDS}
-    estimated = {
-        name + ending: row[column] for name, row in rows.items() if row is not None for ending, column in NAMES.items()
-    }
-    return {**estimated, "practice": next(iter(one.practices.values()), None), "truth": one.truth}
-
-
-def placed(values: Mapping[str, float | None], least: float, most: float) -> dict[str, float]:
-    """Return where values stand between two others, in percent of the width with its margins; none for nothing.
-
-    >>> placed({"low": 0.5, "truth": None}, 0.0, 1.0), placed({"low": 1.0}, 1.0, 1.0)
-    ({'low': 50.0}, {'low': 50.0})
-    """
-    known = {name: value for name, value in values.items() if value is not None and value == value}
-    shares = {name: (value - least) / (most - least) if most > least else 0.5 for name, value in known.items()}
-    return {name: round(100 * (MARGIN + (1 - 2 * MARGIN) * share), 2) for name, share in shares.items()}
-
-
-# Across reliabilities -----------------------------------------------------------------------------------
+# All metrics ----------------------------------------------------------------------------------------------
 
 
 class Models(ReportSection):
-    """Follow the models across reliabilities."""
+    """Put all models, metrics and references into one table, and pairs of models behind it."""
 
     id = "models"
-    title = "Models across reliability"
-    place = 40
-    shows = ("estimands", "reliability", "draws", "by_certainty")
-
-    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return what the metrics measure, those that measure alike together, and all results."""
-        meanings: dict[str, list[str]] = {}
-        for metric in subject.evaluation.metrics:
-            meanings.setdefault(metric.meaning, []).append(metric.name)
-        return {
-            "meanings": [(", ".join(names), text) for text, names in meanings.items() if text],
-            "results": sorted(subject.tables.to_frame().to_dicts(), key=lambda row: row["estimand"] != PANEL),
-            "assumption": assumption(subject.evaluation),
-            "has_panel": subject.evaluation.panel is not None,
-            "panel_meaning": panel_meaning(),
-            "no_panel": no_panel(subject.evaluation),
-        }
-
-
-# The informed prior -------------------------------------------------------------------------------------
-
-
-class InformedPrior(ReportSection):
-    """Show how much each model says about what a large panel would say, as the annotators decide."""
-
-    id = "prior"
-    title = "How much each model informed the prior"
-    place = 45
+    title = "Models"
+    place = 30
 
     def has(self, evaluation: Evaluation) -> bool:
-        """Tell whether there is a panel estimate."""
-        return evaluation.panel is not None and evaluation.prior is not None and bool(evaluation.prior.models)
+        """Tell whether there are models."""
+        return bool(evaluation.models)
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return what was fitted of every model, in numbers and in words, and how many opinions the prior is worth."""
-        evaluation = subject.evaluation
-        assert evaluation.prior is not None, "checked by has"
+        """Return the table of the primary metric, that of the others, all pairs, and what intervals are made of."""
+        evaluation, results = subject.evaluation, subject.tables.to_frame()
+        order, every = ranked(evaluation), side_by_side(evaluation, results)
+        leader = next(one for one in every if one.model == order[0])
+        names = {"agreement": f"with one {called(evaluation)}", ADJUSTED: "uncertainty-adjusted", PANEL: "large panel"}
+        sources = [
+            f"{capital(name)}, {leader.model}: {' '.join(shares(evaluation, row))}"
+            for kind, name in names.items()
+            if (row := getattr(leader, kind)) is not None and shares(evaluation, row)
+        ]
+        are_many = len(order) > MANY_MODELS
+        first, others = (evaluation.metrics[:1], evaluation.metrics[1:]) if are_many else (evaluation.metrics, ())
         return {
-            "rows": [(row, *gains(row)) for row in evaluation.prior.models],
-            "is_rated": evaluation.study.kind == "ratings",
-            "worth": worth(evaluation.prior, evaluation.study.kind),
-            "opinions": f"{evaluation.n_votes / evaluation.n_cases:.3g}",
-            "prior_warnings": evaluation.prior.warnings,
+            "metrics": beside_table(evaluation, every, first, order),
+            "secondary": beside_table(evaluation, every, others, order) if others else None,
+            "pairs": pair_table(evaluation) if len(order) > 1 else None,
+            "n_pairs": len(order) * (len(order) - 1) // 2,
+            "sources": sources,
+            "has_panel": evaluation.panel is not None,
+            "usual": next(iter(leader.practices), ""),
+            "called": called(evaluation),
+            "assumption": assumption(evaluation) if leader.adjusted else "",
         }
+
+
+def beside_table(
+    evaluation: Evaluation, every: Sequence[Beside], metrics: Sequence[Metric], order: Sequence[str]
+) -> Table:
+    """Tabulate metrics: one annotator and every model, by every reference that has a value for any of them."""
+    usual, experts = next(iter(every[0].practices), ""), evaluation.experts
+    names = (
+        f"with one {called(evaluation)}",
+        "worth",
+        usual,
+        "uncertainty-adjusted",
+        "large panel (estimate)",
+        "truth",
+    )
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for metric in metrics:
+        own = {one.model: one for one in every if one.metric.name == metric.name}
+        known = (
+            {row["model"]: row for row in experts.rows if row["metric"] == metric.name} if experts is not None else {}
+        )
+        worth = experts.worth if experts is not None and metric.name == evaluation.primary else {}
+        told = f"{metric.name}{'' if metric.higher_is_better else ', lower is better'}"
+        first = next(iter(known.values()), None)
+        if first is not None and not math.isnan(first["experts"]):
+            value = interval(first, "experts", "experts_low", "experts_high")
+            alone = "1" if worth else NOTHING
+            groups[told] = [(f"one {called(evaluation)}", value, alone, NOTHING, NOTHING, NOTHING, NOTHING)]
+        for model in order:
+            one = own[model]
+            agreement = interval(known[model], "agreement") if model in known else interval(one.agreement)
+            values = (
+                number(one.practices.get(usual), 2),
+                interval(one.adjusted, undefined=UNDEFINED),
+                interval(one.panel, undefined=UNDEFINED),
+                number(one.truth, 2),
+            )
+            groups.setdefault(told, []).append((model, agreement, str(worth.get(model, NOTHING)), *values))
+    rows = [row for group in groups.values() for row in group]
+    shown = [0, *(k for k in range(1, 7) if any(row[k] not in (NOTHING, "1") for row in rows))]
+    return {
+        "caption": f"{100 * evaluation.level:g} % intervals in brackets",
+        "head": [("", *names)[k] for k in shown],
+        "groups": {told: [[row[k] for k in shown] for row in group] for told, group in groups.items()},
+    }
+
+
+def pair_table(evaluation: Evaluation) -> Table:
+    """Tabulate all pairs by the primary metric, each from the better model to the worse."""
+    found = [each for each in deciding(evaluation).differences if each.is_primary]
+    rows = [
+        (
+            f"{each.first} {NOTHING} {each.second}",
+            f"{number(each.difference)} [{number(each.low)}, {number(each.high)}]",
+            small_probability(each.p_value),
+            small_probability(each.p_adjusted),
+            each.verdict,
+        )
+        for each in found
+    ]
+    head = ["better and worse", "difference", "p", "Holm-adjusted", "verdict"]
+    return {"caption": f"Pairs of models by {evaluation.primary}", "head": head, "rows": rows}
+
+
+# Parts of the study ---------------------------------------------------------------------------------------
+
+
+class Strata(ReportSection):
+    """Show the primary metric by stratum, category, finding and certainty."""
+
+    id = "strata"
+    title = "By stratum, category and certainty"
+    place = 60
+    shows = ("by_certainty", "category_metrics", "risk")
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return a table for every column of cases, and for findings one of every metric."""
+        evaluation = subject.evaluation
+        order = ranked(evaluation) if evaluation.models else []
+        several = [one for one in evaluation.strata if len(evaluation.labels_of(one)) > 1 and one != FINDING]
+        found = [stratum_table(evaluation, column, order) for column in several] if order else []
+        findings = finding_tables(evaluation) if evaluation.asked_findings and order else []
+        return {"tables": [*findings[:1], *found], "others": findings[1:]}
+
+
+def stratum_table(evaluation: Evaluation, column: str, order: Sequence[str]) -> Table:
+    """Tabulate the primary metric by the labels of a column: with one annotator, or in the headline run."""
+    experts = evaluation.experts
+    own = [row for row in experts.strata_rows if row["column"] == column] if experts is not None else []
+    if experts is not None and own:
+        metric = experts.primary
+        known = {(row["stratum"], row["model"]): row for row in own if row["metric"] == metric}
+        labels = list(dict.fromkeys(stratum for stratum, _ in known))
+        rows = [
+            (
+                label,
+                f"{known[label, order[0]]['n_cases']:,}",
+                interval(known[label, order[0]], "experts", "experts_low", "experts_high"),
+                *(interval(known[label, model], "agreement") for model in order),
+            )
+            for label in labels
+        ]
+        head = [column, "cases", f"one {experts.called}", *order]
+        return {"caption": f"{metric} with one {experts.called}, by {column}", "head": head, "rows": rows}
+    run = evaluation.headline
+    table = evaluation.of_run(evaluation.by_group(column), run).filter(metric=evaluation.primary).to_dicts()
+    of = {(row["stratum"], row["model"]): row for row in table}
+    rows = [
+        (label, f"{of[label, order[0]]['n_cases']:,.0f}", *(interval(of[label, model]) for model in order))
+        for label in dict.fromkeys(label for label, _ in of)
+    ]
+    caption = f"{evaluation.primary} by {column}, {evaluation.runs[run].estimand} ({evaluation.run_label(run)})"
+    return {"caption": caption, "head": [column, "cases", *order], "rows": rows}
+
+
+def finding_tables(evaluation: Evaluation) -> list[Table]:
+    """Tabulate every metric finding by finding, with the expected number of positive cases."""
+    run, order = evaluation.headline, ranked(evaluation)
+    found = evaluation.of_run(evaluation.by_group(FINDING), run).to_dicts()
+    known = {(row["metric"], row["stratum"], row["model"]): row for row in found}
+    expected = expected_positives(evaluation)
+    return [
+        {
+            "caption": f"{metric.name} by finding, {evaluation.runs[run].estimand}",
+            "head": ["finding", "expected positive cases", *order],
+            "rows": [
+                (
+                    one,
+                    number(expected.get(one), 1),
+                    *(interval(known.get((metric.name, one, model)), undefined=UNDEFINED) for model in order),
+                )
+                for one in evaluation.asked_findings
+            ],
+        }
+        for metric in evaluation.metrics
+    ]
+
+
+def expected_positives(evaluation: Evaluation) -> dict[str, float]:
+    """Return the expected number of positive cases by finding, or of the one question; nothing if it is not kept.
+
+    Of a study in pieces, labels are not kept.
+    """
+    kept = evaluation.label_masses(evaluation.headline)
+    if not kept:
+        return {}
+    masses = next(iter(kept.values())).means[:, -1] * evaluation.study.case_weights
+    findings = evaluation.asked_findings
+    if not findings:
+        return {"": float(masses.sum())}
+    own = np.array(evaluation.strata[FINDING])
+    return {finding: float(masses[own == finding].sum()) for finding in findings}
+
+
+# Sensitivity ----------------------------------------------------------------------------------------------
+
+
+class Sensitivity(ReportSection):
+    """Show what other reliabilities, aggregations and conventional labels would give, and what panel rests on."""
+
+    id = "sensitivity"
+    title = "Sensitivity analyses"
+    place = 70
+    is_folded = True
+    shows = ("reliability", "certainty")
+
+    def has(self, evaluation: Evaluation) -> bool:
+        """Tell whether there are several runs, a panel estimate, or a reason why there is none."""
+        has_prior = evaluation.prior is not None and bool(evaluation.models)
+        return len(evaluation.adjusted_runs) > 1 or has_prior
+
+    def charts(self, subject: ReportSubject) -> dict[str, Any]:
+        """Draw the sweep over reliabilities, where there is one."""
+        return super().charts(subject) if len(subject.evaluation.adjusted_runs) > 1 else {}
+
+    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
+        """Return tables of the sweep and of conventional labels, where orders flip, and what panel rests on."""
+        evaluation, results = subject.evaluation, subject.tables.to_frame()
+        order = ranked(evaluation) if evaluation.models else []
+        found = (
+            [one for one in side_by_side(evaluation, results) if one.metric.name == evaluation.primary] if order else []
+        )
+        prior = evaluation.prior if evaluation.panel is not None else None
+        several = len(evaluation.adjusted_runs) > 1
+        return {
+            "sweep": sweep_table(evaluation, results, order) if several else None,
+            "labels": label_table(evaluation, found, order) if found and len(found[0].practices) > 1 else None,
+            "flips": flips(subject.tables.compare()) if len(order) > 1 and several else [],
+            "no_panel": no_panel(evaluation),
+            "withheld": why_panel_is_withheld(evaluation) if prior is not None else (),
+            "prior": prior,
+            "gains": [] if prior is None else [(str(row["model"]), *gains(row)) for row in prior.models],
+            "weight": weight(prior, evaluation.study.kind) if prior is not None and prior.concentrations else "",
+            "opinions": f"{evaluation.n_votes / evaluation.n_cases:.3g}",
+            "held_out": held_out(prior),
+            "is_rated": evaluation.study.kind == "ratings",
+        }
+
+
+def sweep_table(evaluation: Evaluation, results: Any, order: Sequence[str]) -> Table:
+    """Tabulate the adjusted primary metric under every run, beside the share of cases that are settled."""
+    known = {(row["run"], row["model"]): row for row in results.to_dicts() if row["metric"] == evaluation.primary}
+    rows = [
+        (run, percent(share), *(interval(known[run, model]) for model in order))
+        for run, share in settled_shares(evaluation).items()
+    ]
+    told = f"Uncertainty-adjusted {evaluation.primary}" if order else "Certainty"
+    head = ["aggregation and reliability", f"settled {rows_of(evaluation)[1]}", *order]
+    return {"caption": f"{told} across aggregations and reliabilities", "head": head, "rows": rows}
+
+
+def label_table(evaluation: Evaluation, found: Sequence[Beside], order: Sequence[str]) -> Table:
+    """Tabulate the primary metric against every conventional label."""
+    by_model = {one.model: one.practices for one in found}
+    names = list(found[0].practices)
+    rows = [(name, *(number(by_model[model][name], 2) for model in order)) for name in names]
+    caption = f"{evaluation.primary} against conventional labels, each taken for certain"
+    return {"caption": caption, "head": ["label", *order], "rows": rows}
 
 
 def gains(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -195,136 +370,103 @@ def gains(row: Mapping[str, Any]) -> tuple[str, str]:
     return told[0], told[1]
 
 
-def worth(prior: PriorRecord, kind: str = "rankings") -> str:
+def held_out(prior: PriorRecord | None) -> str:
+    """Say how well the models predict opinions that the prior has not seen."""
+    if prior is None or prior.held_out_gain is None:
+        return ""
+    factor = math.exp(prior.held_out_gain)
+    return f"{number(factor, 2)} times as probable as without the models"
+
+
+def weight(prior: PriorRecord, kind: str = "rankings") -> str:
     """Say how many votes, or ratings, the prior of a case is worth.
 
     >>> from dissensus.evaluation.results import PriorRecord
-    >>> worth(PriorRecord(concentrations=(0.5, 1.0, 2.0, 4.0, 32.0)))
-    'is worth 2 votes in the middle case, 1 to 4 in half of the cases, and 0.5 to 32 in all'
-    >>> worth(PriorRecord(concentrations=(2.5,) * 5), "ratings")
-    'is worth 2.5 ratings in every case'
+    >>> weight(PriorRecord(concentrations=(0.5, 1.0, 2.0, 4.0, 32.0)))
+    'median 2 votes (IQR 1 to 4, range 0.5 to 32)'
+    >>> weight(PriorRecord(concentrations=(2.5,) * 5), "ratings")
+    '2.5 ratings in every case'
     """
     least, low, middle, high, most = (f"{one:.2g}" if one < 10 else f"{one:,.0f}" for one in prior.concentrations)
     votes = ("rating" if kind == "ratings" else "vote") + ("" if middle == "1" else "s")
     if least == most:
-        return f"is worth {middle} {votes} in every case"
-    half = f"{low} to {high} in half of the cases"
-    return f"is worth {middle} {votes} in the middle case, {half}, and {least} to {most} in all"
+        return f"{middle} {votes} in every case"
+    return f"median {middle} {votes} (IQR {low} to {high}, range {least} to {most})"
 
 
-# Ranking, decisions and calibration -----------------------------------------------------------------------
+# Calibration ----------------------------------------------------------------------------------------------
 
 
-class WholeDataSet(ReportSection):
-    """Show what metrics of a whole data set are made of: curves, confusion matrices, and results finding by finding."""
+class Calibration(ReportSection):
+    """Show curves and confusion of metrics of a whole data set, and what held-out annotators confirm."""
 
-    id = "whole-data-set"
-    title = "Ranking, decisions and calibration"
-    place = 47
-    shows = ("roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion")
+    id = "calibration"
+    title = "Curves and calibration"
+    place = 80
+    shows = ("roc", "precision_recall", "reliability_diagram", "decision_curve", "confusion", "confirmation")
 
     def has(self, evaluation: Evaluation) -> bool:
-        """Tell whether there is more to show of such a metric than its value."""
-        is_whole = any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
-        has_more = bool(evaluation.lines or evaluation.remarks or evaluation.asked_findings)
-        return bool(evaluation.models) and is_whole and has_more
+        """Tell whether there are curves, remarks about such metrics, or held-out annotators."""
+        return bool(evaluation.lines or evaluation.remarks) or super().has(evaluation)
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return what is positive, remarks, and the results of every finding."""
-        evaluation = subject.evaluation
-        names = [metric.name for metric in evaluation.metrics if isinstance(metric, DataSetMetric)]
-        head = Markup("{} {} all cases of a {} at once.").format(
-            capital(joined(names)), "sees" if len(names) == 1 else "see", term("draw")
-        )
+        """Return what is positive, remarks, and what held-out annotators confirmed."""
+        evaluation, found = subject.evaluation, subject.evaluation.calibration
+        is_whole = any(isinstance(metric, DataSetMetric) for metric in evaluation.metrics)
         return {
-            "introduction": Markup(" ").join([head, *positive_cases(evaluation)]),
-            "has_curves": bool(set(self.shows) & set(subject.plots.names())),
+            "introduction": positive_cases(evaluation) if is_whole and evaluation.models else "",
             "remarks": evaluation.remarks,
-            "tables": finding_tables(evaluation),
+            "most": MOST_REMARKS,
+            "trust": None if found is None or not found.split_rows else trust(found),
         }
 
 
-def positive_cases(evaluation: Evaluation) -> Iterable[Markup]:
+def positive_cases(evaluation: Evaluation) -> str:
     """Say which condition is the positive one, and how many cases are expected to be positive, if that is known."""
     if evaluation.asked_findings:
-        told = Markup("Every {} is a question of its own; metrics are averaged over them as their names say.")
-        yield told.format(term("finding"))
-    elif evaluation.study.question != "binary":
-        if len(evaluation.conditions):
-            told = Markup("Each {} is set against all others in turn, and metrics are averaged as their names say.")
-            yield told.format(term("condition"))
-    else:
-        found, known = expected_positives(evaluation).get(""), Markup(".")
-        if found is not None:
-            run = named_estimand(evaluation, evaluation.runs[evaluation.headline].identity)
-            cases = counted(evaluation.n_cases, "case")
-            known = Markup(": {} of {} are expected to be ({}).").format(f"{found:.1f}", cases, run)
-        told = Markup("{} cases are those with the answer {}{}")
-        yield told.format(term("positive", "Positive"), strong(evaluation.conditions[-1]), known)
+        return "Every finding is a question of its own; metrics are averaged over findings as their names say."
+    if evaluation.study.question != "binary":
+        return "Each condition is set against all others in turn; metrics are averaged as their names say."
+    found, positive = expected_positives(evaluation).get(""), evaluation.conditions[-1]
+    known = "" if found is None else f"; {found:.1f} of {counted(evaluation.n_cases, 'case')} are expected to be"
+    return f"Positive cases are those with the answer {positive}{known} ({evaluation.run_label(evaluation.headline)})."
 
 
-def expected_positives(evaluation: Evaluation) -> dict[str, float]:
-    """Return the expected number of positive cases by finding, or of the one question; nothing if it is not kept.
-
-    Of a study in shards, labels are not kept.
-    """
-    kept = evaluation.label_masses(evaluation.headline)
-    if not kept:
-        return {}
-    masses = next(iter(kept.values())).means[:, -1] * evaluation.study.case_weights
-    findings = evaluation.asked_findings
-    if not findings:
-        return {"": float(masses.sum())}
-    own = np.array(evaluation.strata[FINDING])
-    return {finding: float(masses[own == finding].sum()) for finding in findings}
-
-
-def finding_tables(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Tabulate all metrics finding by finding; nothing where rows are cases.
-
-    Rows hold the finding, the expected number of its positive cases, and the value of every model with its interval.
-    """
-    if not evaluation.asked_findings:
-        return []
-    found = evaluation.of_run(evaluation.by_group(FINDING), evaluation.headline).to_dicts()
-    known = {(row["metric"], row["stratum"], row["model"]): row for row in found}
-    expected, models = expected_positives(evaluation), evaluation.models
-
-    def values(metric: str, finding: str) -> Sequence[Markup]:
-        return [estimate(known.get((metric, finding, model))) for model in models]
-
-    tables = []
-    for metric in evaluation.metrics:
-        rows = [(one, expected.get(one), values(metric.name, one)) for one in evaluation.asked_findings]
-        tables.append({"metric": metric.name, "models": models, "rows": rows})
-    return tables
-
-
-# Comparison ---------------------------------------------------------------------------------------------
+def trust(found: Any) -> dict[str, Any]:
+    """Say what held-out annotators confirmed, with tables of bins, of models and of aggregations."""
+    whole = next(row for row in reversed(found.split_rows) if row["aggregation"] == found.labels[found.best_place])
+    bins = [
+        (f"{row['low']:g} to {row['high']:g}", row["n_cases"], *(number(row[name], 2) for name in BINS.values()))
+        for row in found.curve().to_dicts()
+    ]
+    agreements = [
+        (row["model"], row["estimand"], number(row["predicted"]), number(row["observed"]), interval(row, "gap"))
+        for row in found.model_rows
+    ]
+    scores = [
+        (row["aggregation"], f"zero probability in {row['impossible']} pairs", NOTHING, NOTHING)
+        if row["impossible"]
+        else (row["aggregation"], number(row["score"]), number(row["difference"]), "yes" if row["on_plateau"] else "")
+        for row in sorted(found.score_rows, key=lambda row: -float(row["score"]))
+    ]
+    return {
+        "told": [
+            capital(one) for one in (agreed(whole), best(found), plateau(found), *informed(found), *models(found))
+        ],
+        "counts": found.counts,
+        "bins": {"caption": "Certainty, stated and confirmed", "head": ["certainty", "cases", *BINS], "rows": bins},
+        "agreements": {
+            "caption": "Agreement of models with held-out annotators",
+            "head": ["model", "estimand", "predicted", "observed", "difference, 90 % interval"],
+            "rows": agreements,
+        },
+        "scores": {
+            "caption": "Scores of all aggregations",
+            "head": ["aggregation", "mean log score of a ranking", "to the best", "as good"],
+            "rows": scores,
+        },
+    }
 
 
-class ComparisonSection(ReportSection):
-    """Compare all pairs of models: which one is better, or that nobody can tell."""
-
-    id = "comparison"
-    title = "Which model is better"
-    place = 50
-    shows = ("comparison", "ranks")
-
-    def words(self, subject: ReportSubject) -> Mapping[str, Any]:
-        """Return all differences by every estimand, adjusted in the reference run, and where orders flip."""
-        evaluation, comparison = subject.evaluation, subject.tables.compare()
-        labels = {evaluation.run_label(run) for run in (evaluation.headline, evaluation.reference)}
-        order = (PANEL, ADJUSTED, AGREEMENT)
-        own = [found for found in comparison.differences if found.run in labels or found.estimand == AGREEMENT]
-        own.sort(key=lambda found: order.index(found.estimand))
-        return {
-            "differences": [(found, verdict(found), probability_better(found)) for found in own],
-            "main_metric": evaluation.metrics[0].name,
-            "estimands": [name for name in order if any(found.estimand == name for found in own)],
-            "flips": flips(comparison),
-            "p_value": small_probability,
-            "chance": 1 - evaluation.level,
-            "least_cases": LEAST_CASES,
-            "least_groups": LEAST_GROUPS,
-        }
+# Columns of the table of held-out panels, by their headings.
+BINS = {"stated": "stated", "expected of such panels": "predicted", "confirmed": "confirmed", "SE": "confirmed_se"}

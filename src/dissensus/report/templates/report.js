@@ -59,7 +59,6 @@
 
   // Contents ---------------------------------------------------------------------------------------------
 
-  if (window.innerWidth < 992) find(".contents details").open = false;
   const links = new Map(all(".contents a").map((link) => [link.getAttribute("href").slice(1), link]));
   const reading = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
@@ -70,8 +69,19 @@
   );
   all("main > section").forEach((section) => reading.observe(section));
 
+  // What is folded opens where an address leads into it, and on paper.
+  function unfold() {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    const folds = target.matches("section") ? all(":scope > .fold", target) : [];
+    for (let node = target.parentElement; node; node = node.parentElement) if (node.matches("details")) folds.push(node);
+    folds.forEach((one) => (one.open = true));
+    if (folds.length) target.scrollIntoView();
+  }
+  window.addEventListener("beforeprint", () => all("main details").forEach((one) => (one.open = true)));
+
   const copy = find("#copy");
-  if (navigator.clipboard) {
+  if (copy && navigator.clipboard) {
     copy.hidden = false;
     copy.addEventListener("click", async () => {
       await navigator.clipboard.writeText(find("#paragraph").textContent);
@@ -85,41 +95,58 @@
   const cases = page.explorer;
   const ROWS = 12;
   const REST = -1;
-  const OTHERS = "any other condition";
   const SYMBOLS = ["●", "◆", "▲", "■", "★", "✚", "○", "◇", "△", "□"];
   const CERTAIN = 990;
-  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const position = new Map(cases.cases.map((name, i) => [name, i]));
+  const OWN = "own";
   const isRated = cases.kind === "ratings";
-  const state = { run: 0, metric: 0, key: "certainty", down: false, page: 0, order: [], at: null };
-  const run = () => cases.runs[state.run];
+  const OTHERS = isRated ? "another interval" : "any other condition";
+  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+  const state = { view: null, model: "", measure: OWN, sorts: [["certainty", false]], page: 0, order: [], at: null };
+  const blocks = new Map();
+  let table_of = null; // columns of all cases
+  let position = new Map();
+  let haystacks = [];
   const share = (value, digits = 2) => (value === null || value === undefined ? "–" : (value / 1000).toFixed(digits).replace("-", "−"));
   const percent = (value) => (value > 0 && value < 5 ? "under 1\u00a0%" : value >= 995 && value < 1000 ? "over 99\u00a0%" : `${Math.round(value / 10)}\u00a0%`);
   const conditionName = (code) => (code === REST ? OTHERS : cases.conditions[code]);
   const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-  // A flat list with ties: a negative number is tied with the condition before it.
-  function blocksOf(flat) {
-    const blocks = [];
-    for (const code of flat) {
-      if (code < 0) blocks[blocks.length - 1].push(-code - 1);
-      else blocks.push([code]);
-    }
-    return blocks;
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
   }
 
-  const haystacks = cases.cases.map((name, i) => {
-    const mentioned = cases.runs[0].support[i].filter((code) => code !== REST).map((code) => cases.conditions[code]);
-    return [name, ...mentioned].join("\n").toLowerCase();
-  });
+  // What is known of one case: its block is unpacked when it is first needed.
+  async function detailOf(i) {
+    const number = Math.floor(i / cases.block);
+    if (!blocks.has(number)) blocks.set(number, await unpacked(cases.blocks[number]));
+    const block = blocks.get(number);
+    const at = i - number * cases.block;
+    return Object.fromEntries(Object.entries(block).map(([name, column]) => [name, column[at]]));
+  }
+
+  // A flat list with ties: a negative number is tied with the condition before it.
+  function blocksOf(flat) {
+    const found = [];
+    for (const code of flat) {
+      if (code < 0) found[found.length - 1].push(-code - 1);
+      else found.push([code]);
+    }
+    return found;
+  }
+
+  const digit = (text, i) => Number(text[i]);
+  const isSettled = (i) => (digit(table_of.rules, i) & 1) > 0;
+  const measured = (m, i) => (state.measure === OWN ? table_of.own[m][i] : table_of.scores[m][state.measure][i]);
 
   const columns = () => [
-    { key: "name", title: "case", isText: true, of: (i) => cases.cases[i] },
-    { key: "certainty", title: "certainty", term: "certainty", of: (i) => run().certainty[i], meter: true },
-    { key: "winner", title: "most plausible", isText: true, of: (i) => conditionName(run().winner[i]) },
-    run().risk.length ? { key: "risk", title: "expected risk", term: "expected risk", of: (i) => run().risk[0][i] } : null,
-    cases.disagreement.length ? { key: "disagreement", title: "disagreement", term: "disagreement", of: (i) => cases.disagreement[i] } : null,
-    ...cases.models.map((model, m) => ({ key: `model ${m}`, title: model, of: (i) => run().scores[m][state.metric][i] })),
+    { key: "name", title: "case", isText: true, of: (i) => table_of.cases[i] },
+    { key: "certainty", title: "certainty", term: "certainty", of: (i) => table_of.certainty[i], meter: true },
+    { key: "winner", title: isRated ? "most plausible interval" : "most plausible", isText: true, of: (i) => conditionName(table_of.winner[i]) },
+    table_of.risk.length ? { key: "risk", title: "risk", term: "expected risk", of: (i) => table_of.risk[0][i] } : null,
+    table_of.disagreement.length ? { key: "disagreement", title: "disagreement", term: "disagreement", of: (i) => table_of.disagreement[i] } : null,
+    ...cases.models.map((model, m) => ({ key: `model ${m}`, title: model, model: m, of: (i) => measured(m, i) })),
   ].filter(Boolean);
 
   // Filters ----------------------------------------------------------------------------------------------
@@ -135,67 +162,90 @@
     return element("label", {}, label, select);
   }
 
+  // The views, by their places among the rules: each tells whether it names a case, for one model or for any.
+  function isNamed(rule, i) {
+    const models = state.model === "" ? table_of.wrong : [table_of.wrong[Number(state.model)]];
+    return [
+      () => isSettled(i) && models.some((own) => digit(own, i) & 1),
+      () => models.some((own) => digit(own, i) & 2),
+      () => (digit(table_of.rules, i) & 2) > 0,
+      () => !isSettled(i),
+    ][rule]();
+  }
+
   function buildFilters() {
     const place = find("#filter-places");
     const anything = ["", "all"];
+    const some = (rule) => table_of.cases.some((_, i) => isNamed(rule, i));
+    const rules = cases.rules.map((name, rule) => [name, rule]).filter(([, rule]) => some(rule));
+    [["all cases", null], ...rules].forEach(([text, rule]) => find("#views").append(
+      element("button", { type: "button", class: "quiet", "data-view": rule ?? "", text, onclick: () => { state.view = rule; refresh(); } }),
+    ));
     if (cases.categories) {
       place.append(chooser("Category", [anything, ...cases.categories.names.map((name, c) => [c, name])], { id: "category" }));
     }
     cases.strata.forEach((stratum, s) => {
       place.append(chooser(stratum.name, [anything, ...stratum.labels.map((label, c) => [c, label])], { "data-stratum": s }));
     });
-    if (cases.runs.length > 1) {
-      place.append(chooser("Aggregation", cases.runs.map((one, r) => [r, one.label]), { id: "case-run" }));
+    if (cases.models.length > 1) {
+      place.append(chooser("Model", [["", "any"], ...cases.models.map((name, m) => [m, name])], { id: "case-model" }));
     }
-    if (cases.models.length && cases.metrics.length > 1) {
-      place.append(chooser("Score", cases.metrics.map((one, m) => [m, one.name]), { id: "case-metric" }));
+    const measures = cases.metrics.map((one, k) => [k, one.name]).filter(([k]) => table_of.scores[0]?.[k].some((value) => value !== null));
+    if (measures.length) {
+      place.append(chooser("Columns of models", [[OWN, isRated ? "number" : "own score"], ...measures], { id: "case-measure" }));
     }
   }
 
   const wanted = (selector) => find(selector)?.value ?? "";
-  function isShown(i) {
+  function filter() {
     const text = wanted("#search").trim().toLowerCase();
     const category = wanted("#category");
-    const limit = Number.parseFloat(wanted("#threshold"));
-    if (text && !haystacks[i].includes(text)) return false;
-    if (category !== "" && run().category[i] !== Number(category)) return false;
-    if (!Number.isNaN(limit) && run().certainty[i] > 1000 * limit + 1e-6) return false;
-    return all("[data-stratum]", filters).every(
-      (select) => select.value === "" || cases.strata[select.dataset.stratum].codes[i] === Number(select.value),
-    );
+    const [low, high] = ["#from", "#to"].map((one) => Number.parseFloat(wanted(one)));
+    const strata = all("[data-stratum]", filters).filter((select) => select.value !== "").map((select) => [table_of.strata[select.dataset.stratum], Number(select.value)]);
+    return (i) => (!text || haystacks[i].includes(text))
+      && (category === "" || table_of.category[i] === Number(category))
+      && !(table_of.certainty[i] < 1000 * low - 1e-6) && !(table_of.certainty[i] > 1000 * high + 1e-6)
+      && strata.every(([codes, code]) => codes[i] === code)
+      && (state.view === null || isNamed(state.view, i));
   }
 
-  function compare(column) {
-    const sign = state.down ? -1 : 1;
+  // The heading that was used last sorts first; the one before it breaks ties.
+  function comparison() {
+    const known = columns();
+    const keys = state.sorts.map(([key, down]) => [known.find((one) => one.key === key), down ? -1 : 1]).filter(([one]) => one);
     return (a, b) => {
-      const [x, y] = [column.of(a), column.of(b)];
-      if (x === null || y === null) return (x === null) - (y === null) || a - b;
-      return sign * (column.isText ? collator.compare(x, y) : x - y) || a - b;
+      for (const [column, sign] of keys) {
+        const [x, y] = [column.of(a), column.of(b)];
+        const found = x === null || y === null ? (x === null) - (y === null) : sign * (column.isText ? collator.compare(x, y) : x - y);
+        if (found) return found;
+      }
+      return a - b;
     };
   }
 
-  function refresh(keepPage = false) {
-    state.run = Number(wanted("#case-run") || 0);
-    state.metric = Number(wanted("#case-metric") || 0);
-    const column = columns().find((one) => one.key === state.key) ?? columns()[1];
-    state.order = cases.cases.map((_, i) => i).filter(isShown).sort(compare(column));
-    if (!keepPage) state.page = 0;
+  function refresh() {
+    state.measure = wanted("#case-measure") || OWN;
+    state.model = wanted("#case-model");
+    state.order = table_of.cases.map((_, i) => i).filter(filter()).sort(comparison());
+    state.page = 0;
+    all("[data-view]").forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.view === String(state.view ?? ""))));
     drawTable();
   }
 
   // Table ------------------------------------------------------------------------------------------------
 
   function headCell(column) {
-    const sort = column.key === state.key ? (state.down ? "descending" : "ascending") : null;
-    const button = element("button", { type: "button", text: column.title, onclick: () => sortBy(column) });
+    const rank = state.sorts.findIndex(([key]) => key === column.key);
+    const way = rank < 0 ? null : state.sorts[rank][1] ? "descending" : "ascending";
+    const button = element("button", { type: "button", text: column.title, "data-rank": rank < 0 ? null : rank + 1, "data-way": way, onclick: () => sortBy(column) });
     if (column.term) button.title = page.glossary[column.term];
-    else if (column.key.startsWith("model")) button.title = `${cases.metrics[state.metric].name} of ${column.title} on the case`;
-    return element("th", { scope: "col", "aria-sort": sort, class: column.isText ? "text" : null, "data-key": column.key }, button);
+    return element("th", { scope: "col", "aria-sort": rank === 0 ? way : null, class: column.isText ? "text" : null, "data-key": column.key }, button);
   }
 
   function sortBy(column) {
-    state.down = state.key === column.key ? !state.down : !column.isText && column.key !== "certainty" && !column.key.startsWith("model");
-    state.key = column.key;
+    const known = state.sorts.find(([key]) => key === column.key);
+    const down = state.sorts[0][0] === column.key ? !known[1] : !column.isText && column.key !== "certainty" && column.model === undefined;
+    state.sorts = [[column.key, down], ...state.sorts.filter(([key]) => key !== column.key)].slice(0, 2);
     refresh();
     find(`th[data-key="${CSS.escape(column.key)}"] button`, table).focus();
   }
@@ -207,10 +257,13 @@
       return element("th", { scope: "row", class: "text" }, link);
     }
     if (column.isText) {
-      const mark = column.key === "winner" ? markOf(run().winner[i]) : null;
+      const mark = column.key === "winner" ? markOf(table_of.winner[i]) : null;
       return element("td", { class: "text" }, element("span", { class: "clip", title: value }, value, mark ?? ""));
     }
-    const cell = element("td", {}, share(value));
+    const cell = element("td", {}, isRated && state.measure === OWN && column.model !== undefined ? share(value, 1) : share(value));
+    if (column.model !== undefined && digit(table_of.wrong[column.model], i) & 1) {
+      cell.prepend(element("span", { class: "wrong", title: "its first choice is not the most plausible", "aria-label": "wrong", role: "img", text: "✗" }), " ");
+    }
     if (column.meter && value !== null) {
       const fill = element("i");
       fill.style.width = `${value / 10}%`;
@@ -228,10 +281,10 @@
     find("thead", table).replaceChildren(element("tr", {}, ...shown.map(headCell)));
     find("tbody", table).replaceChildren(...visible.map((i) => element(
       "tr",
-      { "data-case": i, tabindex: i === reachable ? "0" : "-1", "aria-selected": String(i === state.at) },
+      { "data-case": i, tabindex: i === reachable ? "0" : "-1", "aria-current": i === state.at ? "true" : null },
       ...shown.map((column) => bodyCell(column, i)),
     )));
-    const total = cases.cases.length;
+    const total = table_of.cases.length;
     find("#count").textContent = state.order.length === total
       ? plural(total, "case") : `${state.order.length.toLocaleString("en")} of ${plural(total, "case")}`;
     find("#page-of").textContent = `Page ${state.page + 1} of ${pages}`;
@@ -251,19 +304,21 @@
     rowOf(i)?.focus({ preventScroll: false });
   }
 
-  function onKey(event) {
+  async function onKey(event) {
     const row = event.target.closest("tr[data-case]");
     if (!row) return;
     const i = Number(row.dataset.case);
     const here = state.order.indexOf(i);
     const steps = { ArrowDown: here + 1, ArrowUp: here - 1, PageDown: here + ROWS, PageUp: here - ROWS, Home: 0, End: state.order.length - 1 };
-    // The first arrow opens the case that has the focus, unless it is open already.
-    if (event.key in steps) moveTo(state.at === i || here < 0 ? steps[event.key] : event.key.startsWith("Arrow") && state.at === null ? here : steps[event.key]);
-    else if (event.key === "Enter" || event.key === " ") {
-      visit(i, {});
+    if (event.key in steps) {
+      event.preventDefault();
+      // The first arrow opens the case that has the focus, unless it is open already.
+      moveTo(state.at === null && event.key.startsWith("Arrow") ? here : steps[event.key]);
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      await visit(i, {});
       find("h3", detail)?.focus();
-    } else return;
-    event.preventDefault();
+    }
   }
 
   // One case ---------------------------------------------------------------------------------------------
@@ -281,18 +336,19 @@
   }
 
   function visit(i, { replace = false }) {
-    const hash = hashOf(cases.cases[i]);
+    const hash = hashOf(table_of.cases[i]);
     if (location.hash !== hash) {
       if (replace) location.replace(hash);
       else location.hash = hash;
     }
-    show(i);
+    return show(i);
   }
 
-  function follow({ jump = false } = {}) {
+  async function follow({ jump = false } = {}) {
     const name = nameFromHash();
     if (name === null) {
       if (location.hash === "" || location.hash === "#cases") close();
+      unfold();
       return;
     }
     const i = position.get(name);
@@ -303,8 +359,8 @@
     } else if (i !== state.at) {
       const place = state.order.indexOf(i);
       if (place >= 0) state.page = Math.floor(place / ROWS);
-      show(i);
-      jump = true; // the address was changed by hand or by the back button
+      await show(i);
+      jump = true; // the address was changed by hand, by a link or by the back button
     }
     if (jump) detail.scrollIntoView({ block: "start" });
   }
@@ -317,7 +373,7 @@
   }
 
   function hueOf(i) {
-    const ordered = cases.runs[0].support[i].filter((code) => code !== REST);
+    const ordered = table_of.support[i].filter((code) => code !== REST);
     return (code) => (ordered.indexOf(code) >= 0 && ordered.indexOf(code) < page.hues.length ? page.hues[ordered.indexOf(code)] : null);
   }
 
@@ -367,8 +423,7 @@
   const singly = (people) => people.flatMap((code) => (code < 0 ? Array(-code).fill(-1) : code)).map((code) => [code]);
 
   const MANY = 12;
-  function opinionRows(i) {
-    const given = cases.opinions[i];
+  function opinionRows(given) {
     const total = given.reduce((sum, [, people]) => sum + votes(people), 0);
     const grouped = total > MANY;
     let count = 0;
@@ -384,8 +439,8 @@
     });
   }
 
-  function opinionsPart(i, hue) {
-    const rows = opinionRows(i);
+  function opinionsPart(known, hue) {
+    const rows = opinionRows(known.opinions);
     const part = element("section", { class: "part" }, element("h4", { text: "What the annotators said" }));
     if (isRated) part.append(ratingsPicture(rows));
     else rows.forEach((row) => part.append(element("div", { class: "opinion" }, element("span", { class: "who", text: row.label }), rankingBoxes(row.said, hue))));
@@ -437,59 +492,64 @@
     ];
   }
 
-  function plausibilitiesPart(i, hue) {
-    const { support, mean, top, draws, hidden } = run();
-    const rows = support[i].flatMap((code, c) => plausibilityRow(code, mean[i][c], top[i][c], draws[i][c], hue));
+  function plausibilitiesPart(i, known, hue) {
+    const { mean, top, draws, hidden } = known;
+    const rows = table_of.support[i].flatMap((code, c) => plausibilityRow(code, mean[c], top[c], draws[c], hue));
     const axis = element("span", { class: "axis", "aria-hidden": "true" }, ...["0", "0.5", "1"].map((text) => element("span", { text })));
     return element(
       "section", { class: "part" },
-      element("h4", { text: `Plausibilities (${run().label})` }),
+      element("h4", { text: `Plausibilities (${cases.run})` }),
       element("div", { class: "bars" }, ...rows, element("span"), axis, element("span")),
-      hidden[i] ? element("p", { class: "marks", text: `${plural(hidden[i], "less plausible condition")} not shown.` }) : null,
-      element("p", { class: "marks", text: draws[i].some((one) => one.length > 1) ? "Bars: average over draws. Dots: single draws." : "Bars: plausibility." }),
+      hidden ? element("p", { class: "marks", text: `${plural(hidden, "less plausible condition")} not shown.` }) : null,
+      element("p", { class: "marks", text: draws.some((one) => one.length > 1) ? "Bars: average over draws. Dots: single draws." : "Bars: plausibility." }),
     );
   }
 
-  function modelsPart(i, hue) {
+  function modelsPart(i, known, hue) {
     if (!cases.models.length) return null;
-    const plausible = new Map(run().support[i].map((code, c) => [code, run().mean[i][c]]));
-    const note = (code) => (plausible.has(code) ? share(plausible.get(code)) : "–");
-    const said = cases.numbers.some((one) => one.length) ? "number" : "first conditions, with their plausibility";
-    const head = element("tr", {}, ...["model", said, ...cases.metrics.map((one) => one.name)].map((text) => element("th", { scope: "col", text })));
-    const rows = cases.models.map((model, m) => element(
-      "tr", {},
-      element("th", { scope: "row", text: model }),
-      cases.numbers[m].length ? element("td", { text: cases.numbers[m][i] }) : element("td", { class: "list" }, rankingBoxes(cases.lists[m][i], hue, note)),
-      ...cases.metrics.map((one, k) => element("td", { "data-label": one.name, text: share(run().scores[m][k][i]) })),
-    ));
+    const plausible = new Map(table_of.support[i].map((code, c) => [code, known.mean[c]]));
+    const kept = cases.metrics.map((one, k) => [one.name, k]).filter(([, k]) => table_of.scores.some((own) => own[k][i] !== null));
+    const said = isRated ? "number" : "first choices: own score, plausibility";
+    const head = element("tr", {}, ...["model", said, ...kept.map(([name]) => name)].map((text) => element("th", { scope: "col", text })));
+    const rows = cases.models.map((model, m) => {
+      const own = known.said[m];
+      const scores = new Map((own[1] ?? []).map((value, place) => [own[0][place] < 0 ? -own[0][place] - 1 : own[0][place], value]));
+      const note = (code) => `${scores.has(code) ? `${share(scores.get(code))}, ` : ""}${plausible.has(code) ? share(plausible.get(code)) : "–"}`;
+      const list = typeof own === "string" ? element("td", { text: own }) : element("td", { class: "list" }, rankingBoxes(own[0], hue, note));
+      return element(
+        "tr", {},
+        element("th", { scope: "row", text: model }), list,
+        ...kept.map(([name, k]) => element("td", { "data-label": name, text: share(table_of.scores[m][k][i]) })),
+      );
+    });
     return element(
       "section", { class: "part" },
-      element("h4", { text: `What the models said, and their ${run().estimand} scores on this case` }),
+      element("h4", { text: "What the models said" }),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models on this case" }, element("table", { class: "scores stacking" }, element("thead", {}, head), element("tbody", {}, ...rows))),
     );
   }
 
   const bold = (text) => element("b", { text });
 
-  function firstSentence(i) {
-    const order = run().support[i].map((code, c) => [code, run().top[i][c]]).sort((a, b) => b[1] - a[1]);
+  function firstSentence(i, known) {
+    const order = table_of.support[i].map((code, c) => [code, known.top[c]]).sort((a, b) => b[1] - a[1]);
     const [winner, next] = order;
     if (!winner) return ["Nothing is known about this case."];
-    const named = (code) => (code === REST ? "a condition that nobody mentioned" : conditionName(code));
-    if (run().certainty[i] >= CERTAIN) return ["The annotations settle this case: ", bold(named(winner[0])), " is the most plausible condition in practically every draw. "];
-    const start = [bold(named(winner[0])), ` is the most plausible condition in ${percent(winner[1])} of the draws`];
+    const named = (code) => (code === REST ? (isRated ? OTHERS : "a condition that nobody mentioned") : conditionName(code));
+    if (isSettled(i)) return ["The annotations settle this case: ", bold(named(winner[0])), ". "];
+    const start = [bold(named(winner[0])), ` is the most plausible ${isRated ? "interval" : "condition"} in ${percent(winner[1])} of the draws`];
     if (next && next[1] > 0) start.push(", ", bold(named(next[0])), ` in ${percent(next[1])}`);
     const rest = order.slice(2).reduce((sum, [, top]) => sum + top, 0);
     if (rest >= 10) start.push(`, others in ${percent(rest)}`);
     return [...start, ". "];
   }
 
-  function supportersSentence(i) {
+  function supportersSentence(i, known) {
     if (isRated) return [];
-    const rows = cases.opinions[i].map(([said, people]) => [blocksOf(said)[0] ?? [], votes(people)]);
+    const rows = known.opinions.map(([said, people]) => [blocksOf(said)[0] ?? [], votes(people)]);
     const total = rows.reduce((sum, [, count]) => sum + count, 0);
-    if (total === 1) return ["Only one annotator gave an opinion, so much of it is trust. "];
-    const winner = run().winner[i];
+    if (total === 1) return ["Only one annotator gave an opinion. "];
+    const winner = table_of.winner[i];
     if (winner === REST) return [];
     const behind = rows.reduce((sum, [first, count]) => sum + (first.includes(winner) ? count : 0), 0);
     return [`Annotators who put ${conditionName(winner)} first, alone or tied: ${behind} of ${total}. `];
@@ -497,13 +557,13 @@
 
   function riskSentence(i) {
     const parts = [];
-    if (cases.categories && run().category[i] !== null && run().category.length) {
-      const name = cases.categories.names[run().category[i]];
-      const certainty = run().categoryCertainty[i];
-      parts.push(certainty >= CERTAIN ? `Its category, ${name}, is settled. ` : `Its category is open, too: ${name} in ${percent(certainty)} of the draws. `);
+    if (table_of.category.length && table_of.category[i] !== null) {
+      const name = cases.categories.names[table_of.category[i]];
+      const certainty = table_of.categoryCertainty[i];
+      parts.push(certainty >= CERTAIN ? `Its category, ${name}, is settled. ` : `Its category is unsettled: ${name} in ${percent(certainty)} of the draws. `);
     }
-    if (run().risk.length && run().risk[0][i] !== null) {
-      const [mean, low, high] = run().risk.map((column) => share(column[i], 1));
+    if (table_of.risk.length && table_of.risk[0][i] !== null) {
+      const [mean, low, high] = table_of.risk.map((column) => share(column[i], 1));
       const levels = cases.categories.levels;
       parts.push(`The expected risk is ${mean}${low === high ? "" : `, from ${low} to ${high} over the draws`} (scale ${Math.min(...levels)} to ${Math.max(...levels)}).`);
     }
@@ -511,77 +571,53 @@
   }
 
   function chips(i) {
-    const items = [["certainty", share(run().certainty[i])]];
-    if (run().category.length && run().category[i] !== null) items.push(["category", cases.categories.names[run().category[i]]]);
-    if (run().risk.length) items.push(["expected risk", share(run().risk[0][i])]);
-    if (cases.disagreement.length) items.push(["disagreement", share(cases.disagreement[i])]);
-    cases.strata.forEach((stratum) => items.push([stratum.name, stratum.labels[stratum.codes[i]]]));
+    const items = [["certainty", share(table_of.certainty[i])]];
+    if (table_of.category.length && table_of.category[i] !== null) items.push(["category", cases.categories.names[table_of.category[i]]]);
+    if (table_of.risk.length) items.push(["expected risk", share(table_of.risk[0][i])]);
+    if (table_of.disagreement.length) items.push(["disagreement", share(table_of.disagreement[i])]);
+    cases.strata.forEach((stratum, s) => items.push([stratum.name, stratum.labels[table_of.strata[s][i]]]));
+    cases.rules.forEach((rule, place) => isNamed(place, i) && items.push(["", rule]));
     return element("ul", { class: "chips" }, ...items.map(([label, text]) => element("li", {}, `${label} `, bold(text))));
   }
 
-  function withheldOf(i) {
-    const address = cases.withheld?.[i];
-    if (!address) return null;
-    return element("p", { class: "note withheld", text: `An image of this case is not loaded from the network: ${address} (the report shows it if it is written with --remote-images).` });
-  }
-
-  function imageOf(i) {
-    const source = cases.images?.[i];
-    if (!source) return withheldOf(i);
-    const image = element("img", { alt: `Image of case ${cases.cases[i]}`, referrerpolicy: "no-referrer", hidden: true });
+  function imageOf(i, known) {
+    if (known.withheld) {
+      return element("p", { class: "note withheld", text: `An image of this case is not loaded from the network: ${known.withheld} (the report shows it if it is written with --remote-images).` });
+    }
+    if (!known.images) return null;
+    const image = element("img", { alt: `Image of case ${table_of.cases[i]}`, referrerpolicy: "no-referrer", hidden: true });
     image.addEventListener("load", () => (image.hidden = false));
     image.addEventListener("error", () => image.remove());
-    image.src = source;
+    image.src = known.images;
     return image;
   }
 
-  function show(i) {
+  async function show(i) {
     state.at = i;
+    drawTable();
+    const known = await detailOf(i);
+    if (state.at !== i) return; // another one was chosen meanwhile
     const place = state.order.indexOf(i);
     const hue = hueOf(i);
     const step = (shift, text) => element("button", { type: "button", class: "quiet", text, disabled: place < 0 || state.order[place + shift] === undefined, onclick: () => moveTo(place + shift) });
-    const heading = element("h3", { tabindex: "-1", text: cases.cases[i] });
+    const heading = element("h3", { tabindex: "-1", text: table_of.cases[i] });
     detail.replaceChildren(...[
       element("div", { class: "case-head" }, heading, element("div", { class: "actions" }, step(-1, "Previous case"), step(1, "Next case"))),
       chips(i),
-      element("p", { class: "sentence" }, ...firstSentence(i), ...supportersSentence(i), ...riskSentence(i)),
-      imageOf(i),
-      element("div", { class: "two" }, opinionsPart(i, hue), plausibilitiesPart(i, hue)),
-      modelsPart(i, hue),
+      element("p", { class: "sentence" }, ...firstSentence(i, known), ...supportersSentence(i, known), ...riskSentence(i)),
+      imageOf(i, known),
+      element("div", { class: "two" }, opinionsPart(known, hue), plausibilitiesPart(i, known, hue)),
+      modelsPart(i, known, hue),
     ].filter(Boolean));
-    detail.setAttribute("aria-label", `Case ${cases.cases[i]}`);
+    detail.setAttribute("aria-label", `Case ${table_of.cases[i]}`);
     detail.hidden = false;
-    drawTable();
   }
 
-  // List as a file ---------------------------------------------------------------------------------------
-
-  // A spreadsheet takes a cell that starts like this for a formula.
-  const guarded = (text) => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
-  const cell = (value) => {
-    const text = typeof value === "number" ? String(value) : guarded(String(value ?? ""));
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const plain = (value) => (value === null || value === undefined ? "" : value / 1000);
-
-  function csvColumns() {
-    const one = run();
-    return [
-      ["case", (i) => cases.cases[i]],
-      ["certainty", (i) => plain(one.certainty[i])],
-      ["most plausible", (i) => conditionName(one.winner[i])],
-      ...(one.category.length ? [["category", (i) => cases.categories.names[one.category[i]] ?? ""], ["category certainty", (i) => plain(one.categoryCertainty[i])]] : []),
-      ...one.risk.map((column, c) => [["expected risk", "least risk", "greatest risk"][c], (i) => plain(column[i])]),
-      ...(cases.disagreement.length ? [["disagreement", (i) => plain(cases.disagreement[i])]] : []),
-      ...cases.strata.map((stratum) => [stratum.name, (i) => stratum.labels[stratum.codes[i]]]),
-      ...cases.models.flatMap((model, m) => cases.metrics.map((metric, k) => [`${model}: ${metric.name}`, (i) => plain(one.scores[m][k][i])])),
-    ];
-  }
-
+  // List as a file: the lines of the file of all cases that are listed.
   function download() {
-    const wantedColumns = csvColumns();
-    const lines = [wantedColumns.map(([name]) => cell(name)), ...state.order.map((i) => wantedColumns.map(([, of]) => cell(of(i))))];
-    const text = `\ufeff${lines.map((line) => line.join(",")).join("\r\n")}\r\n`;
+    const bytes = Uint8Array.from(atob(find("#file").href.split(",")[1]), (letter) => letter.charCodeAt(0));
+    const lines = new TextDecoder().decode(bytes).split("\r\n");
+    const text = `\ufeff${[lines[0], ...state.order.map((i) => lines[i + 1])].join("\r\n")}\r\n`;
     const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "cases.csv" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -589,32 +625,37 @@
 
   // Start ------------------------------------------------------------------------------------------------
 
-  buildFilters();
-  explorer.hidden = false;
-  filters.addEventListener("submit", (event) => event.preventDefault());
-  filters.addEventListener("reset", () => setTimeout(() => {
-    Object.assign(state, { key: "certainty", down: false });
+  async function start() {
+    table_of = await unpacked(cases.table);
+    position = new Map(table_of.cases.map((name, i) => [name, i]));
+    haystacks = table_of.cases.map((name, i) => [name, ...table_of.support[i].filter((code) => code !== REST).map((code) => cases.conditions[code])].join("\n").toLowerCase());
+    buildFilters();
+    explorer.hidden = false;
+    filters.addEventListener("submit", (event) => event.preventDefault());
+    filters.addEventListener("reset", () => setTimeout(() => {
+      Object.assign(state, { view: null, sorts: [["certainty", false]] });
+      refresh();
+    }, 0));
+    filters.addEventListener("input", refresh);
+    table.addEventListener("keydown", onKey);
+    table.addEventListener("click", async (event) => {
+      const row = event.target.closest("tr[data-case]");
+      if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      const i = Number(row.dataset.case);
+      await visit(i, {});
+      rowOf(i)?.focus({ preventScroll: true });
+      detail.scrollIntoView({ block: "nearest" });
+    });
+    detail.addEventListener("keydown", (event) => event.key === "Escape" && rowOf(state.at)?.focus());
+    find("#previous").addEventListener("click", () => { state.page -= 1; drawTable(); });
+    find("#next").addEventListener("click", () => { state.page += 1; drawTable(); });
+    find("#download").addEventListener("click", download);
+    window.addEventListener("hashchange", () => follow());
     refresh();
-  }, 0));
-  filters.addEventListener("input", (event) => {
-    refresh();
-    if (event.target.id === "case-run" && state.at !== null) show(state.at);
-  });
-  table.addEventListener("keydown", onKey);
-  table.addEventListener("click", (event) => {
-    const row = event.target.closest("tr[data-case]");
-    if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    visit(Number(row.dataset.case), {});
-    rowOf(row.dataset.case)?.focus({ preventScroll: true });
-    detail.scrollIntoView({ block: "nearest" });
-  });
-  detail.addEventListener("keydown", (event) => event.key === "Escape" && rowOf(state.at)?.focus());
-  find("#previous").addEventListener("click", () => { state.page -= 1; drawTable(); });
-  find("#next").addEventListener("click", () => { state.page += 1; drawTable(); });
-  find("#download").addEventListener("click", download);
-  window.addEventListener("hashchange", () => follow());
-  refresh();
-  follow({ jump: true });
-  document.documentElement.dataset.ready = "true";
+    await follow({ jump: true });
+    document.documentElement.dataset.ready = "true";
+  }
+
+  start();
 })();

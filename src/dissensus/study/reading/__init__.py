@@ -9,23 +9,25 @@ from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Path, Question, Unranked
+from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import Source, open_source
+from dissensus.core.files import INSPECT, Source, open_source
 from dissensus.core.limits import Limits
-from dissensus.core.names import known_name
+from dissensus.core.names import composed
 from dissensus.core.notes import Note
-from dissensus.core.receipt import IGNORED, Column, Receipt, codes_in_words, warn_of_losses
-from dissensus.study.question import asked_of, chosen_question, question_in_words
+from dissensus.core.receipt import AS_SAID, IGNORED, Column, Receipt, codes_in_words, refuse_unheard, warn_of_losses
+from dissensus.study.question import asked_of, chosen_question, question_in_words, recognised_question
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.records import has_role, objects_of
+from dissensus.study.reading.records import has_role, prepared, refuse_types
 from dissensus.study.study import Study
 from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 
 __all__ = ["Reading", "examine", "read"]
 
+
+OTHERWISE = "by how they are called (--question conditions says otherwise)"
 
 # The share of opinions that name several conditions in no order from which on they may be checklists.
 LEAST_TIED = 0.01
@@ -64,12 +66,14 @@ class Reading:
 
 @checked
 def examine(
-    path: Path | Sequence[Path],
+    path: Any,
     format: str | None = None,  # noqa: A002 - the word users expect
     *,
     conditions: Sequence[str] | None = None,
     columns: Mapping[str, str | None] | None = None,
     ignore: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     tie_separator: str | None = None,
     bucket_order: Sequence[str] | None = None,
     unranked: Unranked | None = None,
@@ -96,15 +100,22 @@ def examine(
     >>> reading.receipt.format, reading.study
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
-    given = {name: value for name, value in locals().items() if name not in ("path", "format", "ignore")}
-    given |= {name: tuple(given[name]) for name in ("conditions", "bucket_order") if given[name] is not None}
+    given = {name: value for name, value in locals().items() if name not in ("path", "format", "ignore", "sheet")}
+    given |= {
+        name: tuple(map(composed, given[name])) for name in ("conditions", "bucket_order") if given[name] is not None
+    }
     given |= {"columns": columns or {}, "question": chosen_question(question, positive), "limits": Limits.given(limits)}
-    options = Options(**given, format_is_given=format is not None)
-    source = open_source(path, options.limits) if isinstance(path, str | PathLike) else listed_files(path)
-    place = str(path) if isinstance(path, str | PathLike) else str(source.path)
-    reading = examine_source(source, format, options=options, ignore=ignore, place=place)
+    options = Options(**{**given, "only": only or {}}, format_is_given=format is not None)
+    are_files = isinstance(path, list | tuple) and all(isinstance(one, str | PathLike) for one in path)
+    source = listed_files(path) if are_files else open_source(path, options.limits, sheet=sheet)
+    reading = examine_source(source, format, options=options, ignore=ignore)
     refuse_unsaid(nothing, reading.receipt.notes)
     return reading
+
+
+def as_study(given: Any) -> Study:
+    """Return a study as it is, and read anything else."""
+    return given if isinstance(given, Study) else read(given)
 
 
 Asked = ParamSpec("Asked")
@@ -120,16 +131,22 @@ def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
         Parameters
         ----------
         path
-            CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib; a directory of PrefLib or doccano files; a directory, or
-            a list of files, with one table or JSON file per annotator.
+            CSV, TSV, Parquet, JSON, JSON lines, npy, PrefLib, a spreadsheet, an Inspect log; ``"-"`` for standard
+            input; a data frame (pandas, polars, Arrow), a dictionary of columns, or what JSON would hold; a directory
+            of PrefLib or doccano files; a directory, or a list of files, with one table or JSON file per annotator.
         format
             Name of the format; by default it is recognised from the content.
         conditions
             Names of all conditions in order; needed when the file holds integer codes.
         columns
-            Column of each role where it goes by an unusual name, for example ``{"case": "image"}``.
+            Column of each role where it goes by an unusual name, for example ``{"case": "image"}``; the case
+            ``"row-number"`` numbers the rows of a table that names no cases.
         ignore
             Columns (or keys of records) to leave out, as if the file did not have them.
+        only
+            Rows (or records) to read: those with this value in a column, for example ``{"modality": "MRI"}``.
+        sheet
+            Name of the sheet of a spreadsheet, where several hold anything.
         tie_separator
             Split condition cells at this text into tied conditions, for example ``"|"``.
         bucket_order
@@ -206,17 +223,17 @@ def examine_source(
     >>> examine_source(Source(Path("opinions"), "parquet", table), options=Options()).rankings.to_rankings()
     [[[['Eczema']]]]
     """
-    if len(ignore):  # columns of a table, or keys of records
-        records = objects_of(source)
-        known = source.table.columns if source.is_table else dict.fromkeys(key for one in records for key in one)
-        for name in ignore:
-            known_name("column", name, known, purpose="to ignore", where=str(source.path))
-        left = [{key: one[key] for key in one if key not in ignore} for one in records]
-        source = replace(source, content=source.table.drop(list(ignore)) if source.is_table else left)
+    source = prepared(source, options.columns, ignore=ignore, only=options.only)
     chosen = Format.family.find(format)() if format else recognised_format(source, options.columns, options.conditions)
     try:
+        if source.is_table:
+            refuse_types(source.table, str(source.path), lists=chosen.takes_lists)
         study, receipt = _parsed(chosen, source, options)
-        receipt = replace(receipt, columns=(*receipt.columns, *(Column(name, "", IGNORED) for name in ignore)))
+        chosen_rows = {
+            name: Column(name, "", f"rows with {value!r}, {AS_SAID}") for name, value in options.only.items()
+        }
+        columns = (chosen_rows.get(one.name, one) if not one.role else one for one in receipt.columns)
+        receipt = replace(receipt, columns=(*columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
         place = place or str(source.path)
         files = [str(path) for path in source.content] if source.kind == "directory" else []
@@ -226,6 +243,7 @@ def examine_source(
 
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:
     parsed = chosen.parse(source, options)
+    refuse_unheard(options.columns, parsed.columns, f"the format {chosen.id}")
     known = options.conditions if options.conditions is not None else parsed.conditions
     question: AnyQuestion | None = options.question
     if chosen.study != "rankings":  # other kinds have no conditions to choose from
@@ -264,8 +282,13 @@ def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list
     if is_listed and "kind_of_question" not in parsed.frame.columns:
         study = asked_of(study, options.question, options.positive, are_ordered=False)
     assumed, notes = [], []
+    is_declared = options.question is not None or "kind_of_question" in parsed.frame.columns
+    kind = None if is_declared or (study.mentions_per_ranking > 1).any() else recognised_question(study.conditions)
+    if kind is not None:
+        study = asked_of(study.with_conditions(kind[1]), kind[0], are_ordered=True)
+        assumed.append(f"the answers are {'yes or no' if kind[0] == 'binary' else 'grades'}, {OTHERWISE}")
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
-    if not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+    if study.question == "conditions" and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
         assumed.append("what an annotator does not mention ranks below what they mention")
     if asked := question_in_words(study):
         assumed.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
@@ -288,6 +311,8 @@ def recognised_format(
     from dissensus.study.reading.wide import Counts, is_table_of_votes
 
     given = columns or {}
+    if source.path.suffix.lower() == INSPECT and given.get("score") is None:
+        return Format.family.find("inspect")()
     if given.get("score") is not None:
         return Scores()
     seen = source

@@ -16,10 +16,11 @@ from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.format import TABLES, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.reading.records import as_table, has_answers
+from dissensus.study.reading.records import BOX, as_table, has_answers, has_boxes
 from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
+from dissensus.study.reading.wide import with_cases
 
-ALIASES = tables.CHECKLIST_ALIASES
+ALIASES, FINDINGS = tables.CHECKLIST_ALIASES, tables.FINDING_NAMES
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
 OTHERS_ARE_ABSENT = "findings that a checklist does not name are absent; an empty answer is not assessed"
 NOBODY = "there is no annotator column"
@@ -36,7 +37,7 @@ class Checklist(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case, a column of findings and one of what is present; other forms must be named."""
-        return has_answers(source)
+        return has_answers(source) or has_boxes(source)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Write every form as a long table: a row per finding, without one where nothing was found."""
@@ -69,10 +70,15 @@ class Checklist(Format):
 
 def _table(source: Source, options: Options) -> Parsed:
     table = as_table(source)
-    found = tables.find_columns(table.columns, options.columns, aliases=ALIASES, required=("case",))
+    needed = not {*FINDINGS}.isdisjoint(map(tables.normalised, table.columns)) or options.columns.get("condition")
+    if needed:  # a long table, of which the first column need not be the case
+        tables.find_columns(table.columns, options.columns, aliases=ALIASES, required=("case",))
+    found, why, told = with_cases(table, options, ALIASES)
     refuse_rivals(table, found, options.columns, ALIASES)
     if "condition" not in found:
-        return _wide(table, found, options)
+        wide = _wide(table, found, options)
+        renamed = tuple(replace(one, reason=why.get(one.name, one.reason)) for one in wide.columns)
+        return replace(wide, columns=renamed, assumed=(*told, *wide.assumed))
     assumed = [OTHERS_ARE_ABSENT if "present" in found else NAMED_ARE_PRESENT]
     if "annotator" not in found and "annotation" not in found:
         assumed.append(f"{NOBODY}: the rows of a case are one checklist")
@@ -90,11 +96,12 @@ def _wide(table: pl.DataFrame, found: Mapping[str, str], options: Options) -> Pa
     """Keep the columns with a role and those of findings: all listed ones, or all others."""
     roles = {role: name for role, name in found.items() if role != "present"}
     others = [name for name in table.columns if name not in roles.values()]
-    listed = None if options.conditions is None else (*options.conditions, options.nothing)
+    boxes = [name for name in others if BOX in name] if options.conditions is None else []
+    listed = boxes or (None if options.conditions is None else (*options.conditions, options.nothing))
     findings = [name for name in others if listed is None or name in listed]
     if not findings or options.columns.get("present") is not None:
-        raise tables.missing_column("finding", tables.FINDING_NAMES, table.columns)
-    why = "as every other column" if listed is None else "as listed"
+        raise tables.missing_column(["finding"], {"finding": tables.FINDING_NAMES}, table.columns)
+    why = "as every other column" if listed is None else "a checkbox" if boxes else "as listed"
     of_findings = {name: Column(name, "finding", why) for name in findings}
     columns = tuple(of_findings.get(one.name, one) for one in _columns(table.columns, roles, options))
     nobody = () if "annotator" in roles else (f"{NOBODY}: every row is a checklist of its own",)
@@ -142,8 +149,10 @@ def _molten(one: Parsed, missing: Sequence[str], options: Options) -> pl.DataFra
     wide = one.frame.with_columns(pl.col(one.conditions).cast(pl.String), *empty)
     findings = [*one.conditions, *missing]
     roles = [name for name in wide.columns if name not in findings]
-    long = wide.unpivot(findings, index=roles, variable_name="condition", value_name="present")
+    codes = {name: f"\0{code}" for code, name in enumerate(findings)}  # no name of a finding gets in the way
+    long = wide.rename(codes).unpivot([*codes.values()], index=roles, variable_name="condition", value_name="present")
     long = long.sort(tables.ROW, maintain_order=True)
+    long = long.with_columns(pl.col("condition").replace_strict({code: name for name, code in codes.items()}))
     if options.nothing not in one.conditions:
         return long
     answers = pl.Series(tables.answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found

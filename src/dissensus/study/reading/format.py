@@ -32,6 +32,8 @@ class Options:
         Names of all conditions, in the order of their codes.
     columns
         The column of each role where it does not go by a usual name.
+    only
+        The rows to read: those with this value in a column.
     tie_separator
         Text at which a cell is split into tied conditions.
     bucket_order
@@ -53,6 +55,7 @@ class Options:
 
     conditions: tuple[str, ...] | None = None
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
     tie_separator: str | None = None
     bucket_order: tuple[str, ...] | None = None
     unranked: Unranked | None = None
@@ -95,6 +98,8 @@ class Format(Registered, ABC):
     kinds
         The kinds of files that may be of this format (:class:`Source`), so that others need not be asked about; any,
         unless said.
+    takes_lists
+        Whether cells of tables may hold lists.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class Format(Registered, ABC):
     title: ClassVar[str]
     study: ClassVar[str] = "rankings"
     kinds: ClassVar[tuple[Kind, ...]] = ()
+    takes_lists: ClassVar[bool] = False
 
     @abstractmethod
     def recognises(self, source: Source) -> bool:

@@ -178,6 +178,8 @@ def _without_shared_labels(table: pl.DataFrame, heard: Mapping[str, pl.Series], 
         strange = [name for name, labels in heard.items() if not labels.is_in(known).any()]
         return dict.fromkeys(strange, "holds none of the given conditions")
     ranked = {name for name in heard if table[name].cast(pl.String).str.contains(">").any()}
+    if not heard:
+        return {}
     if len(heard) == 1 and not ranked:
         return dict.fromkeys(heard, "stands alone: nobody else uses its labels")
     groups = columns_by_shared_labels(heard, ranked)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import re
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any, get_args
 
 import polars as pl
@@ -29,12 +24,13 @@ CASES = (
     *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
     *("item_id", "task_id", "example_id", "image_id", "sample_id", "uid", "idx", "index"),
 )
-_ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
-_FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
-_EITHER = rf"(?:{_ITEM}|{_FLAT})"
 
-# A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together.
-PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
+# Lists of numbers that may stand beside a list of labels, and what they make of it.
+BESIDE = {"confidence": ("confidences", "confidence"), "weight": ("weights", "weight")}
+OF = {
+    "confidence": "the labels of a record are the ranking of one annotator, ordered by confidence",
+    "weight": "every label is an opinion of its own, which counts as much as its weight",
+}
 
 
 class HuggingFace(Format):
@@ -43,6 +39,7 @@ class HuggingFace(Format):
     id = "hugging-face"
     title = "records with a list of labels and a list of annotators per case"
     kinds = TABLES
+    takes_lists = True
 
     def recognises(self, source: Source) -> bool:
         """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
@@ -53,13 +50,17 @@ class HuggingFace(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
         said = read.Collection()
-        placed = read.checked_records(_unpacked(source), "record")
+        placed = read.checked_records(read.unpacked(source), "record")
         records = [record for _, record in placed]
         labels = _labels_key(records, options)
         has_responses = labels.endswith(RESPONSES)
         who = (f"{labels}.users",) if has_responses else ANNOTATORS
         annotators, case_key = _key("annotator", who, records, options), _key("case", CASES, records, options)
-        lists = _meaning(records, labels, annotators, options.lists)
+        beside = {role: _key(role, keys, records, options) for role, keys in BESIDE.items()}
+        numbers = {
+            role: key for role, key in beside.items() if key and any(isinstance(one.get(key), list) for one in records)
+        }
+        lists = "votes" if numbers else _meaning(records, labels, annotators, options.lists)
         cases = [str(number) for number in range(len(placed))]
         if case_key is None:
             said.assume("the records have no id and are numbered from 0")
@@ -68,6 +69,24 @@ class HuggingFace(Format):
             cases = [read.as_name(record.get(case_key), what, where) for where, record in placed]
         if case_key is not None and (lists == "votes" or annotators is None):
             refuse_repeated_cases(cases, "record", advice="write one record per case, with a list of labels")
+        found = {case_key: "case", labels: "condition", annotators: "annotator"}
+        found |= {key: role for role, key in numbers.items()}
+        roles = {key: role for key, role in found.items() if key is not None}
+        given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
+        if numbers:
+            role, key = next((role, str(key)) for role, key in numbers.items())
+            rows = [
+                (case, read.optional_name(_alone(record.get(annotators or "")), "the annotator of a list", where), *one)
+                for (where, record), case in zip(placed, cases, strict=True)
+                for one in _pairs(record, labels, key, f"{where}, case {case!r}")
+            ]
+            schema = {"case": pl.String, "annotator": pl.String, "condition": pl.String, role: pl.Float64}
+            frame = pl.DataFrame(rows, schema=schema, orient="row")
+            frame = frame if annotators is not None else frame.drop("annotator")
+            columns = read.key_columns(records, roles, given)
+            return Parsed(
+                frame, columns=columns, assumed=(f"the list {key!r} holds the {role} of each label", OF[role])
+            )
         for (where, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
             where = f"{where}, case {case!r}"  # noqa: PLW2901
@@ -76,14 +95,10 @@ class HuggingFace(Format):
             elif record.get(labels) is not None:  # best first, where a list in it is a tie, or all labels alike
                 blocks = [read.as_block(label, where) for label in _items(record[labels], labels, where)]
                 blocks = blocks if lists == "order" else [[name for block in blocks for name in block]]
-                one = record.get(annotators or "")
-                one = one[0] if isinstance(one, list) and len(one) == 1 else one
+                one = _alone(record.get(annotators or ""))
                 said.add_ranking(case, read.optional_name(one, "the one annotator of a list", where), blocks)
         if annotators is None and lists == "votes":
             said.assume("there is no list of annotators: every label is an opinion of its own")
-        found = {case_key: "case", labels: "condition", annotators: "annotator"}
-        roles = {key: role for key, role in found.items() if key is not None}
-        given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
         roles |= {f"{labels}.status": "state of the response"} if has_responses else {}
         return said.parsed(columns=read.key_columns(records, roles, given))
 
@@ -162,45 +177,28 @@ def _add_votes(
             said.add_ranking(case, name, blocks)
 
 
+def _alone(value: Any) -> Any:
+    """Return the one item of a list, or what stands alone."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tuple[str | None, float | None]]:
+    """Return every label with its number, from two lists of one length; a case without any has nothing."""
+    names, numbers = (_items(record.get(one), one, where) for one in (labels, key))
+    if len(names) != len(numbers):
+        got = f"{len(names)} labels, {len(numbers)} numbers under {key!r}"
+        raise FormatError("the lists of a record do not match", expected="a number per label", got=got, where=where)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 2**1023:
+            raise read.wrong_shape(number, f"a number under {key!r}", "a number of zero or more", where)
+    found = [(read.as_condition(name, where), float(number)) for name, number in zip(names, numbers, strict=True)]
+    return [*found] or [(None, None)]
+
+
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
     return read.optional_list(value, f"the value of {key!r}", where)
-
-
-# Lists in the cells of tables -------------------------------------------------------------------------
-
-
-def _unpacked(source: Source) -> Source:
-    """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
-    if not source.is_table:
-        return source
-    table = source.table
-    table = table.with_columns(
-        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
-    )
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and read.is_list(table[name])]
-    records = table.to_dicts()
-    for number, record in enumerate(records, start=1):
-        record.update({name: _list(record[name], name, number) for name in texts})
-    return replace(source, kind="jsonl", content=records)
-
-
-def _list(cell: str | None, column: str, number: int) -> Any:
-    if cell is None:
-        return None
-    text = cell.strip()
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    with suppress(ValueError, SyntaxError, RecursionError):
-        if PYTHON_LIST.fullmatch(text):
-            return ast.literal_eval(text)
-    raise FormatError(
-        "a list in a cell is not understood",
-        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
-        got=f"{cell:.60}",
-        where=f"data row {number}, column {column!r}",
-    )
 
 
 # What a list of labels means ----------------------------------------------------------------------------

@@ -21,6 +21,9 @@ OTHER_SCALES = (
     "(--question grades --column condition=NAME)"
 )
 
+# Names of the column of modalities, which only reader studies have.
+MODALITIES = ("modality", "modalityid", "modality_id", "treatment", "test")
+
 # What tells the rows of one opinion.
 OPINION = ("case", "annotator", "annotation")
 
@@ -60,7 +63,7 @@ class Long(Format):
             name: f"{found[role]!r} is the {role}" for role in found for name in rivals_of(role, table.columns, found)
         }
         unused |= {found[spare]: f"the {order_of(named)} decides"} if spare else {}
-        columns = columns_of(table.columns, roles, options.columns, unused=unused)
+        columns = columns_of(table.columns, roles, options.columns, why=unused)
         return Parsed(
             named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
         )
@@ -89,8 +92,9 @@ class Scores(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case and a score column, and no condition column."""
-        has_scores = source.is_table and not column_names(source).isdisjoint(tables.SCORE_NAMES)
-        return has_scores and has_role(source, "case") and not has_role(source, "condition")
+        names = column_names(source) if source.is_table else set()
+        is_rated = not names.isdisjoint(tables.SCORE_NAMES) and names.isdisjoint(MODALITIES)
+        return is_rated and has_role(source, "case") and not has_role(source, "condition")
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
 
-from dissensus.core.aliases import Question, Unranked
+from dissensus.core.aliases import Question, Said, Unranked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source
-from dissensus.core.names import known_name
+from dissensus.core.names import composed, known_name
 from dissensus.core.notes import Note
 from dissensus.core.receipt import BY_NAME, Column
 from dissensus.study.reading.format import Options, Parsed
-from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, normalised
+from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, ROW_NUMBER, normalised
 
 # Keys (or arrays) that say something about all rankings of a file, and what.
 DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
@@ -40,6 +43,17 @@ SCATTERED = 1000
 
 # So many rows are looked at first.
 FIRST_ROWS = 64
+
+_ITEM = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[+-]?\d+(?:\.\d*)?|None)"
+_FLAT = rf"\[\s*(?:{_ITEM}\s*(?:,\s*{_ITEM}\s*)*,?\s*)?\]"
+_EITHER = rf"(?:{_ITEM}|{_FLAT})"
+
+# A list as Python writes it, at most two deep; without commas, as NumPy writes them, neighbours would run together.
+PYTHON_LIST = re.compile(rf"\[\s*(?:{_EITHER}\s*(?:,\s*{_EITHER}\s*)*,?\s*)?\]", re.DOTALL)
+PYTHON_DICT = re.compile(rf"\{{\s*(?:{_ITEM}\s*:\s*{_ITEM}\s*(?:,\s*{_ITEM}\s*:\s*{_ITEM}\s*)*,?\s*)?\}}", re.DOTALL)
+
+# What stands between the field and the choice in the name of a checkbox of REDCap.
+BOX = "___"
 
 
 def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
@@ -228,6 +242,74 @@ def first_key(record: Mapping[str, Any], names: Iterable[str]) -> str:
 # Columns ----------------------------------------------------------------------------------------------
 
 
+def prepared(
+    source: Source,
+    columns: Said,
+    *,
+    ignore: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    lists: bool = True,
+) -> Source:
+    """Leave out what a user does not want of a table or of records, and number the cases where nothing names them."""
+    rows, where = objects_of(source), str(source.path)
+    known = source.table.columns if source.is_table else list(dict.fromkeys(key for row in rows for key in row))
+    for names, purpose in ((ignore, "to ignore"), (only or (), "to choose rows by")):
+        for name in names:
+            known_name("column", name, known, purpose=purpose, where=where)
+    is_numbered = columns.get("case") == ROW_NUMBER and ROW_NUMBER not in known
+    if not (source.is_table or len(ignore) or only or (is_numbered and rows)):
+        return source
+    table = plain_table(source.table, where, ignore, lists=lists) if source.is_table else pl.DataFrame()
+    for name, value in (only or {}).items():
+        values = table[name].cast(pl.String) if source.is_table else pl.Series([str(row.get(name)) for row in rows])
+        different = values.drop_nulls().unique(maintain_order=True)
+        known_name("value", str(value), different, purpose=f"in the column {name!r}", where=where)
+        kept = (values == str(value)).fill_null(False)
+        table = table.filter(kept) if source.is_table else table
+        rows = [row for row, is_meant in zip(rows, kept, strict=False) if is_meant]
+    if is_numbered:
+        table = table.with_row_index(ROW_NUMBER, offset=1).cast({ROW_NUMBER: pl.String})
+        rows = [{ROW_NUMBER: number, **row} for number, row in enumerate(rows, start=1)]
+    left = [{key: row[key] for key in row if key not in ignore} for row in rows]
+    return replace(source, content=table if source.is_table else left)
+
+
+def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> None:
+    """Name the columns that hold neither text nor numbers; lists are fine where a reader takes them."""
+    odd = [
+        name
+        for name, dtype in table.schema.items()
+        if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct) or (not lists and dtype.is_nested())
+    ]
+    if odd:
+        raise FormatError(
+            f"the column{'s' * (len(odd) > 1)} {listing(odd)} hold{'s' * (len(odd) == 1)} neither text nor numbers",
+            expected="one word or number in every cell",
+            got=listing([table.schema[name] for name in odd]),
+            where=where,
+            advice=f"leave out what does not matter: --ignore {odd[0]} (ignore={odd[:3]})",
+        )
+
+
+def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
+    """Return columns of text, numbers and lists, without those to ignore."""
+    table = table.drop(ignore, strict=False)
+    refuse_types(table, where, lists=lists)
+    texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
+    for column in table:
+        if column.dtype in texts:
+            changed.append(column.cast(pl.String))
+        elif isinstance(column.dtype, pl.Decimal):
+            changed.append(column.cast(pl.Float64))
+        elif isinstance(column.dtype, pl.Array):
+            changed.append(column.cast(pl.List(column.dtype.inner)))
+        elif column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
+            changed.append(column.str.normalize("NFC"))
+    names = [composed(name) for name in table.columns]
+    table = table.with_columns(changed)
+    return table if len(set(names)) < len(names) else table.rename(dict(zip(table.columns, names, strict=True)))
+
+
 def column_names(source: Source) -> set[str]:
     """Name the columns of a source, folded so that spelling variants compare equal; none if it is no table."""
     return {normalised(name) for name in (source.table.columns if source.is_table else _flat_keys(source))}
@@ -241,6 +323,16 @@ def has_role(source: Source, role: str) -> bool:
 def has_answers(source: Source) -> bool:
     """Tell a long table of checklists: a case, a finding, and whether it is present."""
     return not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT)))
+
+
+def has_boxes(source: Source) -> bool:
+    """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
+    boxes = [name for name in (source.table.columns if source.is_table else ()) if BOX in name]
+    cells = [source.table[name] for name in boxes]
+    return bool(boxes) and all(
+        not one.dtype.is_nested() and one.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all()
+        for one in cells
+    )
 
 
 def as_table(source: Source) -> pl.DataFrame:
@@ -288,15 +380,50 @@ def holds_lists(source: Source) -> bool:
     return any(is_list(source.table[name]) for name in names if normalised(name) in LABELS or name.endswith(RESPONSES))
 
 
-def is_list(column: pl.Series) -> bool:
-    """Tell cells that hold lists, also written as text."""
+def is_list(column: pl.Series, opening: str = "[") -> bool:
+    """Tell cells that hold lists, also written as text; or dictionaries, if their brace is among the opening signs."""
     if column.dtype != pl.String or column.null_count() == len(column):
         return isinstance(column.dtype, pl.List | pl.Array)
     for some in (column.head(FIRST_ROWS), column):  # the first rows clear nearly every column
         cells = some.drop_nulls().str.strip_chars()
-        if not (cells.str.starts_with("[") & cells.str.ends_with("]")).all():
+        if not (cells.str.slice(0, 1).is_in(list(opening)) & cells.str.slice(-1).is_in(["]", "}"])).all():
             return False
     return True
+
+
+# Lists in the cells of tables -------------------------------------------------------------------------
+
+
+def unpacked(source: Source) -> Source:
+    """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
+    if not source.is_table:
+        return source
+    table = source.table
+    table = table.with_columns(
+        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
+    )
+    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name], "[{")]
+    records = table.to_dicts()
+    for number, record in enumerate(records, start=1):
+        record.update({name: _list(record[name], name, number) for name in texts})
+    return replace(source, kind="jsonl", content=records)
+
+
+def _list(cell: str | None, column: str, number: int) -> Any:
+    if cell is None:
+        return None
+    text = cell.strip()
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    with suppress(ValueError, SyntaxError, RecursionError):
+        if PYTHON_LIST.fullmatch(text) or PYTHON_DICT.fullmatch(text):
+            return ast.literal_eval(text)
+    raise FormatError(
+        "a list in a cell is not understood",
+        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
+        got=f"{cell:.60}",
+        where=f"data row {number}, column {column!r}",
+    )
 
 
 # What is collected -----------------------------------------------------------------------------------

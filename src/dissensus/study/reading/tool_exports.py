@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
-from math import isfinite
 from typing import Any, NamedTuple
 
 from dissensus.core.errors import DissensusError, FormatError, listing
@@ -150,7 +149,7 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
         rank = one.get("rank")
         if rank is None:
             continue
-        if isinstance(rank, bool) or not isinstance(rank, int | float) or not isfinite(rank) or rank <= 0:
+        if isinstance(rank, bool) or not isinstance(rank, int | float) or not 0 < rank < 2**63:
             raise read.wrong_shape(rank, "a rank", "a positive number; 1 is best", where)
         blocks.setdefault(rank, []).append(read.as_condition(one.get("value"), where))
     return [blocks[rank] for rank in sorted(blocks)]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from dissensus.core.aliases import Aliases
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, read_text
-from dissensus.core.names import check_names
+from dissensus.core.names import check_names, known_name
 from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, columns_of
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts
+from dissensus.study.panel import MOST_VOTES
 from dissensus.study.reading import records as read
 from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_findings, refuse_strangers
@@ -32,7 +35,17 @@ CODES_OR_VOTES = (
 # Keys under which records hold their votes, first choice first.
 COUNTS = ("label_counter", "label_count")
 
+# Keys under which records hold shares, which need not be whole numbers.
+SHARES = ("label_weights", "label_shares", "soft_label", "soft_labels")
+
+# Names of the column that counts the cases of a pattern, and how many cases patterns may come to.
+COUNTED = ("count", "counts", "n", "freq", "frequency", "n_cases")
+MOST_CASES = 10_000_000
+
 CASES = (*tables.ALIASES["case"], "uid")
+
+# Roles that tell of a case where every row is one.
+OF_CASES = {role: tables.ALIASES[role] for role in ("case", "group", "case_weight")}
 
 
 class Wide(Format):
@@ -83,10 +96,62 @@ class Cleanlab(Format):
         return Parsed(said, columns=roles, assumed=assumed)
 
 
+class Patterns(Format):
+    """Counts of response patterns: a column per annotator, and how many cases have the pattern of a row."""
+
+    id = "patterns"
+    title = "table of response patterns: a column per annotator, and a count of cases"
+    kinds = ("table", "parquet")
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a table without cases, but with a column of whole numbers that is called count, n or the like."""
+        return source.is_table and _counted_by(source.table) is not None
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Make every pattern as many cases as it counts, and read them like a column per annotator."""
+        table, said = read.as_table(source), dict(options.columns)
+        given = said.pop("count", None)
+        name = _counted_by(table) if given is None else known_name("column", given, table.columns)
+        if name is None:
+            raise tables.missing_column(["count"], {"count": COUNTED}, table.columns)
+        counts = table[name].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+        wrong = ~((counts >= 0) & (counts <= MOST_CASES) & (counts == counts.floor())).fill_null(False)
+        expected = f"a whole number of cases in every row, at most {MOST_CASES:,}"
+        shown = table.with_columns(counts.alias("count"))
+        tables.refuse_rows(shown, wrong, "count", "a count of cases is not a whole number", expected=expected)
+        times = counts.cast(pl.Int64).to_numpy()
+        row = np.repeat(np.arange(len(times)), times)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
+        names = [f"pattern {pattern + 1}, case {number + 1}" for pattern, number in zip(row, nth, strict=True)]
+        cases = table.drop(name)[row].insert_column(0, pl.Series("case", names, dtype=pl.String))
+        is_coded = is_integer_matrix(cases)
+        parsed = (Cleanlab() if is_coded else Wide()).parse(
+            replace(source, content=cases), replace(options, columns={**said, "case": "case"}, format_is_given=True)
+        )
+        told = Column(name, "count", AS_SAID if given is not None else BY_NAME)
+        columns = (told, *(one for one in parsed.columns if one.name != "case"))
+        return replace(parsed, columns=columns, assumed=("a row is as many cases as it counts", *parsed.assumed))
+
+
+def _counted_by(table: pl.DataFrame) -> str | None:
+    """Find the column that counts cases in a table that names none."""
+    folded = {tables.normalised(name): name for name in table.columns}
+    name = next((folded[one] for one in COUNTED if one in folded), None)
+    if (
+        name is None
+        or len(folded) < 3
+        or not folded.keys().isdisjoint(LONG_FORM_ONLY.union(CASES, tables.ALIASES["condition"]))
+    ):
+        return None
+    return name if is_integer_matrix(table.select(pl.lit("").alias("case"), name)) else None
+
+
 def is_matrix_of_labels(source: Source) -> bool:
     """Tell a table that names neither conditions nor annotators in a column, nor ranks or scores."""
     return (
         source.is_table
+        and _counted_by(source.table) is None
+        and not read.has_boxes(source)
         and not read.has_role(source, "condition")
         and not read.has_answers(source)
         and not read.holds_lists(source)
@@ -120,18 +185,15 @@ def layout(
     Also tell the column of cases and the others, which are annotators unless something else is said, and, for the
     receipt, the roles of all and what was assumed.
     """
-    found = tables.find_columns(table.columns, options.columns, required=())
-    case, group = found.get("case", table.columns[0]), found.get("group")
-    others = [name for name in table.columns if name not in (case, group)]
+    found, why, assumed = with_cases(table, options, OF_CASES)
+    case = found["case"]
+    others = [name for name in table.columns if name not in found.values()]
     if not others:
         expected, got = f"one column per {column}", f"column {case!r}"
         raise DissensusError("the table has no column beside the case", expected=expected, got=got)
-    roles = {"case": case} if group is None else {"case": case, "group": group}
-    named = {one.name: one for one in columns_of(table.columns, roles, options.columns)}
+    named = {one.name: one for one in columns_of(table.columns, found, options.columns, why=why)}
     named |= {name: Column(name, "annotator", "as every other column") for name in others}
-    named |= {} if "case" in found else {case: Column(case, "case", "as the first column")}
-    assumed = () if "case" in found else (f"the first column, {case!r}, names the cases",)
-    cases = tables.numbered(tables.with_roles(table, roles).cast(pl.String))
+    cases = tables.numbered(tables.with_roles(table, found).cast(pl.String))
     tables.one_row_each(cases, advice="merge the rows, or use the long form with one row per opinion")
     numbers = [str(number) for number in range(len(others))]  # no name of a column gets in the way
     texts = table.select(
@@ -143,6 +205,25 @@ def layout(
     return cells.with_columns(names), case, others, tuple(named.values()), assumed
 
 
+def with_cases(
+    table: pl.DataFrame, options: Options, aliases: Aliases
+) -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
+    """Find the columns of a table whose first names the cases if no other does; the reason, and what was assumed."""
+    found = tables.find_columns(table.columns, options.columns, aliases=aliases, required=())
+    if "case" in found:
+        return found, {}, ()
+    first = table.to_series(0)
+    if first.n_unique() < len(first):
+        raise DissensusError(
+            "the table has no case column",
+            expected=f"a column named {', '.join(map(repr, tables.ALIASES['case'][:3]))} or the like",
+            got=f"the first column, {first.name!r}, holds {first.n_unique()} different values in {len(first)} rows",
+            advice=f"say which names the cases (--column case=NAME), or number the rows (--case {tables.ROW_NUMBER})",
+        )
+    told = f"the first column, {first.name!r}, names the cases"
+    return {**found, "case": first.name}, {first.name: "as the first column"}, (told,)
+
+
 # Votes -----------------------------------------------------------------------------------------------
 
 
@@ -152,13 +233,14 @@ class Counts(Format):
     id = "counts"
     title = "votes: a matrix (.npy) or table of cases by conditions, or records with label_count"
     kinds = ("npy", *RECORDS)
+    takes_lists = True
 
     def recognises(self, source: Source) -> bool:
         """Tell a matrix of integers, or records that hold counts by condition; a table needs the list of conditions."""
         if source.kind == "npy":
             return bool(source.content.ndim == 2 and source.content.dtype.kind in "iu")
         records = read.records_of(source)
-        return bool(records) and all(_counts_key(record) is not None for record in records)
+        return bool(records) and all(_counts_key(record, None) is not None for record in records)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one anonymous ranking, with its votes, for every number above 0; a case without votes is unannotated."""
@@ -174,9 +256,12 @@ class Counts(Format):
             rows = rows.with_columns(votes=pl.when(named_row.is_not_null()).then(given))
             assumed = (f"rows are cases, {told}", f"columns are conditions, {named}, and cells are votes")
             return Parsed(rows, (_counted_votes(rows),), tuple(names), assumed=assumed)
-        if source.is_table or not self.recognises(source):
+        key = options.columns.get("weight") or options.columns.get("votes")
+        if key is not None and source.is_table:
+            source = read.unpacked(source)
+        if source.is_table or not (key or self.recognises(source)):
             return _from_table(read.as_table(source), options)
-        return _from_records(source, options)
+        return _from_records(source, options, key)
 
 
 def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
@@ -196,7 +281,8 @@ def is_table_of_votes(source: Source, conditions: Sequence[str] | None) -> bool:
 
 
 def _counted_votes(rows: pl.DataFrame) -> Note:
-    return Note("votes of annotators without a name", int(rows["votes"].sum()), "counted")
+    finite = rows["votes"].cast(pl.Float64).is_finite().fill_null(False)  # others are refused later
+    return Note("votes of annotators without a name", int(rows["votes"].filter(finite).sum()), "counted")
 
 
 # A matrix ---------------------------------------------------------------------------------------------
@@ -243,8 +329,8 @@ def _from_table(table: pl.DataFrame, options: Options) -> Parsed:
 # Records ----------------------------------------------------------------------------------------------
 
 
-def _from_records(source: Source, options: Options) -> Parsed:
-    """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``."""
+def _from_records(source: Source, options: Options, votes: str | None) -> Parsed:
+    """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``, or shares of opinions."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
     by_name = {tables.normalised(key): key for key in records[0]}
@@ -257,40 +343,48 @@ def _from_records(source: Source, options: Options) -> Parsed:
             "the records have no name of their case",
             expected=f"a key such as {listing(('case', 'id', 'uid'))}",
             got=f"keys {listing(records[0], most=12)}",
-            advice='say which key it is: columns={"case": NAME} (--column case=NAME)',
+            advice=f'say which key it is: columns={{"case": NAME}} (--column case=NAME, or {tables.ROW_NUMBER})',
         )
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
-    counted = [_counted(record, where, options.conditions) for where, record in placed]
+    keys = {_counts_key(record, votes) for record in records} - {None}
+    is_share = options.columns.get("weight") is not None or not keys.isdisjoint(SHARES)
+    counted = [_counted(record, votes, where, options.conditions, is_share=is_share) for where, record in placed]
     above: list[list[Any]] = [[vote for vote in one.items() if vote[1]] or [(None, None)] for one in counted]
-    votes = [(case, *vote) for case, some in zip(cases, above, strict=True) for vote in some]
-    schema = {"case": pl.String, "condition": pl.String, "votes": pl.Float64}
-    rows = pl.DataFrame(votes, schema=schema, orient="row")
-    roles = {key: "case", **{str(_counts_key(record)): "votes by condition" for record in records}}
+    rows = [(case, *vote) for case, some in zip(cases, above, strict=True) for vote in some]
+    role = "weight" if is_share else "votes"
+    frame = pl.DataFrame(rows, schema={"case": pl.String, "condition": pl.String, role: pl.Float64}, orient="row")
+    told = "a number is the weight of an opinion of nobody in particular"
+    roles = {key: "case", **dict.fromkeys(map(str, keys), role)}
+    said = {name: AS_SAID for one, name in options.columns.items() if name and roles.get(name) == one}
+    names = dict.fromkeys(name for record in records for name in record)
     return Parsed(
-        rows,
-        (_counted_votes(rows),),
+        frame,
+        () if is_share else (_counted_votes(frame),),
         options.conditions or tuple(sorted({name for one in counted for name in one})),
-        columns=tuple(Column(name, roles.get(name, "")) for name in dict.fromkeys(k for one in records for k in one)),
-        assumed=("a number is how many annotators gave the condition",),
+        columns=tuple(Column(name, roles.get(name, ""), said.get(name, "")) for name in names),
+        assumed=(told if is_share else "a number is how many annotators gave the condition",),
     )
 
 
-def _counts_key(record: Any) -> str | None:
+def _counts_key(record: Any, given: str | None) -> str | None:
     """Return the key under which a record holds votes, by condition or in the order of conditions."""
     if not isinstance(record, dict):
         return None
-    return next((key for key in COUNTS if isinstance(record.get(key), dict | list)), None)
+    shares = SHARES if set(read.LABELS).isdisjoint(record) else ()  # which stand beside labels, too
+    return next((key for key in (given, *COUNTS, *shares) if isinstance(record.get(key), dict | list)), None)
 
 
-def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | None) -> dict[str, float]:
-    """Return the votes of one record by condition; nothing is none."""
-    counts = record[str(_counts_key(record))]
+def _counted(
+    record: Mapping[str, Any], key: str | None, where: str, conditions: Sequence[str] | None, *, is_share: bool
+) -> dict[str, float]:
+    """Return the votes, or the shares, of one record by condition; nothing is none."""
+    counts = record.get(str(_counts_key(record, key))) or {}
     if isinstance(counts, list) and conditions is None:
         raise FormatError(
             "a list of votes needs a list of conditions",
             expected="the names of the conditions in the order of the votes",
-            got=repr(counts),
+            got=f"{counts!r:.60}",
             where=where,
             advice=tables.GIVE_CONDITIONS,
         )
@@ -298,7 +392,8 @@ def _counted(record: Mapping[str, Any], where: str, conditions: Sequence[str] | 
         check_length("vote", len(counts), len(conditions or ()), where=where)
         counts = dict(zip(conditions or (), counts, strict=True))
     for count in counts.values():
-        is_number = isinstance(count, int | float) and not isinstance(count, bool)
-        if count is not None and not (is_number and 0 <= count < 2**63 and count == int(count)):
-            raise read.wrong_shape(count, "a number of votes", "a whole number, zero or more", where)
+        fits = isinstance(count, int | float) and not isinstance(count, bool) and 0 <= count <= MOST_VOTES
+        if count is not None and not (fits and (is_share or count == int(count))):
+            what, expected = ("a share", "a number") if is_share else ("a number of votes", "a whole number")
+            raise read.wrong_shape(count, what, f"{expected}, zero or more", where)
     return {read.as_name(name, "a condition", where): float(count or 0) for name, count in counts.items()}

@@ -1,4 +1,4 @@
-"""What results of this package have in common: rows that become a frame, words, and one look everywhere."""
+"""Results that are rows and sentences: shown as a screen, given as a frame; and checks that they share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import visible
+from dissensus.core.screen import Screen, Shown
 
 if TYPE_CHECKING:
     import polars as pl
 
-# How many rows a result shows by itself.
-SHOWN = 10
 
+class Rows(Shown):
+    """A result with rows, and sentences about them; subclasses are frozen dataclasses with a field ``rows``.
 
-class Rows:
-    """A result with rows, and sentences about them; subclasses are frozen dataclasses with a field ``rows``."""
+    Where there is a field ``notes``, it holds what has to be known to read the rows.
+    """
 
     rows: tuple[dict[str, Any], ...]
 
     def words(self) -> list[str]:
-        """Say what came out, a sentence per line."""
+        """Say what it is about, and what came out, a sentence each."""
         raise NotImplementedError
 
     def summary(self) -> pl.DataFrame:
@@ -34,39 +34,19 @@ class Rows:
 
         return pl.DataFrame(list(self.rows), infer_schema_length=None)
 
-    def __repr__(self) -> str:
-        shown = aligned(self.summary().head(SHOWN).to_dicts())
-        rest = len(self.summary()) - SHOWN
-        more = [f"  {rest} more rows: to_frame()"] if rest > 0 else []
-        return "\n".join([*self.words()[: 8 - len(more)], *shown, *more])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        words = "".join(f"<p>{escape(visible(line))}</p>" for line in self.words())
-        return words + self.summary().head(SHOWN)._repr_html_()
-
-
-def aligned(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write rows as lines of equal columns, numbers to four digits.
-
-    >>> aligned([{"case": "a", "gain": 0.25}, {"case": "bb", "gain": None}])
-    ['  case  gain', '  a     0.25', '  bb    -']
-    """
-    if not rows:
-        return []
-    cells = [[_cell(row[name]) for name in rows[0]] for row in rows]
-    table = [list(rows[0]), *cells]
-    widths = [max(len(line[i]) for line in table) for i in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in table
-    ]
+    def screen(self) -> Screen:
+        """Return what is seen first of it."""
+        title, *told = self.words()
+        shown = self.summary()
+        table = {name: [_cell(value) for value in shown[name].to_list()] for name in shown.columns}
+        notes: tuple[str, ...] = getattr(self, "notes", ())
+        return Screen(title, "", table, tuple(told), notes, records=self.to_frame().to_dicts())
 
 
 def _cell(value: Any) -> str:
     if value is None or value != value:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def check_share(**values: float) -> None:

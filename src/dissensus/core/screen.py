@@ -1,0 +1,239 @@
+"""What people see of a result, in one form: text for a terminal, a page for a notebook, rows for a pipe, and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import Any
+
+from markupsafe import Markup
+
+# So wide is text unless somebody says otherwise, and so wide it is at the most.
+WIDTH, WIDEST = 80, 120
+
+# So many lines has a screen, and what a session shows of a result.
+MOST_LINES, MOST_OF_REPR = 24, 20
+
+# Names in the first column may be so long before columns are left out.
+LONGEST = 20
+
+
+# Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def visible(text: str) -> str:
+    r"""Write control characters, directions of writing and zero-width characters as escapes, for a terminal.
+
+    >>> print(visible("\x1b[31mEczema\n\u202e"))
+    \x1b[31mEczema\n\u202e
+    """
+    if text.isprintable():
+        return text
+    hides = {sign for sign in text if unicodedata.category(sign) in HIDDEN}
+    return "".join(sign.encode("unicode_escape").decode("ascii") if sign in hides else sign for sign in text)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Hold what is seen first of a result.
+
+    Attributes
+    ----------
+    title, heading
+        What it is about, and what the table shows.
+    table
+        Columns of text by their headings, the most important first; the first one names the rows.
+    n_names
+        So many of the first columns hold names, which are cut where the terminal is narrow.
+    decisions
+        What follows from it, in sentences.
+    cautions
+        What to know before use, in sentences, the most important first.
+    place
+        Where everything is.
+    more
+        Where the cautions are that have no room.
+    is_whole
+        Whether all of it is wanted, however long it is.
+    records
+        The rows of the table with all their digits, for other programs.
+    document
+        What JSON says; by default all of the above.
+
+    Examples
+    --------
+    >>> found = Screen("2 cases", "", {"": ["A", "B"], "value": ["0.5", "0.7"]}, ("B leads.",), ("few cases",))
+    >>> print(found)
+    2 cases
+       value
+    A  0.5
+    B  0.7
+    B leads.
+    ! few cases
+    """
+
+    title: str = ""
+    heading: str = ""
+    table: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    decisions: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    place: str = ""
+    n_names: int = 1
+    more: str = "see the report"
+    is_whole: bool = False
+    records: Sequence[Mapping[str, Any]] = ()
+    document: Mapping[str, Any] | None = None
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of the table, its headings first; none if there is no table."""
+        return [tuple(self.table), *zip(*self.table.values(), strict=True)] if self.table else []
+
+    @property
+    def sentences(self) -> list[str]:
+        """The decisions, and what to know before use, marked as such."""
+        return [*self.decisions, *(f"! {one}" for one in self.cautions)]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH, lines: int | None = MOST_LINES) -> str:
+        """Write it for a terminal: wrapped at words, in so many lines; what has no room is counted.
+
+        Columns that are too many for the width are left out from the right.
+
+        >>> print(Screen("", "", {"": ["A"], "value": ["0.5"], "interval": ["0.4 to 0.6"]}).text(14))
+           value
+        A  0.5
+        (too narrow for: interval)
+        """
+        table, left_out = fitted(self.rows if any(map(str.strip, self.table)) else self.rows[1:], width, self.n_names)
+        head = [visible(one) for one in (self.title, self.heading) if one]
+        told = [[*wrapped(one, width)] for one in self.decisions]
+        told += [[f"(too narrow for: {', '.join(left_out)})"]] if left_out else []
+        warned = [wrapped(f"! {one}", width) for one in self.cautions]
+        end = [visible(one) for one in self.place.split("\n")] if self.place else []
+        if lines is not None and not self.is_whole:
+            fixed = sum(map(len, told)) + len(end) + sum(len(wrapped(one, width)) for one in head)
+            room = lines - fixed - len(table)
+            kept = list(warned)
+            while kept and sum(map(len, kept)) + (len(kept) < len(warned)) > room:
+                kept.pop()
+            more = len(warned) - len(kept)
+            warned = [*kept, [f"! {more} more warning{'s' * (more > 1)}: {self.more}"]] if more else kept
+            most = lines - fixed - sum(map(len, warned))
+            if len(table) > max(most, 3):
+                table = [*table[: most - 1], f"... and {len(table) - most + 1} more"]
+        body = [line for one in (*told, *warned) for line in one]
+        return "\n".join([*(line for one in head for line in wrapped(one, width)), *table, *body, *end])
+
+    def html(self) -> Markup:
+        """Write it for a notebook: names are escaped, and colours are those of the page."""
+        kinds = ["th", *["td"] * (len(self.rows) - 1)]
+        line = Markup("").join
+        rows = [
+            Markup("<tr>{}</tr>").format(line(Markup("<{0}>{1}</{0}>").format(kind, cell) for cell in row))
+            for kind, row in zip(kinds, self.rows, strict=False)
+        ]
+        table = Markup("<table><caption>{}</caption>{}</table>").format(self.heading, line(rows)) if rows else ""
+        told = line(Markup("<p>{}</p>").format(one) for one in self.sentences)
+        return Markup("<p>{}</p>{}{}").format(self.title, table, told)
+
+    def tabbed(self) -> str:
+        r"""Write the rows for a pipe, separated by tabs; what they hold breaks no line.
+
+        >>> Screen("", records=[{"model": "A\tB", "value": 0.5}]).tabbed()
+        'model\tvalue\nA\\tB\t0.5'
+        """
+        if not self.records:
+            return "\n".join(map(visible, [one for one in (self.title, *self.decisions, self.place) if one]))
+        names = list(self.records[0])
+        rows: list[list[Any]] = [names, *([row.get(name) for name in names] for row in self.records)]
+        return "\n".join("\t".join(visible("" if cell is None else str(cell)) for cell in row) for row in rows)
+
+    def json(self) -> str:
+        """Write all of it for other programs; numbers that are not finite are missing."""
+        own = {"title": self.title, "rows": list(self.records), "decisions": self.decisions, "cautions": self.cautions}
+        own |= {"place": self.place.partition(": ")[2] or self.place} if self.place else {}
+        return json.dumps(plain_json(self.document or own), indent=2)
+
+
+class Shown:
+    """Show results by their screen, in a session and in a notebook."""
+
+    def screen(self) -> Screen:
+        """Return what is seen first of it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.screen().text(lines=MOST_OF_REPR)
+
+    def _repr_html_(self) -> str:
+        return str(self.screen().html())
+
+
+def repr_html(shown: object) -> str:
+    """Write for a notebook what a session shows of something; ``_repr_html_`` of what has no screen.
+
+    >>> print(repr_html(["<b>"]))
+    <pre>[&#39;&lt;b&gt;&#39;]</pre>
+    """
+    return str(Markup("<pre>{}</pre>").format(repr(shown)))
+
+
+def plain_json(value: Any) -> Any:
+    """Replace what JSON cannot hold: a number that is not finite is missing.
+
+    >>> plain_json({"a": (1, float("nan"))})
+    {'a': [1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {key: plain_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a sentence between words; what follows the first line is set in."""
+    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return wrap(visible(text), min(width, WIDEST), subsequent_indent="  ", **how)
+
+
+def fitted(rows: Sequence[Sequence[str]], width: int, n_names: int = 1) -> tuple[list[str], list[str]]:
+    """Lay out rows in columns, and name the columns that the width has no room for.
+
+    Names, which the first columns hold, are cut before a column is left out.
+
+    >>> fitted([["", "a", "b"], ["model", "1", "22"]], 10)
+    (['       a', 'model  1'], ['b'])
+    """
+    if not rows:
+        return [], []
+    cells = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+
+    def over() -> int:
+        return sum(widths) + 2 * (len(widths) - 1) - width
+
+    for place in sorted(range(n_names), key=lambda one: -widths[one]):
+        widths[place] -= max(0, min(over(), widths[place] - LONGEST))
+    left_out: list[str] = []
+    while len(widths) > max(2, n_names) and over() > 0:
+        widths.pop()
+        left_out.insert(0, cells[0][len(widths)])
+    return ["  ".join(map(cut, row, widths)).rstrip() for row in cells], left_out
+
+
+def cut(text: str, width: int) -> str:
+    """Cut text to a width, or fill it up.
+
+    >>> cut("a long name", 6), cut("short", 6)
+    ('a lon…', 'short ')
+    """
+    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,152 @@
+"""What a command prints, and where: on terminals of two widths, in a pipe, as JSON, and quietly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dissensus as ds
+from cli.conftest import Demo
+from command_calls import Outcome, told
+from dissensus.core.screen import Screen
+
+OPINIONS = "case,annotator,condition,rank\n" + "".join(
+    f"c{case},{who},{'abc'[(case + place) % 3]},1\n"
+    for case in range(12)
+    for place, who in enumerate(("Ann", "Bo", "Cy"))
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of yes and no with ten models, evaluated, and the files of a small one."""
+    place = tmp_path_factory.mktemp("output")
+    (place / "opinions.csv").write_text(OPINIONS, encoding="utf-8")
+    rng = np.random.default_rng(3)
+    truth = rng.random(60)
+    counts = rng.binomial(5, truth)
+    study = ds.Study.from_counts(np.column_stack([5 - counts, counts]).tolist(), ["no", "yes"], question="binary")
+    scores = {
+        f"a model with a long name {i}": np.clip(truth + rng.normal(0, 0.05 * (i + 1), 60), 0.01, 0.99)
+        for i in range(10)
+    }
+    models: dict[str, Any] = {name: np.column_stack([1 - p, p]) for name, p in scores.items()}
+    metrics = ["top-k-accuracy:1", "auroc", "brier-score"]
+    ds.evaluate(study, models, aggregations=["plackett-luce:1"], metrics=metrics, draws=50).save(place / "ten")
+    return place
+
+
+COMMANDS = [
+    ("validate", "opinions.csv"),
+    ("certainty", "opinions.csv", "--draws", "40"),
+    ("aggregate", "opinions.csv", "--draws", "40", "--out", "soft.csv", "--overwrite"),
+    ("calibrate", "opinions.csv", "--draws", "40", "--aggregation", "dirichlet:1,3", "--overwrite", "--out", "trust"),
+    ("compare", "ten"),
+    ("cases", "ten"),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_screen_has_at_most_25_lines_and_the_width_of_the_terminal(
+    folder: Path, words: tuple[str, ...], columns: int
+) -> None:
+    outcome = told(folder, *words, columns=columns)
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    assert 1 <= len(lines) <= 25
+    assert max(map(len, lines)) <= columns
+    assert not set(outcome.out) & set("┏┃┡│├└╭\x1b")
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words[0] != "aggregate"], ids=lambda words: words[0])
+def test_a_pipe_gets_rows_and_json_says_the_same(folder: Path, words: tuple[str, ...]) -> None:
+    outcome, quiet = told(folder, *words, piped=True), told(folder, *words, "--quiet", piped=True)
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) > 1
+    assert len(rows[0]) > 1
+    assert outcome.err
+    assert (quiet.out, quiet.err) == (outcome.out, "")
+    found = json.loads(told(folder, *words, "--json").out)
+    assert words[0] == "validate" or [str(name) for name in found["rows"][0]] == rows[0]
+
+
+def test_a_leader_among_ten_models_is_compared_with_all_others(folder: Path) -> None:
+    lines = told(folder, "compare", "ten", columns=80).out.splitlines()
+    leader = ds.load(folder / "ten").compare().deciding()[0].first
+    assert sum(line.startswith(leader[:19]) for line in lines) >= 9
+    assert any("more pairs: --all" in line for line in lines)
+    assert len(told(folder, "compare", "ten", "--all").out.splitlines()) > 3 * 45
+
+
+def test_lists_name_everything_with_a_line_each(folder: Path) -> None:
+    metrics = told(folder, "metrics", piped=True).out.splitlines()
+    assert len(metrics) > 40
+    assert any(line.startswith("auroc\tauroc:AVERAGE:TRUTH\t") for line in metrics)
+    outcome = told(folder, "aggregations", columns=80)
+    assert "plackett-luce" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_cases_are_listed_by_rule_and_written(demo: Demo, tmp_path: Path) -> None:
+    outcome = told(demo.place, "cases", "demo-results", "--out", tmp_path / "cases.csv", columns=80)
+    assert outcome.code == 0, outcome.err
+    written = pl.read_csv(tmp_path / "cases.csv")
+    assert written["reason"].unique(maintain_order=True)[0] == "confidently wrong"
+    assert f"unsettled: {(written['reason'] == 'unsettled').sum()}" in outcome.out
+    assert written.equals(demo.result.cases().with_columns(pl.col("certainty").cast(pl.Float64)))
+
+
+def test_the_demo_ends_with_what_to_do_next(demo: Demo) -> None:
+    lines = demo.outcome.out.splitlines()
+    assert len(lines) <= 25
+    assert lines[-1].strip().startswith("dissensus evaluate opinions.csv")
+    assert "Stutz" not in demo.outcome.out
+
+
+def test_results_that_exist_are_refused_with_the_option(folder: Path) -> None:
+    words = ("evaluate", "opinions.csv", "--draws", "20", "--aggregation", "dirichlet", "--no-report")
+    (folder / "results").mkdir()
+    refused = told(folder, *words)
+    assert refused.refused("exists already", "results", "--overwrite")
+    (folder / "results").rmdir()
+    assert told(folder, *words).code == 0
+    assert (folder / "results" / "run.json").is_file()
+
+
+def test_what_has_no_room_is_counted_and_nothing_is_split() -> None:
+    long = Screen(
+        "t" * 100, "", {"": ["name"], "a": ["1"]}, ("one two " * 30,), tuple("warning " * 9 for _ in range(30))
+    )
+    lines = long.text(40).splitlines()
+    assert len(lines) <= 24
+    assert "more warnings: see the report" in lines[-1]
+    assert lines[0] == "t" * 100
+    assert all(word in ("one", "two", "!", "warning") for line in lines[3:-1] for word in line.split())
+
+
+def shown(outcome: Outcome) -> list[str]:
+    return [line.rstrip() for line in outcome.out.splitlines()]
+
+
+def test_snapshots_of_a_small_study(folder: Path) -> None:
+    """Exactly what a person sees, at two widths and in a pipe."""
+    words = ("certainty", "opinions.csv", "--aggregation", "majority-vote")
+    narrow, wide = (shown(told(folder, *words, columns=columns)) for columns in (80, 120))
+    table = [
+        "certainty of  mean   below 0.99  5 %   25 %  median  least  Monte Carlo error",
+        "top 1         0.333  100.0%      0.33  0.33  0.33    0.33   0.0000",
+        "top 2         0.333  100.0%      0.33  0.33  0.33    0.33   0.0000",
+    ]
+    assert narrow[0] == wide[0] == "MajorityVote()"
+    assert narrow[2:5] == wide[2:5] == table
+    assert narrow[-1] == wide[-1] == "All cases: --out FILE"
+    piped = told(folder, *words, piped=True).out.splitlines()
+    assert piped[0].split("\t")[:3] == ["case", "certainty", "error"]
+    assert len(piped) == 13

@@ -1,0 +1,158 @@
+"""Sets with guarantees: coverage on simulated truth, with ties and copies, by category, and on disputed images."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dissensus as ds
+from dissensus.decisions.conformal import conformity, threshold
+from shared_data import SHARED, needs_shared
+
+SCORES = ("lac", "aps", "rank")
+
+
+def naive_threshold(scores: list[float], alpha: float, m: int) -> float:
+    """Return the least score whose averaged p-value is above alpha."""
+    n = len(scores) // m
+    for one in sorted(scores):
+        if (m + sum(other <= one for other in scores)) / (m * (n + 1)) > alpha:
+            return one
+    return math.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_threshold_is_that_of_averaged_p_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n, alpha = int(rng.integers(1, 5)), int(rng.integers(20, 40)), float(rng.uniform(0.06, 0.4))
+    scores = rng.integers(0, 30, n * m) / 7  # some are tied
+    found = threshold(scores, alpha, m)
+    wanted = naive_threshold(scores.tolist(), alpha, m)
+    new = np.arange(-1, 31) / 7
+    assert ((new >= found) == (new >= wanted)).all()
+
+
+def test_too_few_labels_make_every_set_hold_everything() -> None:
+    assert threshold(np.arange(8.0), 0.1, 1) == -math.inf
+
+
+def simulated(rng: np.random.Generator, n: int, sharpness: float, digits: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Draw how annotators of each case answer, and a model's scores, of which many are equal if digits are few."""
+    p = rng.dirichlet(np.full(4, sharpness), n)
+    scores = np.round(0.7 * p + 0.3 * rng.dirichlet(np.ones(4), n), digits) + 0.01
+    return p, scores / scores.sum(axis=1, keepdims=True)
+
+
+def labels_of(rng: np.random.Generator, p: np.ndarray, m: int) -> np.ndarray:
+    return np.asarray((rng.random((len(p), m, 1)) > p.cumsum(axis=1)[:, None, :-1]).sum(axis=2))
+
+
+@pytest.mark.parametrize("sharpness", [0.02, 1.0])  # with few opinions that differ, labels of a case are copies
+@pytest.mark.parametrize("m", [1, 8])
+@pytest.mark.parametrize("score", SCORES)
+def test_a_new_label_is_covered_as_guaranteed_with_ties_and_copies(score: Any, m: int, sharpness: float) -> None:
+    rng, runs, alpha, n, covered, sizes = np.random.default_rng(3), 400, 0.2, 25, 0.0, 0.0
+    for _ in range(runs):
+        p, scores = simulated(rng, n + 40, sharpness)
+        of_condition = conformity(ds.Predictions.from_scores(scores), score)
+        drawn = labels_of(rng, p, m)
+        limit = threshold(np.take_along_axis(of_condition[:n], drawn[:n], axis=1).ravel(), alpha, m)
+        new = np.take_along_axis(of_condition[n:], drawn[n:, :1], axis=1)
+        covered += float((new >= limit).mean())
+        sizes += float((of_condition[n:] >= limit).sum(axis=1).mean())
+    assert covered / runs >= 1 - alpha - 0.012
+    assert sizes / runs < 3.9
+
+
+@pytest.mark.parametrize("method", ["monte-carlo", "corrected"])
+def test_sets_cover_an_annotator_and_each_category_as_asked(method: Any) -> None:
+    rng = np.random.default_rng(4)
+    p, scores = simulated(rng, 4000, 0.6, 9)
+    votes = labels_of(rng, p, 4)
+    conditions = ["a", "b", "c", "d"]
+    counts = np.array([np.bincount(row[:3], minlength=4) for row in votes])
+    risks = ds.Categories.from_mapping({"a": "low", "b": "low", "c": "high", "d": "high"})
+    said = ds.Study.from_counts(counts[:2000], conditions)
+    asked = {"low": 0.3, "high": 0.05}
+    found = ds.conformal(said, scores[:2000], alpha=asked, categories=risks, method=method)
+    sets = found.predict(scores[2000:])
+    inside = np.zeros((2000, 4), dtype=bool)
+    inside[sets.case_of_entry, sets.codes] = True
+    new = votes[2000:, 3]  # somebody who was not asked
+    is_covered = inside[np.arange(2000), new]
+    for name, own in (("low", new < 2), ("high", new >= 2)):
+        assert is_covered[own].mean() == pytest.approx(1 - asked[name], abs=0.03)
+    assert "guarantee" in repr(found)
+    assert len(repr(found).splitlines()) <= 20
+    first = ds.Study.from_counts(counts[2000:2100], conditions).asked("conditions")
+    some = sets.select(list(first.case_names))
+    told = ds.evaluate(
+        first, {"sets": some}, aggregations=["majority-vote"], metrics=["expected-coverage"], panel=False
+    )
+    wanted = np.mean((inside[:100] * counts[2000:2100]).sum(axis=1) / 3)
+    assert told.to_frame().filter(estimand="adjusted")["mean"][0] == pytest.approx(wanted)
+
+
+def test_one_seed_gives_one_threshold_and_labels_come_from_an_aggregation_too() -> None:
+    study = ds.simulate.study(n_cases=120, n_conditions=5, seed=2)
+    model = study.predictions["Aster"]
+    one, same, other = (ds.conformal(study.annotations, model, m=1, seed=seed).rows[0] for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+    shuffled = study.annotations.select(list(study.annotations.case_names)[::-1])
+    assert ds.conformal(shuffled, model, m=1, seed=1).rows[0] == one
+    found = ds.conformal(study.annotations, model, labels="dirichlet")
+    assert "plausibilities of dirichlet" in repr(found)
+
+
+@needs_shared
+def test_an_annotator_of_disputed_images_of_cifar_10h_is_covered() -> None:
+    folder = SHARED / "cifar10h"
+    counts, scores = np.load(folder / "cifar10h-counts.npy").astype(np.int64), np.load(folder / "scores_resnet.npy")
+    scores = scores / scores.sum(axis=1, keepdims=True) if (scores >= 0).all() else softmax(scores)
+    disputed = np.flatnonzero(counts.max(axis=1) / counts.sum(axis=1) < 0.8)
+    rng = np.random.default_rng(5)
+    shares = counts[disputed] / counts[disputed].sum(axis=1, keepdims=True)
+    covered = []
+    for _ in range(10):
+        order = rng.permutation(len(disputed))
+        half, rest = order[: len(order) // 2], order[len(order) // 2 :]
+        votes = rng.multinomial(5, shares[half])
+        said = ds.Study.from_counts(votes, [str(k) for k in range(10)])
+        sets = ds.conformal(said, scores[disputed[half]], alpha=0.1, m=5).predict(scores[disputed[rest]])
+        covered.append(float(shares[rest][sets.case_of_entry, sets.codes].sum() / len(rest)))
+    assert 0.89 <= np.mean(covered) <= 0.93
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    found = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+STUDY = ds.Study.from_counts([[3, 1, 0], [0, 4, 1]] * 10, ["a", "b", "c"])
+MODEL = [[0.9, 0.1, 0.0], [0.2, 0.7, 0.1]] * 10
+RISKS = ds.Categories.from_mapping({"a": "low", "b": "high", "c": "high"})
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"alpha": 0.0}, "alpha must lie between 0 and 1"),
+        ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
+        ({"alpha": 0.04}, "too few calibration cases"),
+        ({"alpha": 0.08, "method": "corrected"}, "too few calibration cases"),
+        ({"alpha": {"low": 0.1}, "categories": RISKS}, "categories have no alpha"),
+        ({"alpha": {"lov": 0.1}, "categories": RISKS}, "lov"),
+        ({"categories": ds.Categories(("a", "b", "c"), ("low", "high"), np.zeros(3, dtype=int))}, "no members"),
+        ({"categories": ds.Categories.from_mapping({"a": "low"})}, "conditions have no category"),
+        ({"score": "raps"}, "score is not understood"),
+        ({"m": 0}, "m must be a whole number"),
+        ({"predictions": [[-1.0, 0.5, 2.0]] * 20}, "needs probabilities"),
+        ({"predictions": ds.Predictions.from_sets([["a"]] * 20, ["a", "b", "c"])}, "needs scores"),
+        ({"study": ds.Study.from_scores([[1.0]] * 20), "predictions": [1.0] * 20}, "rankings"),
+    ],
+)
+def test_bad_input_is_one_clear_error(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(ds.DissensusError, match=told):
+        ds.conformal(**{"study": STUDY, "predictions": MODEL, **more})

@@ -1,0 +1,403 @@
+"""Files as people have them on the first day, each from the file to results and a report, without a converter."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import dissensus as ds
+from dissensus.core.errors import MissingExtraError
+from dissensus.core.files import open_source
+from dissensus.predictions.reader import examine_predictions
+
+TREES = pl.DataFrame(
+    {
+        "case": ["c1", "c1", "c2", "c2", "c3", "c3"],
+        "reader": ["ann", "bob"] * 3,
+        "label": ["oak", "elm", "elm", "elm", "oak", "oak"],
+    }
+)
+WIDE = "pid,ann,bob,cy\nc1,oak,elm,oak\nc2,elm,elm,oak\nc3,oak,oak,oak\n"
+MODEL = {"c1": {"oak": 0.7, "elm": 0.3}, "c2": {"oak": 0.2, "elm": 0.8}, "c3": {"oak": 0.9, "elm": 0.1}}
+IMRMC = "readerID,caseID,modalityID,score\ntruth,c1,truth,1\ntruth,c2,truth,0\ntruth,c3,truth,1\n" + "".join(
+    f"{reader},c{case},{kind},{(case * 2 + len(reader)) % 5}\n"
+    for reader in ("ann", "bobby")
+    for kind in ("CT", "MR")
+    for case in (1, 2, 3)
+)
+SCIN = [
+    {"case_id": "c1", "labels": ["oak", "elm"], "confidences": [5, 3]},
+    {"case_id": "c2", "labels": ["elm"], "confidences": [4]},
+    {"case_id": "c3", "labels": ["oak", "elm"], "confidences": [2, 2]},
+]
+SHARES = "case_id,shares\nc1,\"{'oak': 0.7, 'elm': 0.3}\"\nc2,\"{'elm': 1.0}\"\nc3,{}\n"
+BOXES = "record_id,reader,dx___1,dx___2,form_complete\nc1,ann,1,0,2\nc1,bob,1,1,2\nc2,ann,0,0,2\nc3,bob,0,1,2\n"
+PATTERNS = "ann,bob,cy,freq\noak,oak,elm,2\nelm,elm,elm,1\n"
+FINDINGS = {"c1": {"dx___1": 0.9, "dx___2": 0.1}, "c2": {"dx___1": 0.2}, "c3": {"dx___2": 0.6}}
+PATTERNED = {f"pattern {one}, case {nth}": {"oak": 0.6, "elm": 0.4} for one, nth in ((1, 1), (1, 2), (2, 1))}
+
+AGGREGATION = {"ratings": "normal-inverse-gamma"}
+EXAMPLES: dict[str, tuple[str, str, dict[str, Any], str, Any]] = {
+    "reader study": ("imrmc.csv", IMRMC, {"only": {"modalityID": "CT"}}, "reader-study", {"c1": 2.0, "c2": 3, "c3": 1}),
+    "parallel lists": ("scin.json", json.dumps(SCIN), {}, "hugging-face", MODEL),
+    "shares": ("shares.csv", SHARES, {"format": "counts", "columns": {"weight": "shares"}}, "counts", MODEL),
+    "checkboxes": ("redcap.csv", BOXES, {}, "checklist", FINDINGS),
+    "patterns": ("patterns.csv", PATTERNS, {}, "patterns", PATTERNED),
+    "any case column": ("wide.csv", WIDE, {}, "wide", MODEL),
+}
+
+
+@pytest.mark.filterwarnings("ignore:alpha is not learned")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_file_goes_in_and_results_come_out(name: str, tmp_path: Path) -> None:
+    file, content, options, known_as, model = EXAMPLES[name]
+    path = tmp_path / file
+    path.write_text(content, encoding="utf-8")
+    reading = ds.examine(path, **options)
+    assert reading.receipt.format == known_as
+    aggregations = [AGGREGATION.get(reading.study.kind, "dirichlet")]
+    result = ds.evaluate(reading.study, {"A": model}, aggregations=aggregations, draws=20, seed=1)
+    assert len(result.metrics) > 0
+    assert result.predictions["A"].n_cases >= 2
+    if name in ("checkboxes", "reader study"):  # one of each kind that other tests do not draw
+        ds.write_report(result, tmp_path / "report.html")
+        assert "A" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+# What is in memory, and pipes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        TREES,
+        TREES.to_pandas(),
+        TREES.to_arrow(),
+        TREES.to_dict(as_series=False),
+        TREES.to_dicts(),
+        {
+            "annotators": {
+                "ann": {"c1": "oak", "c2": "elm", "c3": "oak"},
+                "bob": {"c1": "elm", "c2": "elm", "c3": "oak"},
+            }
+        },
+        pd.DataFrame({"ann": ["oak", "elm", "oak"], "bob": ["elm", "elm", "oak"]}, index=["c1", "c2", "c3"]),
+    ],
+    ids=["polars", "pandas", "arrow", "columns", "records", "JSON", "index"],
+)
+def test_data_in_memory_are_read_like_files(given: Any) -> None:
+    said = ds.read(given)
+    assert said.case_names == ("c1", "c2", "c3")
+    assert said.annotator_names == ("ann", "bob")
+    assert said.to_rankings() == [[[["oak"]], [["elm"]]], [[["elm"]], [["elm"]]], [[["oak"]], [["oak"]]]]
+
+
+@pytest.mark.parametrize("given", [3, None, {1, 2}, object(), b"case", {"a": object()}, pl.DataFrame().lazy()])
+def test_what_is_no_data_is_refused(given: Any) -> None:
+    with pytest.raises(ds.DissensusError):
+        ds.read(given)
+
+
+def test_standard_input_and_pipes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = TREES.write_csv().encode()
+    for data in (table, json.dumps(TREES.to_dicts()).encode(), table.replace(b",", b"\t")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert ds.examine("-").study == ds.read(TREES)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(ds.DissensusError, match="the file is empty") as caught:
+        ds.read("-")
+    assert caught.value.where == "standard input"
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(table,))
+    writer.start()
+    assert ds.read(pipe) == ds.read(TREES)
+    writer.join()
+
+
+def test_links_that_lead_nowhere_are_said_to(tmp_path: Path) -> None:
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nothing.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    for name in ("dangling.csv", "loop.csv"):
+        with pytest.raises(ds.DissensusError, match="the link leads to no file"):
+            ds.read(tmp_path / name)
+
+
+# Spreadsheets -------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_is_read_and_several_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import xlsxwriter
+
+    book = xlsxwriter.Workbook(tmp_path / "opinions.xlsx")
+    TREES.write_excel(book, "opinions")
+    pl.DataFrame({"case": ["c1", "c2", "c3"], "oak": [0.5, 1, 0.25], "elm": [0.5, 0, 0.75]}).write_excel(book, "model")
+    book.add_worksheet("empty")
+    book.close()
+    with pytest.raises(ds.DissensusError, match="several sheets") as caught:
+        ds.read(tmp_path / "opinions.xlsx")
+    assert "'opinions', 'model', 'empty'" in caught.value.got
+    assert caught.value.advice.startswith("say which: --sheet opinions")
+    assert ds.read(tmp_path / "opinions.xlsx", sheet="opinions") == ds.read(TREES)
+    model = ds.read_predictions(tmp_path / "opinions.xlsx", sheet="model")
+    assert model.to_scores().tolist() == [[0.5, 0.5], [1, 0], [0.25, 0.75]]
+    with pytest.raises(ds.DissensusError, match="no such sheet"):
+        ds.read(tmp_path / "opinions.xlsx", sheet="other")
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(MissingExtraError, match="fastexcel is needed") as lacking:
+        ds.read(tmp_path / "opinions.xlsx")
+    assert lacking.value.advice == "pip install 'dissensus[excel]'"
+
+
+# Inspect ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is None, reason="inspect-ai is not installed")
+def test_a_log_of_inspect_by_its_own_mock_model(tmp_path: Path) -> None:
+    from inspect_ai import Task, eval  # noqa: A004
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import includes, match
+
+    said = [ModelOutput.from_content("mockllm/model", word) for word in ("yes", "no", "yes", "no")]
+    for output in said:
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    task = Task(
+        dataset=[Sample(id=f"c{i}", input="?", target="yes") for i in (1, 2)], scorer=[match(), includes()], epochs=2
+    )
+    model = get_model("mockllm/model", custom_outputs=said)
+    eval(task, model=model, log_dir=str(tmp_path), display="none", max_samples=1)
+    path = next(tmp_path.glob("*.eval"))
+    reading = ds.examine(path)
+    assert (reading.receipt.format, reading.study.question) == ("inspect", "binary")
+    assert (reading.study.conditions, reading.study.annotator_names) == (("I", "C"), ("match", "includes"))
+    by_epoch = ds.read(path, columns={"annotator": "epoch", "condition": "answer"}, only={"scorer": "match"})
+    assert by_epoch.annotator_names == ("1", "2")
+    assert set(by_epoch.conditions) == {"yes", "no"}
+    answers = ds.read_predictions(path, only={"epoch": "1"}, conditions=["no", "yes"])
+    assert answers.case_names == ("c1", "c2")
+
+
+def test_a_log_of_inspect_needs_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    (tmp_path / "a.eval").write_bytes(b"PK\x03\x04")
+    with pytest.raises(MissingExtraError, match="inspect_ai is needed") as caught:
+        ds.read(tmp_path / "a.eval")
+    assert caught.value.advice == "pip install 'dissensus[inspect]'"
+
+
+# Predictions --------------------------------------------------------------------------------------------
+
+TWO = {"A": {"c1": "oak", "c2": "elm"}, "B": {"c1": [["elm"], ["oak"]], "c2": "elm"}}
+NAMES: dict[str, Any] = {"cases": ["c1", "c2"], "conditions": ["oak", "elm"]}
+
+
+def test_one_file_holds_several_models() -> None:
+    assert examine_predictions(TWO, name="A", **NAMES).predictions.to_lists() == [[["oak"]], [["elm"]]]
+    assert examine_predictions(TWO, name="B", **NAMES).predictions.to_lists() == [[["elm"], ["oak"]], [["elm"]]]
+    with pytest.raises(ds.DissensusError, match="several models") as caught:
+        examine_predictions(TWO, name="C", **NAMES)
+    assert caught.value.got == "'A', 'B'"
+
+
+@pytest.mark.parametrize(
+    ("given", "lists"),
+    [
+        ({"c1": "oak", "c2": "elm"}, [[["oak"]], [["elm"]]]),
+        ({"c1": ["oak", "elm"], "c2": ["elm"]}, [[["oak"], ["elm"]], [["elm"]]]),
+        ({"c1": {"oak": 0.4, "elm": 0.6}, "c2": {"elm": 1}}, [[["elm"], ["oak"]], [["elm"]]]),
+        (
+            pd.DataFrame({"oak": [0.4, 0], "elm": [0.6, 1]}, index=["c1", "c2"]),
+            [[["elm"], ["oak"]], [["elm"], ["oak"]]],
+        ),
+    ],
+)
+def test_predictions_by_case_are_read(given: Any, lists: Any) -> None:
+    assert examine_predictions(given, **NAMES).predictions.to_lists() == lists
+
+
+def test_a_vector_is_enough_for_yes_or_no(tmp_path: Path) -> None:
+    study = ds.read(
+        {"case": ["c1", "c1", "c2"], "reader": ["a", "b", "a"], "label": ["Benign", "malignant", "malignant"]}
+    )
+    assert (study.question, study.conditions) == ("binary", ("Benign", "malignant"))
+    (tmp_path / "p.csv").write_text("case,p\nc2,0.9\nc1,0.4\n", encoding="utf-8")
+    vectors: dict[str, Any] = {
+        "list": [0.4, 0.9],
+        "array": np.array([0.4, 0.9]),
+        "polars": pl.Series([0.4, 0.9]),
+        "pandas": pd.Series([0.9, 0.4], index=["c2", "c1"]),
+        "file": tmp_path / "p.csv",
+        "frame": pl.read_csv(tmp_path / "p.csv"),
+    }
+    result = ds.evaluate(study, vectors, aggregations=["dirichlet"], draws=8)
+    for model in result.predictions.values():
+        assert model.to_scores()[:, 1].tolist() == [0.4, 0.9]
+    with pytest.raises(ds.DissensusError, match="number of scores"):
+        ds.evaluate(study, {"A": [0.4]}, draws=8)
+
+
+def test_decisions_of_findings_are_measured() -> None:
+    study = ds.Study.from_sets([[["AF"], ["AF", "ST"]], [[], ["ST"]]], ["AF", "ST"], case_names=["a", "b"])
+    decided = pl.DataFrame({"case": ["a", "b"], "AF": [1, 0], "ST": [0, 1]})
+    result = ds.evaluate(study, {"A": decided}, aggregations=["dirichlet"], draws=8)
+    assert [metric.name for metric in result.metrics] == ["sensitivity", "specificity", "F1", "top-1 accuracy"]
+
+
+# Roles, rows and types of columns ------------------------------------------------------------------------
+
+
+def refused(given: Any, *words: str, **options: Any) -> ds.DissensusError:
+    with pytest.raises(ds.DissensusError) as caught:
+        ds.read(given, **options)
+    assert all(word in str(caught.value) for word in words), caught.value
+    return caught.value
+
+
+def table(text: str) -> pl.DataFrame:
+    return pl.read_csv(io.StringIO(text), infer_schema=False)
+
+
+def test_a_role_that_is_said_is_taken_or_refused_by_name() -> None:
+    weighted = table("case,A,B,n\nc1,x,y,2\nc2,y,y,3\n")
+    assert ds.read(weighted, "wide", columns={"case_weight": "n"}).case_weights.tolist() == [2, 3]
+    refused(weighted, "'weight'", "case_weight", format="wide", columns={"weight": "n"})
+    assert "no use for the role 'case'" in str(refused([[[["a"]]]], columns={"case": "x"}))
+    model = pl.DataFrame({"case": ["c1"], "x": [0.25], "y": [0.75]})
+    with pytest.raises(ds.DissensusError, match="score"):
+        ds.read_predictions(model, columns={"score": "x"}, format="wide")
+
+
+def test_a_table_without_cases_is_said_to_be_one() -> None:
+    unnamed = table("A,B\nx,y\ny,y\ny,x\n")
+    error = refused(unnamed, "the table has no case column", "--case row-number")
+    assert "several rows" not in str(error)
+    assert ds.read(unnamed, columns={"case": "row-number"}).case_names == ("1", "2", "3")
+    ticked = table("AF,ST\n0,1\n1,1\n1,1\n")
+    refused(ticked, "--case row-number", format="checklist")
+    assert ds.read(ticked, "checklist", columns={"case": "row-number"}).answers.tolist() == [[0, 1], [1, 1], [1, 1]]
+
+
+def test_all_missing_columns_are_named_at_once() -> None:
+    error = refused(table("foo,bar\n1,2\n"), format="long")
+    assert error.problem == "the table has no case and no condition column"
+    assert "--column case=NAME --column condition=NAME" in error.advice
+
+
+@pytest.mark.parametrize(
+    "values", [[b"x"], [{"a": 1}], pl.Series([1], dtype=pl.Duration)], ids=["bytes", "struct", "time"]
+)
+def test_columns_that_are_neither_text_nor_numbers_are_named(values: Any) -> None:
+    odd = TREES.head(1).with_columns(pl.Series("odd", values))
+    error = refused(odd, "the column 'odd'")
+    assert error.advice.endswith("--ignore odd (ignore=['odd'])")
+    assert ds.read(odd, ignore=["odd"]).n_cases == 1
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["oak", "elm"])])
+def test_categories_of_a_frame_are_names(dtype: Any) -> None:
+    assert ds.read(TREES.with_columns(pl.col("label").cast(dtype))) == ds.read(TREES)
+
+
+def test_rows_are_chosen_by_the_value_of_a_column() -> None:
+    both = TREES.with_columns(site=pl.Series(["N", "N", "S", "S", "N", "N"]))
+    reading = ds.examine(both, only={"site": "N"})
+    assert reading.study.case_names == ("c1", "c3")
+    assert "'site' is not used (rows with 'N', as said)" in map(str, reading.receipt.columns)
+    refused(both, "there is no value 'W' in the column 'site'", only={"site": "W"})
+    refused(both, "there is no column 'sites' to choose rows by", only={"sites": "N"})
+
+
+# Names --------------------------------------------------------------------------------------------------
+
+
+def test_composed_and_decomposed_letters_are_one_name(tmp_path: Path) -> None:
+    composed, apart = "Naevus \u00e9", "Naevus e\u0301"
+    for name, text in {
+        "a.csv": f"case,reader,label\nc1,A,{apart}\nc2,A,{composed}\n",
+        "a.json": json.dumps(
+            [{"case": "c1", "reader": "A", "label": apart}, {"case": "c2", "reader": "A", "label": composed}]
+        ),
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert ds.read(tmp_path / name).conditions == (composed,)
+    frame = pl.DataFrame({"case": ["c1", "c2"], "reader": ["A", "A"], "label": [apart, composed]})
+    assert ds.read(frame).conditions == (composed,)
+    assert ds.read(frame, conditions=[apart, "x"]).conditions == (composed, "x")
+    said = ds.Study.from_rankings([[[["x"]]]], ["x"])
+    with pytest.raises(ds.DissensusError, match=r"U\+00E9"):
+        ds.Study.from_rankings([[[[composed]]]], [apart])
+    assert said.conditions == ("x",)
+
+
+def test_names_that_look_alike_are_noted_and_those_that_differ_are_not() -> None:
+    study = ds.Study.from_rankings(
+        [[[["HER2+"]], [["HER2-"]]], [[["HER2+"]], [["HER2-"]]]], case_names=["1", "01"], annotator_names=["b", "b "]
+    )
+    remarks = ds.diagnose(study).remarks()
+    assert [one for one in remarks if "alike" in one] == [
+        "cases '1' and '01' look alike: one name spelt twice?",
+        "annotators 'b' and 'b ' look alike: one name spelt twice?",
+    ]
+
+
+def test_votes_that_are_no_float_of_their_own_are_refused() -> None:
+    refused({"case": ["c1"], "label": ["x"], "votes": ["9007199254740993"]}, "whole number")
+
+
+# Kinds of questions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "question", "conditions"),
+    [
+        (["Yes", "no"], "binary", ("no", "Yes")),
+        (["1", "0"], "binary", ("0", "1")),
+        (["TRUE", "false"], "binary", ("false", "TRUE")),
+        (["toxic", "non-toxic"], "binary", ("non-toxic", "toxic")),
+        (["mild", "severe", "none"], "grades", ("none", "mild", "severe")),
+        (["BI-RADS 4", "BI-RADS 2", "BI-RADS 3"], "grades", ("BI-RADS 2", "BI-RADS 3", "BI-RADS 4")),
+        (["stage III", "stage I", "stage II"], "grades", ("stage I", "stage II", "stage III")),
+        (["cat", "dog"], "conditions", ("cat", "dog")),
+        (["mild", "severe", "Eczema"], "conditions", ("Eczema", "mild", "severe")),
+    ],
+)
+def test_the_kind_of_question_is_recognised_and_said(labels: list[str], question: str, conditions: Any) -> None:
+    given = {"case": [f"c{i}" for i in range(len(labels))], "reader": ["A"] * len(labels), "label": labels}
+    reading = ds.examine(given)
+    assert (reading.study.question, reading.study.conditions) == (question, conditions)
+    assert any("--question conditions" in one for one in reading.receipt.assumed) == (question != "conditions")
+    if question != "conditions" and labels != ["1", "0"]:
+        assert ds.read(given, question="conditions").question == "conditions"
+
+
+def test_bare_labels_have_no_metrics_of_sets_by_default() -> None:
+    bare = ds.Study.from_counts([[2, 1, 0], [0, 1, 2]], ["a", "b", "c"])
+    ranked = ds.Study.from_rankings([[[["a"], ["b"]]], [[["c"], ["a"]]]], ["a", "b", "c"])
+    for study, has_sets in ((bare, False), (ranked, True)):
+        result = ds.evaluate(study, {"A": np.eye(3)[:2]}, aggregations=["dirichlet"], draws=8)
+        assert any("set" in metric.name for metric in result.metrics) == has_sets
+
+
+# Memory ---------------------------------------------------------------------------------------------------
+
+
+def test_shapes_are_compared_with_names_before_anything_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    np.savez_compressed(
+        path, probs=np.zeros((30_000, 500), dtype=np.float64), case_ids=np.array(["a", "b"]), classes=np.array(["x"])
+    )
+    with pytest.raises(ds.DissensusError, match="names do not fit"):
+        open_source(path)

@@ -95,7 +95,7 @@ def krippendorff_alpha(
     depth: int = 3,
     draws: int = 1000,
     seed: int = 0,
-    level: float = 0.9,
+    level: float = 0.95,
 ) -> Alpha:
     """Measure the agreement beyond chance: one minus observed over expected disagreement ([krippendorff]).
 
@@ -287,7 +287,7 @@ OF_RATINGS: tuple[str, ...] = ("alpha-ordinal", "alpha-interval", "alpha-ratio",
 
 @checked
 def agreement_measures(
-    study: Study, measures: Sequence[str] | None = None, *, seed: int = 0, level: float = 0.9
+    study: Study, measures: Sequence[str] | None = None, *, seed: int = 0, level: float = 0.95
 ) -> pl.DataFrame:
     """Measure the agreement among the annotators of a study in several ways, each with an interval.
 
@@ -363,7 +363,7 @@ def agreement_measures(
 
 @checked
 def cohen_kappa(
-    annotations: Study, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.9
+    annotations: Study, annotators: tuple[str, str], *, credit: Credit = "none", seed: int = 0, level: float = 0.95
 ) -> AgreementMeasure:
     """Measure the agreement of two named annotators beyond chance ([cohen]).
 
@@ -472,4 +472,4 @@ def middle(values: FloatArray, level: float) -> tuple[float, float]:
 def check_level(level: float) -> None:
     """Refuse a coverage that is not between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", expected="for example 0.9", got=repr(level))
+        raise DissensusError("level must be between 0 and 1", expected="for example 0.95", got=repr(level))

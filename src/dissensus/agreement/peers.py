@@ -269,7 +269,7 @@ def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
 
 @checked
 def annotator_quality(
-    annotations: Study, *, gold: Mapping[str, str] | None = None, draws: int = 1000, seed: int = 0, level: float = 0.9
+    annotations: Study, *, gold: Mapping[str, str] | None = None, draws: int = 1000, seed: int = 0, level: float = 0.95
 ) -> pl.DataFrame:
     """Estimate how often each named annotator names the true condition first.
 
@@ -371,7 +371,7 @@ def annotator_confusion(
 
 
 @checked
-def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, level: float = 0.9) -> pl.DataFrame:
+def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, level: float = 0.95) -> pl.DataFrame:
     """Estimate how far each named annotator shifts grades, and how much their grades scatter.
 
     As :class:`OrderedProbit` learns it. The unit is the standard deviation of the severities of cases. Someone of shift

@@ -117,7 +117,7 @@ def _estimated(row: dict[str, Any]) -> str:
 
 
 def metric_across_reliability(
-    summary: pl.DataFrame, metric: str, *, panel: pl.DataFrame | None = None, level: float = 0.9
+    summary: pl.DataFrame, metric: str, *, panel: pl.DataFrame | None = None, level: float = 0.95
 ) -> Chart:
     """Follow every model across reliabilities: lines with two bands, and behind them panel and point estimates."""
     rows = summary.filter(summary["metric"] == metric)
@@ -184,7 +184,7 @@ def estimands_side_by_side(
     *,
     points: Mapping[str, Mapping[str, float]],
     annotator: tuple[str, Mapping[str, float]] | None = None,
-    level: float = 0.9,
+    level: float = 0.95,
 ) -> Chart:
     """Put one annotator and every model side by side: estimands with intervals, practice, the truth if known.
 
@@ -267,14 +267,14 @@ def _draw_marks(values: list[FloatArray], row: dict[str, Any], place: int) -> tu
     return tuple(marks)
 
 
-def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: float = 0.9) -> Chart:
+def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
     """Compare the models among cases of like certainty, with the number of cases of each bin."""
     rows = binned.filter(binned["metric"] == metric).sort("from", maintain_order=True)
     told = f"value and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
     return _grouped(rows, metric, "bin", "certainty", told, run=run, side="certainty of the case", number="\nn = {:g}")
 
 
-def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level: float = 0.9) -> Chart:
+def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
     """Compare the models within each category, with the expected number of its cases."""
     rows = by_category.filter(by_category["metric"] == metric)
     told = (
@@ -390,7 +390,7 @@ def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Ba
 # Curves of a whole data set -----------------------------------------------------------------------------
 
 
-def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Chart:
+def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw sensitivity over the false positive rate, a panel for every question and a line for every model."""
     axes = Axis("1 \N{MINUS SIGN} specificity", RATE), Axis("sensitivity", SHARE)
     caption = (
@@ -403,7 +403,7 @@ def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Chart:
     return _curves(rows, "receiver operating characteristic", axes, marks, caption, run=run, level=level)
 
 
-def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Chart:
+def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw precision over recall, a panel for every question and a line for every model."""
     axes = Axis("recall (sensitivity)", RATE), Axis("precision", SHARE)
     caption = (
@@ -413,7 +413,7 @@ def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Cha
     return _curves(rows, "precision over recall", axes, _lines, caption, run=run, level=level)
 
 
-def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> Chart:
+def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw the share of positive cases over the probability that a model gave, in ten bins."""
     axes = Axis("probability given by the model", (-0.02, 1.02)), Axis("share of positive cases", SHARE)
     caption = (
@@ -437,7 +437,7 @@ def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.9) -> 
     return _curves(rows, "reliability diagram", axes, marks, caption, run=run, level=level)
 
 
-def decision_curves(rows: pl.DataFrame, *, run: str, everybody: str, level: float = 0.9) -> Chart:
+def decision_curves(rows: pl.DataFrame, *, run: str, everybody: str, level: float = 0.95) -> Chart:
     """Draw the net benefit over threshold probabilities, beside that of calling all cases positive, or none."""
     best = max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
     axes = Axis("threshold probability", (0.0, 1.0)), Axis("net benefit", (-0.25 * best, 1.08 * best))
@@ -490,7 +490,7 @@ def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
     return [*below, *above]
 
 
-def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.9) -> Chart:
+def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.95) -> Chart:
     """Tabulate how many cases of which label are called what, a panel for every model and question."""
     estimand = estimand_of(rows)
     panels = [

@@ -67,7 +67,7 @@ def r_hats(series: FloatArray) -> FloatArray:
     _, within, between = chain_moments(series)
     n = series.shape[2]
     ratios = np.divide(between, within, out=np.where(between > 0.0, np.inf, 1.0 / n), where=within > 0.0)
-    return np.sqrt((n * ratios + n - 1) / n)
+    return np.asarray(np.sqrt((n * ratios + n - 1) / n))
 
 
 def effective_sizes(series: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ def effective_sizes(series: FloatArray) -> FloatArray:
         last[rows] = np.where((even > 0.0) | (pair >= 0.0), even, 0.0)
         least[rows] = np.minimum(least[rows], pair)
         lag += 2
-    return np.where(pooled > 0.0, size / np.maximum(time + last, 1.0 / np.log10(size)), size)
+    return np.asarray(np.where(pooled > 0.0, size / np.maximum(time + last, 1.0 / np.log10(size)), size))
 
 
 def normal_scores(values: FloatArray) -> FloatArray:

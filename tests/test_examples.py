@@ -1,5 +1,6 @@
 """The examples do what they say: scripts and commands run, in a directory of their own."""
 
+import json
 import re
 import shlex
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.cli import main
+from notebooks import code_cells, outputs
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 COMMANDS = re.findall(r"^dissensus .*$", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
@@ -21,9 +23,10 @@ SCRIPTS = {
 }
 
 
-def test_every_script_is_listed_and_tested() -> None:
+def test_every_script_and_notebook_is_listed_and_tested() -> None:
     listed = re.findall(r"\| \[(.*?)\]", (EXAMPLES / "README.md").read_text())
-    assert sorted(listed) == sorted(SCRIPTS) == sorted(path.name for path in EXAMPLES.glob("*.py"))
+    assert sorted(SCRIPTS) == sorted(path.name for path in EXAMPLES.glob("*.py"))
+    assert sorted(listed) == sorted([*SCRIPTS, *(path.name for path in EXAMPLES.glob("*.ipynb"))])
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -32,6 +35,22 @@ def test_scripts(script: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert SCRIPTS[script] in done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_run_and_show_what_they_hold(path: Path) -> None:
+    """What is held is written by ``python tests/notebooks.py``; first lines are compared, which count what came out."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    held = [cell["outputs"] for cell in code_cells(notebook)]
+    found = outputs(notebook)
+    kinds, first = ([[one["output_type"] for one in cell] for cell in all_of] for all_of in (held, found))
+    assert kinds == first
+    assert len(path.read_bytes()) < 60_000
+    for old, new in zip(held, found, strict=True):
+        for one, other in zip(old, new, strict=True):
+            before, after = (each.get("text") or each["data"]["text/plain"] for each in (one, other))
+            assert before[0] == after[0]
+            assert "text/html" not in one.get("data", {}) or "<script" not in "".join(one["data"]["text/html"])
 
 
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

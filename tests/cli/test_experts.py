@@ -32,7 +32,7 @@ def test_the_table_says_what_a_model_is_worth_and_the_file_has_all_numbers(run: 
         "non-inferior",
         "The margin is 0.05.",
         "top-1 accuracy on 40 cases; 95 % intervals",
-        "1 other metrics (--all)",
+        "1 more metric (--all)",
     ):
         assert part in words
     assert "Cohen's kappa" in run("experts", *given, "--all").out

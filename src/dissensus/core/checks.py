@@ -312,5 +312,5 @@ GATHERED = {"Sequence": "a list", "tuple": "a list", "Mapping": "a mapping"}
 # Kinds that are classes; they are told by name, so that nothing has to be imported.
 CLASSES = {
     *("Study", "Plausibilities", "Predictions", "Categories", "Evaluation", "Panel", "Source", "Watch"),
-    *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame"),
+    *("PointAggregation", "NormalInverseGammaPrior", "RatingPrior", "DataFrame", "ReaderStudy"),
 }

@@ -265,9 +265,9 @@ class Experts(Shown):
         table = {
             "": [f"one {self.called}", *names],
             f"with one {self.called}": [_shown(self.rows[0], "experts_"), *(_shown(row) for row in shown)],
-            "worth": ["1", *(self._worth(row) for row in shown)],
             "difference": ["", *(_shown(row, "difference_", "+") for row in shown)],
             "verdict": ["", *(row["verdict"] for row in shown)],
+            "worth": ["1", *(self._worth(row) for row in shown)],
             "metric": [self.primary, *(row["metric"] for row in shown)],
         }
         unwanted = (*(("verdict",) if self.margin is None else ()), *(() if show_all else ("metric",)))
@@ -276,7 +276,11 @@ class Experts(Shown):
             "No verdict without a margin: give --margin." if self.margin is None else f"The margin is {self.margin:g}."
         )
         lone = f"{self.n_left_out:,} cases have a single {self.called}: left out"
-        hidden = [f"{others} other metrics"] * bool(others) + [f"{left_out} more rows"] * bool(left_out)
+        hidden = [
+            f"{count} more {what}{'s' * (count > 1)}"
+            for count, what in ((others, "metric"), (left_out, "row"))
+            if count
+        ]
         return Screen(
             f"{self.primary} on {self.n_cases:,} cases; {100 * self.level:g} % intervals",
             "",

@@ -280,11 +280,9 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
 
 def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
     """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
-    from dissensus.kernels.winning_sets import standard_errors
+    from dissensus.kernels.chains import standard_errors
 
-    errors = np.empty(len(marks))
-    standard_errors(marks, n_chains, errors)
-    return marks.mean(axis=1), errors
+    return marks.mean(axis=1), standard_errors(marks, n_chains)
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:

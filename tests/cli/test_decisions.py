@@ -30,7 +30,7 @@ def test_a_plan_from_a_pilot_and_from_standard_deviations(run: Any, files: list[
     assert "cheapest design for power 0.8" in outcome.out
     assert pl.read_csv(tmp_path / "plan.csv").columns[:3] == ["cases", "opinions", "annotators"]
     assert (tmp_path / "plan.svg").read_text(encoding="utf-8").startswith("<svg")
-    stated = run("plan", "--case-sd", "0.3", "--opinion-sd", "0.4", "--effect", "0.05", "--opinions", "3", "--json")
+    stated = run("plan", "--sd", "case=0.3", "--sd", "opinion=0.4", "--effect", "0.05", "--opinions", "3", "--json")
     found = json.loads(stated.out)
     wanted = ds.plan({"case_sd": 0.3, "opinion_sd": 0.4}, effect=0.05, opinions=[3])
     assert found["rows"][0]["power"] == pytest.approx(wanted.rows[0]["power"])
@@ -73,9 +73,9 @@ def test_sets_of_new_cases_are_written_and_can_be_read(run: Any, files: list[str
     ("words", "told"),
     [
         (["plan", "--effect", "0.1"], "a pilot study or from standard deviations"),
-        (["plan", "--case-sd", "0.3", "--effect", "0.1", "--cost", "case=x"], "--cost is not understood"),
-        (["plan", "--case-sd", "0.3", "--effect", "0.1", "--cases", "ten"], "--cases is not understood"),
-        (["plan", "--case-sd", "0.3", "--effect", "0.1", "--cost", "case=0"], "must be positive"),
+        (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cost", "case=x"], "--cost is not understood"),
+        (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cases", "ten"], "--cases is not understood"),
+        (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cost", "case=0"], "must be positive"),
         (["judges", "humans.csv"], "there is no judge"),
         (["relabel", "opinions.csv", "--predictions", "A=Aster.csv", "-n", "1000"], "not so many cases"),
         (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--alpha", "2"], "alpha must lie between"),

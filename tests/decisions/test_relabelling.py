@@ -66,7 +66,7 @@ def test_recommended_cases_of_chaosnli_reduce_the_error_more_than_random_and_not
     values = np.eye(3)[firsts[1]] - np.eye(3)[firsts[0]]
     truth = (counts * values).sum() / 100 / n
     seats = np.array([np.repeat(np.arange(3), row) for row in counts])
-    rng, runs, asked, alpha = np.random.default_rng(2), 3000, n // 10, np.full(3, 0.5)
+    rng, runs, asked, alpha = np.random.default_rng(2), 1500, n // 10, np.full(3, 0.5)
     errors = {"none": 0.0, "random": 0.0, "uncertain": 0.0, "recommended": 0.0}
     for _ in range(runs):
         chosen = rng.integers(0, 100, (n, 4))

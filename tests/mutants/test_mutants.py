@@ -7,7 +7,7 @@ import pytest
 from mutants.__main__ import ROOT, Mutant, broken, mutants
 
 EVERYWHERE = {
-    *("aggregations", "agreement", "certainty", "cli", "core", "draws.py", "evaluation", "kernels"),
+    *("aggregations", "agreement", "certainty", "cli", "core", "decisions", "draws.py", "evaluation", "kernels"),
     *("metrics", "paper", "pieces", "predictions", "report", "study", "workers.py"),
 }
 

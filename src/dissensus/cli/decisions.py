@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,25 +56,33 @@ def listed_numbers(given: str | None, what: str) -> list[int] | None:
         raise DissensusError(f"{what} is not understood", expected=expected, got=repr(given)) from None
 
 
-@contextmanager
-def written(out: Path | None, overwrite: bool, *inputs: Path | None) -> Iterator[Callable[[Rows], Screen]]:
-    """Refuse a file that cannot be written, before anything is computed; then write all rows, and return the screen."""
-    from dissensus.core.output import checked_file_target, written_whole
+def pilot_and_models(
+    file: Path, models: Mapping[str, Any], said: Mapping[str, Any], *kernels: str
+) -> tuple[Study, dict[str, Predictions]]:
+    """Read opinions and what the models said about the same cases."""
+    study = options.examine_for([], file, said).study
+    readings = options.read_models(models, study, said)
+    terminal.compile_on_first_use("evaluation", *kernels)
+    return study, {name: one.predictions for name, one in readings.items()}
+
+
+def checked_target(out: Path | None, overwrite: bool, *inputs: Path | None) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    from dissensus.core.output import checked_file_target
 
     if out is not None:
         checked_file_target(out, overwrite=overwrite, inputs=inputs)
 
-    def finish(found: Rows) -> Screen:
-        if out is None:
-            return found.screen()
-        if hasattr(found, "write"):
-            found.write(out, overwrite=overwrite)
-        else:
-            with written_whole(out, overwrite=overwrite) as temporary:
-                found.to_frame().write_csv(temporary)
-        return replace(found.screen(), place=f"-> {out}")
 
-    yield finish
+def finished(found: Rows, out: Path | None, *, overwrite: bool) -> Screen:
+    """Write all rows, if a file is wanted, and return what is seen of a result."""
+    from dissensus.core.output import written_whole
+
+    if out is None:
+        return found.screen()
+    with written_whole(out, overwrite=overwrite) as temporary:
+        found.to_frame().write_csv(temporary)
+    return replace(found.screen(), place=f"-> {out}")
 
 
 def read_all(given: list[str] | None, study: Study, said: Mapping[str, Any]) -> dict[str, list[Predictions]]:
@@ -85,12 +92,14 @@ def read_all(given: list[str] | None, study: Study, said: Mapping[str, Any]) -> 
     found: dict[str, list[Predictions]] = {}
     for one in given or []:
         name, place = named_path(one)
-        how = {
-            "conditions": study.conditions or None,
-            "positive": said["positive"],
-            "binary": study.question == "binary",
-        }
-        reading = examine_predictions(place, name=name, limits=options.limit_sizes(said["limit"]), **how)
+        reading = examine_predictions(
+            place,
+            name=name,
+            conditions=study.conditions or None,
+            binary=study.question == "binary",
+            positive=said["positive"],
+            limits=options.limit_sizes(said["limit"]),
+        )
         options.say_receipt(reading.receipt, briefly=True)
         found.setdefault(name, []).append(reading.predictions)
     return found
@@ -99,9 +108,7 @@ def read_all(given: list[str] | None, study: Study, said: Mapping[str, Any]) -> 
 @options.bundled
 def plan(
     *,
-    file: Annotated[
-        Path | None, argument("Annotations of a pilot study; none with standard deviations.", "FILE")
-    ] = None,
+    file: Annotated[Path | None, argument("Annotations of a pilot study, unless --sd is given.", "FILE")] = None,
     models: Mapping[str, Any],
     metric: Metric = None,
     model: Chosen = None,
@@ -114,9 +121,10 @@ def plan(
     power: Annotated[float | None, option("The power that is wanted.")] = None,
     width: Annotated[float | None, option("The width of the interval that is wanted, instead of a power.")] = None,
     cost: Costs = None,
-    case_sd: Annotated[float | None, option("Standard deviation of the difference between cases.")] = None,
-    opinion_sd: Annotated[float | None, option("Standard deviation between opinions on a case.")] = None,
-    annotator_sd: Annotated[float | None, option("Standard deviation between annotators.")] = None,
+    sd: Annotated[
+        list[str] | None,
+        option("Standard deviation between cases, opinions or annotators, without a pilot.", metavar="NAME=SD"),
+    ] = None,
     level: Level = None,
     plot: Annotated[Path | None, option("A figure: .svg, .pdf, .png or .html.")] = None,
     out: Table = None,
@@ -131,44 +139,32 @@ def plan(
     --------
     dissensus plan opinions.csv --predictions A=a.csv --predictions B=b.csv --effect 0.03 --opinions 2,3,5
     dissensus plan opinions.csv --predictions A=a.csv --margin 0.05 --effect 0 --cost case=4 --cost opinion=1
-    dissensus plan --case-sd 0.3 --opinion-sd 0.4 --effect 0.05 --opinions 1,3 --plot power.svg
+    dissensus plan --sd case=0.3 --sd opinion=0.4 --effect 0.05 --opinions 1,3 --plot power.svg
     """
     from dissensus.decisions.planning import plan as planned
     from dissensus.figures.vega import write_chart
 
-    stated = options.passed_on(case_sd=case_sd, opinion_sd=opinion_sd, annotator_sd=annotator_sd)
+    stated = {f"{name}_sd": value for name, value in (numbers_by_name(sd, "--sd") or {}).items()}
     if bool(stated) == (file is not None):
-        raise DissensusError(
-            "a plan starts from a pilot study or from standard deviations",
-            expected="FILE, or --case-sd and its like, and not both",
-        )
-    with written(out, overwrite, file, *options.model_places(models).values()) as finish:
-        pilot: Any = stated
-        readings: Mapping[str, Any] = {}
-        if file is not None:
-            pilot = options.examine_for([], file, said).study
-            readings = options.read_models(models, pilot, said)
-            terminal.compile_on_first_use("evaluation")
-        sizes = {"cases": cases, "opinions": opinions, "annotators": annotators}
-        found = planned(
-            pilot,
-            {name: one.predictions for name, one in readings.items()},
-            metric,
-            **options.passed_on(
-                models=model or None,
-                effect=effect,
-                margin=margin,
-                design=design,
-                power=power,
-                width=width,
-                level=level,
-                **{name: listed_numbers(given, f"--{name}") for name, given in sizes.items()},
-                costs=numbers_by_name(cost, "--cost"),
-            ),
-        )
-        if plot is not None:
-            write_chart(found.chart(), plot, overwrite=overwrite)
-        return finish(found)
+        expected = "FILE, or --sd case=0.3 and its like, and not both"
+        raise DissensusError("a plan starts from a pilot study or from standard deviations", expected=expected)
+    checked_target(out, overwrite, file, *options.model_places(models).values())
+    pilot, own = (stated, {}) if file is None else pilot_and_models(file, models, said)
+    wanted: dict[str, Any] = {
+        "effect": effect,
+        "margin": margin,
+        "design": design,
+        "power": power,
+        "width": width,
+        "level": level,
+    }
+    sizes = {"cases": cases, "opinions": opinions, "annotators": annotators}
+    wanted |= {name: listed_numbers(given, f"--{name}") for name, given in sizes.items()}
+    wanted |= {"models": model or None, "costs": numbers_by_name(cost, "--cost")}
+    found = planned(pilot, own, metric, **options.passed_on(**wanted))
+    if plot is not None:
+        write_chart(found.chart(), plot, overwrite=overwrite)
+    return finished(found, out, overwrite=overwrite)
 
 
 @options.bundled
@@ -211,24 +207,21 @@ def judges(
     from dissensus.core.files import open_source
     from dissensus.decisions.judges import judges as corrected
 
-    with written(out, overwrite, file, strata) as finish:
-        study = options.examine_for([], file, said).study
-        judged, scored = read_all(judge, study, said), read_all(predictions, study, said)
-        terminal.compile_on_first_use("evaluation")
-        labels = None
-        if strata is not None and judged:
-            names = next(iter(judged.values()))[0].case_names
-            columns = {
-                name: column for name, column in labels_in(open_source(strata), names).items() if name != "image"
-            }
-            labels = dict(zip(names, zip(*columns.values(), strict=True), strict=True))
-        given = {
-            "predictions": {name: answers[0] for name, answers in scored.items()} or None,
-            "strata": None if labels is None else {name: " / ".join(parts) for name, parts in labels.items()},
-            "costs": numbers_by_name(cost, "--cost"),
-        }
-        more = options.passed_on(condition=condition, width=width, level=level, **given)
-        return finish(corrected(study, judged, metric, finite=finite, **more))
+    checked_target(out, overwrite, file, strata)
+    study = options.examine_for([], file, said).study
+    judged, scored = read_all(judge, study, said), read_all(predictions, study, said)
+    terminal.compile_on_first_use("evaluation")
+    labels = None
+    if strata is not None and judged:
+        names = next(iter(judged.values()))[0].case_names
+        columns = labels_in(open_source(strata), names)
+        columns.pop("image", None)
+        labels = dict(zip(names, map(" / ".join, zip(*columns.values(), strict=True)), strict=True))
+    wanted: dict[str, Any] = {"condition": condition, "width": width, "level": level, "strata": labels}
+    wanted |= {"predictions": {name: answers[0] for name, answers in scored.items()} or None}
+    wanted |= {"costs": numbers_by_name(cost, "--cost")}
+    found = corrected(study, judged, metric, finite=finite, **options.passed_on(**wanted))
+    return finished(found, out, overwrite=overwrite)
 
 
 @options.bundled
@@ -255,14 +248,14 @@ def relabel(
     """
     from dissensus.decisions.relabelling import relabel as ranked
 
-    with written(out, overwrite, file, *options.model_places(models).values()) as finish:
-        study = options.examine_for([], file, said).study
-        readings = options.read_models(models, study, said)
-        terminal.compile_on_first_use("evaluation", "dirichlet")
-        how = {name: value for name, value in how.items() if name != "threads"}
-        more = options.passed_on(models=model or None, n=n, aggregation=aggregation, **how)
-        own = {name: one.predictions for name, one in readings.items()}
-        return finish(ranked(study, own, metric, allow_missing=bool(models["allow_missing"]), **more))
+    checked_target(out, overwrite, file, *options.model_places(models).values())
+    study, own = pilot_and_models(file, models, said, "dirichlet")
+    how = {name: value for name, value in how.items() if name != "threads"}
+    more = options.passed_on(models=model or None, n=n, aggregation=aggregation, **how)
+    found = ranked(study, own, metric, allow_missing=bool(models["allow_missing"]), **more)
+    if out is not None:
+        found.write(out, overwrite=overwrite)
+    return replace(found.screen(), place="" if out is None else f"-> {out}")
 
 
 @options.bundled
@@ -296,41 +289,30 @@ def conformal(
     import polars as pl
 
     from dissensus.certainty.categories import Categories
-    from dissensus.core.output import checked_file_target, written_whole
+    from dissensus.core.output import written_whole
     from dissensus.decisions.conformal import conformal as calibrated
 
     if (out is None) != (new is None):
-        raise DissensusError(
-            "sets are made of new cases, and written to a file", expected="--new and --out, or neither"
-        )
-    if out is not None:
-        checked_file_target(out, overwrite=overwrite, inputs=(file, new, *options.model_places(models).values()))
-    study = options.examine_for([], file, said).study
-    readings = options.read_models(models, study, said)
-    if len(readings) != 1:
-        raise DissensusError(
-            "sets are those of one model", expected="--predictions once", got=f"{len(readings)} models"
-        )
-    ((name, reading),) = readings.items()
+        raise DissensusError("sets of new cases are written to a file", expected="--new and --out, or neither")
+    checked_target(out, overwrite, file, new, *options.model_places(models).values())
+    study, own = pilot_and_models(file, models, said)
+    if len(own) != 1:
+        raise DissensusError("sets are those of one model", expected="--predictions once", got=str(len(own)))
+    ((name, model),) = own.items()
     alphas: Any = None
     if alpha:
         by_name = numbers_by_name([one if "=" in one else f"={one}" for one in alpha], "--alpha") or {}
         alphas = by_name[""] if list(by_name) == [""] else by_name
     known = None if categories is None else Categories.from_file(categories, study.conditions)
     more = options.passed_on(alpha=alphas, score=score, method=method, labels=labels, m=m, categories=known, seed=seed)
-    found = calibrated(study, reading.predictions, **more)
+    found = calibrated(study, model, **more)
     if out is None:
         return found.screen()
-    (sets,) = (found.predict(one) for one in read_all([f"{name}={new}"], study, said)[name])
+    sets = found.predict(read_all([f"{name}={new}"], study, said)[name][0])
+    cells = {"case": [sets.case_names[i] for i in sets.case_of_entry]}
     with written_whole(out, overwrite=overwrite) as temporary:
-        cells = {
-            "case": [sets.case_names[i] for i in sets.case_of_entry],
-            "condition": [sets.conditions[k] for k in sets.codes],
-        }
-        pl.DataFrame(cells, schema={"case": pl.String, "condition": pl.String}).write_csv(temporary)
+        pl.DataFrame({**cells, "condition": [sets.conditions[k] for k in sets.codes]}).write_csv(temporary)
     sizes = sets.entries_per_case
-    told = (
-        f"{sets.n_cases:,} sets of {sizes.mean():.2f} conditions on average, {int((sizes == 0).sum()):,} of them empty"
-    )
+    told = f"{sets.n_cases:,} sets, {sizes.mean():.2f} conditions on average, {int((sizes == 0).sum()):,} empty"
     shown = found.screen()
     return replace(shown, decisions=(*shown.decisions, told), place=f"-> {out}")

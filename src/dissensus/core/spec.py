@@ -295,7 +295,7 @@ def canonical(family: Family[Kind], text: str, given: Mapping[str, Any] | None =
     ['top-k-accuracy:1', 'top-k-accuracy:k=3', 'average-overlap:depth=5', 'f-beta:1']
     """
     head, colon, rest = text.partition(":")
-    if family.has(head.strip()):
+    if not head.strip() or family.has(head.strip()):
         return text
     known, name = family.known(), plain_name(head)
     if name in known:

@@ -11,13 +11,13 @@ their number, is part of the variance of y.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.agreement.coefficients import Table
+from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, listing
@@ -30,7 +30,7 @@ from dissensus.evaluation.expert_comparison.alternative_annotator import first_s
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
 from dissensus.evaluation.expert_comparison.sample import Crossing, Side
-from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.evaluation.request import listed_metrics
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said
@@ -102,6 +102,14 @@ class Powered:
 
         half = float(stdtrit(self.freedom, (1 + level) / 2)) * math.sqrt(self.variance)
         return self.mean - half, self.mean + half
+
+    def with_part(self, part: Part | None) -> Powered:
+        """Add a part of the variance, with degrees of freedom by the rule of Satterthwaite."""
+        if part is None:
+            return self
+        parts = (Part(np.array(self.variance), np.array(self.variance), self.freedom), part)
+        total = self.variance + float(part.variance)
+        return replace(self, variance=total, freedom=float(freedom_of(parts)))
 
 
 def prediction_powered(
@@ -329,8 +337,9 @@ def judges(
     quantities, about = _quantities(said, on, judged, names, metric, predictions, condition)
     notes = _notes(study, said, on, judged, strata)
     rows = [
-        {"quantity": name, "judge": judge, **_row(said, of_opinion, f, on, level, width, cost, is_yes=is_yes)}
-        for name, of_opinion, by_judge, is_yes in quantities
+        {"quantity": name, "judge": judge, **_row(humans, f, on, level, width, cost)}
+        for name, of_opinion, by_judge in quantities
+        for humans in [_humans(said, of_opinion, on, is_share=metric is None and said.kind != "ratings")]
         for judge, f in by_judge.items()
     ]
     labels = {name: answers[0].select(list(said.case_names)) for name, answers in judged.items()}
@@ -358,20 +367,12 @@ def _judged(study: Study, judgements: Mapping[str, Any]) -> dict[str, list[Predi
         raise DissensusError("there is no judge", expected="what at least one judge said")
     found: dict[str, list[Predictions]] = {}
     for name, given in judgements.items():
-        several = (
-            list(given)
-            if isinstance(given, list | tuple) and all(isinstance(one, Predictions) for one in given)
-            else [given]
-        )
-        own = [
-            one
-            if isinstance(one, Predictions)
-            else aligned_models({name: one}, study.case_names, study.conditions)[name]
-            for one in several
-        ]
-        if not own:
+        is_repeated = isinstance(given, list | tuple) and all(isinstance(one, Predictions) for one in given)
+        if is_repeated and not given:
             raise DissensusError("a judge gave no answer", where=f"judge {name!r}")
-        found[str(name)] = own
+        found[str(name)] = list(given) if is_repeated else [given]
+        if not is_repeated and not isinstance(given, Predictions):
+            found[str(name)] = list(aligned_models({name: given}, study.case_names, study.conditions).values())
     common = set.intersection(*(set(one.case_names) for answers in found.values() for one in answers))
     order = [name for name in next(iter(found.values()))[0].case_names if name in common]
     wanted = study.conditions or None
@@ -424,11 +425,8 @@ def _notes(
     if strata is None and not said.panel.has_case_weights and len(on.rows) < n_all:
         others = np.setdiff1d(np.arange(n_all), on.rows)
         for name, answers in judged.items():
-            shares = (
-                answers[0].numbers[:, None]
-                if said.kind == "ratings"
-                else first_shares(answers[0], said.n_conditions).toarray()
-            )
+            one, k = answers[0], said.n_conditions
+            shares = one.numbers[:, None] if said.kind == "ratings" else first_shares(one, k).toarray()
             spread = shares.std(axis=0) * math.sqrt(1 / len(on.rows) + 1 / len(others))
             away = np.abs(shares[on.rows].mean(axis=0) - shares[others].mean(axis=0))
             if (away > FAR * np.maximum(spread, 1e-12)).any():
@@ -448,8 +446,14 @@ def _quantities(
     metric: Metric | str | None,
     predictions: Mapping[str, Any] | None,
     condition: str | None,
-) -> tuple[list[tuple[str, FloatArray, dict[str, FloatArray], bool]], str]:
-    """Return name, value of every opinion, values of every judge and whether they are yes or no, of all quantities."""
+) -> tuple[list[tuple[str, FloatArray, dict[str, FloatArray]]], str]:
+    """Return the name, the value of every opinion and the values of every judge, of all quantities."""
+
+    def of_judges(value: Callable[[Predictions], FloatArray]) -> dict[str, FloatArray]:
+        """Average repeated answers; the mean of several judges is one more."""
+        found = {judge: np.mean([value(one) for one in answers], axis=0) for judge, answers in judged.items()}
+        return found if len(found) == 1 else {**found, "mean of judges": np.mean(list(found.values()), axis=0)}
+
     if (metric is None) != (predictions is None):
         raise DissensusError("a metric needs the predictions of models, and these a metric", expected="both or neither")
     if metric is not None and predictions is not None:
@@ -457,31 +461,19 @@ def _quantities(
         found = []
         for name, model in aligned_models(predictions, names, said.conditions).items():
             spec.check(model)
-            own = model.select(list(said.case_names))
-            by_judge = {
-                judge: np.mean([values_against(spec, model, as_opinions(one, said)) for one in answers], axis=0)
-                for judge, answers in judged.items()
-            }
-            found.append((name, values_against(spec, own, said, on.weights), _with_mean(by_judge), False))
+            own = values_against(spec, model.select(list(said.case_names)), said, on.weights)
+            beside = of_judges(lambda one, model=model: values_against(spec, model, as_opinions(one, said)))  # type: ignore[misc]
+            found.append((name, own, beside))
         return found, spec.name
     if said.kind == "ratings":
-        values = {judge: np.mean([one.numbers for one in answers], axis=0) for judge, answers in judged.items()}
-        return [("mean rating", said.scores, _with_mean(values), False)], "mean rating"
+        return [("mean rating", said.scores, of_judges(lambda one: one.numbers))], "mean rating"
     if condition is None and said.question != "binary":
         raise DissensusError("the condition is not known", expected="condition, whose share is estimated", got="none")
     chosen = known_name("condition", condition or said.conditions[-1], said.conditions)
     code, table = said.conditions.index(chosen), Table.of(said)
-    shares = {
-        judge: np.mean([_share_of(one, code, said.n_conditions) for one in answers], axis=0)
-        for judge, answers in judged.items()
-    }
     of_opinion = table.shares[table.kind][:, [code]].toarray().ravel()
-    return [(f"share of {chosen}", of_opinion, _with_mean(shares), True)], f"share of {chosen}"
-
-
-def _with_mean(by_judge: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Add the mean of several judges as one more."""
-    return by_judge if len(by_judge) == 1 else {**by_judge, "mean of judges": np.mean(list(by_judge.values()), axis=0)}
+    shares = of_judges(lambda one: _share_of(one, code, said.n_conditions))
+    return [(f"share of {chosen}", of_opinion, shares)], f"share of {chosen}"
 
 
 def _share_of(model: Predictions, code: int, n_conditions: int) -> FloatArray:
@@ -521,87 +513,60 @@ def values_against(metric: Metric, model: Predictions, said: Study, weights: Flo
     return np.asarray(of_cell[pairs.cell])
 
 
-def _row(
-    said: Study,
-    of_opinion: FloatArray,
-    f: FloatArray,
-    on: Labelled,
-    level: float,
-    width: float | None,
-    costs: Mapping[str, float],
-    *,
-    is_yes: bool,
-) -> dict[str, Any]:
-    """Estimate one quantity by one judge."""
+class Humans(NamedTuple):
+    """What humans say of the labelled cases: means, the variance within cases and its share in means, and annotators.
+
+    The variance within cases is nan where no case has two opinions; the choice of annotators adds nothing where they
+    are no sample.
+    """
+
+    y: FloatArray
+    within: float
+    noise: float
+    annotators: Part | None
+    is_share: bool
+
+
+def _humans(said: Study, of_opinion: FloatArray, on: Labelled, *, is_share: bool) -> Humans:
+    """Average the values of the opinions of every case, and find what makes means vary."""
     case, votes = said.panel.case_of_opinion, said.votes * said.weights
     totals = weighted_counts(case, votes, said.n_cases)
     y = weighted_counts(case, votes * of_opinion, said.n_cases) / totals
-    several = bool((said.votes_per_case > 1).any())
-    within = spread_within(said, of_opinion) if several else math.nan
-    noise = within * float((1 / totals).mean())
-    part = _annotators(said, of_opinion, on)
-    found = _widened(prediction_powered(y, f, on, noise=noise), part)
-    alone = _widened(prediction_powered(y, f, on, noise=noise, lam=0.0), part)
-    is_decided = is_yes and bool(np.isin(f, (0.0, 1.0)).all())
-    beside = (rogan_gladen(y, f, on) if is_decided else None) or Powered(*(math.nan,) * 5)
-    row: dict[str, Any] = {"judge_alone": float(f.mean())}
-    for name, one in (("humans_alone", alone), ("estimate", found), ("rogan_gladen", beside)):
-        low, high = {"humans_alone": ("humans_low", "humans_high"), "estimate": ("low", "high")}.get(
-            name, (f"{name}_low", f"{name}_high")
-        )
-        limits = one.interval(level)
-        row |= {name: one.mean, low: limits[0], high: limits[1]}
-    between = max(found.residual - noise, 0.0) if several else found.residual
-    best = best_opinions(between, within, costs) if several and within > 0 else 1
-    row |= {"lam": found.lam, "opinions": best, "labels": math.nan, "cost": math.nan}
-    if width is not None:
-        spread = between + (within / best if several else 0.0)
-        row["labels"] = _labels(spread, between, found.lam, f, on, width, level, part)
-        row["cost"] = row["labels"] * (costs["case"] + best * costs["opinion"])
-    return row
+    within = spread_within(said, of_opinion) if (said.votes_per_case > 1).any() else math.nan
+    pairs, part = Pairs.of(said), None
+    if pairs.study.n_cases == said.n_cases:
+        crossing = Crossing.of(pairs, on.weights, on.groups[on.rows])
+        moves = (on.weights / totals)[case] * votes * (of_opinion - y[case])
+        part = None if crossing is None else crossing.part(moves)
+    return Humans(y, within, within * float((1 / totals).mean()), part, is_share)
 
 
-def _labels(
-    spread: float,
-    between: float,
-    lam: float,
-    f: FloatArray,
-    on: Labelled,
-    width: float,
-    level: float,
-    part: Part | None,
-) -> float:
-    """Return how many of the judged cases must be labelled for a width; infinite if all of them are not enough."""
+def _row(
+    humans: Humans, f: FloatArray, on: Labelled, level: float, width: float | None, costs: Mapping[str, float]
+) -> dict[str, Any]:
+    """Estimate one quantity by one judge, and say what to ask for."""
     from scipy.special import ndtri
 
-    wanted = (width / 2 / float(ndtri((1 + level) / 2))) ** 2 - (0.0 if part is None else float(part.variance))
-    others = between / len(f) if on.is_finite else -(lam**2) * float(np.var(f)) / len(f)
-    room = wanted + others
-    needed = math.ceil(spread / room) if room > 0 else math.inf
-    return max(float(needed), float(LEAST_CASES)) if needed <= len(f) else math.inf
-
-
-def _annotators(said: Study, of_opinion: FloatArray, on: Labelled) -> Part | None:
-    """Return what the choice of annotators adds, if they are a sample that reads enough cases together."""
-    pairs = Pairs.of(said) if (said.votes_per_case > 1).all() else None
-    if pairs is None or pairs.study.n_cases != said.n_cases:
-        return None
-    crossing = Crossing.of(pairs, on.weights, on.groups[on.rows])
-    if crossing is None:
-        return None
-    case, votes = said.panel.case_of_opinion, said.votes * said.weights
-    totals = weighted_counts(case, votes, said.n_cases)
-    mean = weighted_counts(case, votes * of_opinion, said.n_cases) / totals
-    return crossing.part((on.weights / totals)[case] * votes * (of_opinion - mean[case]))
-
-
-def _widened(found: Powered, part: Part | None) -> Powered:
-    """Add the variance between annotators, with degrees of freedom by the rule of Satterthwaite."""
-    if part is None or not float(part.variance):
-        return found
-    total = found.variance + float(part.variance)
-    doubt = found.variance**2 / found.freedom + float(part.before) ** 2 / part.freedom
-    return replace(found, variance=total, freedom=max(total**2 / doubt, 1.0))
+    y, within, noise, part, is_share = humans
+    found, alone = (prediction_powered(y, f, on, noise=noise, lam=lam).with_part(part) for lam in (None, 0.0))
+    is_decided = is_share and bool(np.isin(f, (0.0, 1.0)).all())
+    beside = (rogan_gladen(y, f, on) if is_decided else None) or Powered(*(math.nan,) * 5)
+    row: dict[str, Any] = {"judge_alone": float(f.mean())}
+    columns = {"humans_alone": "humans_", "estimate": "", "rogan_gladen": "rogan_gladen_"}
+    for (name, start), one in zip(columns.items(), (alone, found, beside), strict=True):
+        low, high = one.interval(level)
+        row |= {name: one.mean, f"{start}low": low, f"{start}high": high}
+    between, apart = max(found.residual - np.nan_to_num(noise), 0.0), float(np.nan_to_num(within))
+    best = best_opinions(between, apart, costs)
+    row |= {"lam": found.lam, "opinions": best, "labels": math.nan, "cost": math.nan}
+    if width is not None:
+        fixed = -between / len(f) if on.is_finite else found.lam**2 * float(np.var(f)) / len(f)
+        fixed += 0.0 if part is None else float(part.variance)
+        room = (width / 2 / float(ndtri((1 + level) / 2))) ** 2 - fixed
+        needed = max(math.ceil((between + apart / best) / room), LEAST_CASES) if room > 0 else math.inf
+        row["labels"] = float(needed) if needed <= len(f) else math.inf
+        row["cost"] = row["labels"] * (costs["case"] + best * costs["opinion"])
+    return row
 
 
 # Judges together ------------------------------------------------------------------------------------------
@@ -621,51 +586,43 @@ def error_correlation(said: Study, judged: Mapping[str, Predictions]) -> dict[st
     >>> error_correlation(said, {"A": one, "B": one})["effective"].__round__(6)
     1.0
     """
-    case, sizes = said.panel.case_of_opinion, said.votes_per_case.astype(float)
-    kept = sizes > 2 if (sizes > 2).sum() >= LEAST_CASES else sizes > 0
-    share = np.where(kept, said.case_weights, 0.0)[case] * said.votes / sizes[case]
-    table = Table.of(said)
-    choices = table.shares[table.kind]
+    case, v, n = said.panel.case_of_opinion, said.votes_per_case.astype(float), len(judged)
+    has_third = int((v > 2).sum()) >= LEAST_CASES
+    weights = np.where(v > 2 * has_third, said.case_weights, 0.0)
     if said.kind == "ratings":
         errors = np.array([one.numbers[case] - said.scores for one in judged.values()])
-        spread = np.array([weighted_counts(case, said.votes * said.scores**k, said.n_cases) for k in (1, 2)])
-        own = (spread[1] - spread[0] ** 2 / sizes) / np.maximum(sizes - 1, 1)
-        beside = np.stack([own, np.zeros(said.n_cases), 2 * own], axis=1)
+        mean, square = (weighted_counts(case, said.votes * said.scores**k, said.n_cases) / v for k in (1, 2))
+        own = (square - mean**2) * v / np.maximum(v - 1, 1)
+        beside = np.array([own, np.zeros_like(own), 2 * own])
     else:
+        table = Table.of(said)
         first = [first_shares(one, said.n_conditions)[case] for one in judged.values()]
-        errors = np.array([1.0 - np.asarray(choices.multiply(one).sum(axis=1)).ravel() for one in first])
-        counts, v = table.by_value.toarray(), sizes[:, None]
-        pairs = (counts * (v - counts)).sum(axis=1) / np.maximum(sizes * (sizes - 1), 1)
-        triples = (counts * (v - counts) * (v - counts - 1)).sum(axis=1) / np.maximum(
-            sizes * (sizes - 1) * (sizes - 2), 1
-        )
-        beside = np.stack([triples, pairs, pairs], axis=1)
-    n = len(errors)
+        errors = np.array([1.0 - inner(table.shares[table.kind], one) for one in first])
+        counts = table.by_value.toarray()
+        others = v[:, None] - counts
+        pair = (counts * others).sum(axis=1) / np.maximum(v * (v - 1), 1)
+        both = (counts * others * (others - 1)).sum(axis=1) / np.maximum(v * (v - 1) * (v - 2), 1)
+        beside = np.array([both, pair, pair])
+    share = weights[case] * said.votes / v[case]
     products = np.array([weighted_counts(case, share * a * b, said.n_cases) for a in errors for b in errors])
     sums = np.array([weighted_counts(case, share * a, said.n_cases) for a in errors])
-    weights = np.where(kept, said.case_weights, 0.0)
-    of_annotators = beside * weights[:, None]
-    resampled = np.random.default_rng(0).exponential(size=(RESAMPLES, said.n_cases))
 
-    def correlations(w: FloatArray) -> FloatArray:
+    @np.errstate(divide="ignore", invalid="ignore")
+    def correlations(w: FloatArray) -> tuple[float, float]:
+        """Return the mean correlation of two judges and that of two annotators, with these weights of cases."""
         total = w @ weights
-        mean, square = (sums @ w) / total, ((products @ w) / total).reshape(n, n)
-        covariance = square - np.outer(mean, mean)
+        mean = sums @ w / total
+        covariance = (products @ w / total).reshape(n, n) - np.outer(mean, mean)
         sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pair = (covariance / np.outer(sd, sd))[np.triu_indices(n, 1)]
-            both, one, own = (w @ of_annotators) / total
-            return np.array([pair.mean() if len(pair) else math.nan, (both - one**2) / (own - one**2)])
+        of_pairs = (covariance / np.outer(sd, sd))[np.triu_indices(n, 1)]
+        both, one, own = beside @ (w * weights) / total
+        of_annotators = (both - one**2) / (own - one**2) if has_third else math.nan
+        return float(of_pairs.sum() / np.float64(len(of_pairs))), float(of_annotators)
 
     rho, annotators = correlations(np.ones(said.n_cases))
-    annotators = annotators if (sizes > 2).sum() >= LEAST_CASES else math.nan
-    gaps = (
-        np.array([np.subtract(*correlations(w)) for w in resampled])
-        if not math.isnan(rho + annotators)
-        else np.full(1, math.nan)
-    )
-    low, high = np.nanquantile(gaps, (0.025, 0.975)) if not np.isnan(gaps).all() else (math.nan, math.nan)
-    worth = [n / (1 + (n - 1) * max(one, 0.0)) if not math.isnan(one) else math.nan for one in (rho, annotators)]
+    resampled = np.random.default_rng(0).exponential(size=(RESAMPLES, said.n_cases))
+    low, high = np.quantile([np.subtract(*correlations(w)) for w in resampled], (0.025, 0.975))
+    worth = [n / (1 + (n - 1) * max(one, 0.0)) for one in (rho, annotators)]
     names = ("rho", "annotators", "excess", "low", "high", "effective", "effective_annotators")
     return dict(zip(names, map(float, (rho, annotators, rho - annotators, low, high, *worth)), strict=True))
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import IntArray
+from dissensus.evaluation.estimates import block_places
+from dissensus.evaluation.sums import EACH
 from dissensus.evaluation.triage import RULES, triage
 from dissensus.report.encoding import ALPHABET, csv_link, one_letter_each, packed, thousandths
 from dissensus.study.panel import ANONYMOUS
@@ -107,7 +109,7 @@ def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) 
     category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
     means, agreement = evaluation.case_means[run][:, :, chosen], tables.agreement()
     disagreement = (1 - _by_case(evaluation, agreement, chosen)["agreement"]).to_list() if len(agreement) else []
-    has_levels = categories is not None and bool(categories.levels)
+    has_levels, each = categories is not None and bool(categories.levels), block_places(evaluation.metrics, EACH)
     risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
     return {
         "cases": [evaluation.case_names[i] for i in chosen],
@@ -120,7 +122,10 @@ def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) 
         "strata": [_codes([own[i] for i in chosen], sorted(set(own))) for own in evaluation.strata.values()],
         "rules": _digits(found.is_settled[chosen], found.is_split[chosen]),
         "wrong": [_digits(*both) for both in zip(found.is_wrong[:, chosen], found.is_missed[:, chosen], strict=True)],
-        "scores": [[thousandths(one.tolist()) for one in means[m]] for m in range(len(evaluation.models))],
+        "scores": [  # metrics of a whole data set have no value of one case
+            [thousandths(one.tolist() if k in each else [None] * len(chosen)) for k, one in enumerate(of_model)]
+            for of_model in means
+        ],
         "own": [thousandths(own_scores(said, evaluation)[chosen]) for said in evaluation.predictions.values()],
     }
 

@@ -76,6 +76,7 @@ class Methods(ReportSection):
             "paragraph": methods_paragraph(evaluation),
             "items": guideline_items(evaluation),
             "provenance": provenance(evaluation),
+            "protocol": evaluation.protocol,
         }
 
 

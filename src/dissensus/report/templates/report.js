@@ -532,7 +532,7 @@
   const bold = (text) => element("b", { text });
 
   function firstSentence(i, known) {
-    const order = table_of.support[i].map((code, c) => [code, known.top[c]]).sort((a, b) => b[1] - a[1]);
+    const order = table_of.support[i].map((code, c) => [code, known.top[c]]).sort((a, b) => b[1] - a[1] || (b[0] === table_of.winner[i]) - (a[0] === table_of.winner[i]));
     const [winner, next] = order;
     if (!winner) return ["Nothing is known about this case."];
     const named = (code) => (code === REST ? (isRated ? OTHERS : "a condition that nobody mentioned") : conditionName(code));
@@ -630,6 +630,7 @@
     position = new Map(table_of.cases.map((name, i) => [name, i]));
     haystacks = table_of.cases.map((name, i) => [name, ...table_of.support[i].filter((code) => code !== REST).map((code) => cases.conditions[code])].join("\n").toLowerCase());
     buildFilters();
+    if (isRated) find("#search").placeholder = "case";
     explorer.hidden = false;
     filters.addEventListener("submit", (event) => event.preventDefault());
     filters.addEventListener("reset", () => setTimeout(() => {

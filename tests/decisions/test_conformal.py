@@ -141,7 +141,7 @@ RISKS = ds.Categories.from_mapping({"a": "low", "b": "high", "c": "high"})
         ({"alpha": 0.0}, "alpha must lie between 0 and 1"),
         ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
         ({"alpha": 0.04}, "too few calibration cases"),
-        ({"alpha": 0.08, "method": "corrected"}, "too few calibration cases"),
+        ({"alpha": 0.04, "method": "corrected"}, "too few calibration cases"),
         ({"alpha": {"low": 0.1}, "categories": RISKS}, "categories have no alpha"),
         ({"alpha": {"lov": 0.1}, "categories": RISKS}, "lov"),
         ({"categories": ds.Categories(("a", "b", "c"), ("low", "high"), np.zeros(3, dtype=int))}, "no members"),

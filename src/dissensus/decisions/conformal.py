@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # What a condition is scored by: its probability; the probability of all that are at least as likely; its place.
 Score: TypeAlias = Literal["lac", "aps", "rank"]
 
-# All labels in one; or thresholds that are found on half of the cases, corrected on the other half.
+# All labels in one; or averaged p-values that are corrected by their distribution at one label of every case.
 Method: TypeAlias = Literal["monte-carlo", "corrected"]
 
 SCORES: dict[Score, str] = {
@@ -159,7 +159,7 @@ class Conformal(Rows):
         else:
             told.append(
                 "guarantee: 1 - alpha at least, for one label drawn like these of a new case like these; it requires "
-                "that the half of the cases that corrects p-values is exchangeable with new cases"
+                "nothing of the other labels of a case, and thresholds vary more, as one label of each counts"
             )
         return told
 
@@ -195,8 +195,8 @@ def conformal(
         ``"lac"``: the probability of a condition. ``"aps"``: that of all conditions at least as likely. ``"rank"``: its
         place, for models without probabilities.
     method
-        ``"monte-carlo"``: all labels of all cases give one threshold. ``"corrected"``: half of the cases give averaged
-        p-values, and one label of each case of the other half corrects them.
+        ``"monte-carlo"``: all labels of all cases give one threshold. ``"corrected"``: averaged p-values are corrected
+        by their distribution at one label of every case; they rise with the score, so that these labels alone decide.
     labels
         What labels are drawn from: ``"annotators"``, or the plausibilities of an aggregation such as ``"dirichlet"``.
     m
@@ -237,9 +237,8 @@ def conformal(
             raise DissensusError("categories have no members", expected="a condition in each", got=listing(unused))
     alphas = _alphas(alpha, names)
     drawn = _drawn(said, labels, m, seed)
-    if method == "corrected":  # averaged p-values rise with the score, so that the other half decides
-        other = np.argsort(case_keys(said.case_names) ^ np.uint64(seed), kind="stable")[: said.n_cases // 2]
-        drawn, model, m = drawn[other, :1], model.select(other), 1
+    if method == "corrected":  # averaged p-values rise with the score, so that one label of each case decides
+        drawn, m = drawn[:, :1], 1
     _check_enough(len(drawn), alphas)
     scores = np.take_along_axis(conformity(model, score), drawn, axis=1)
     rows = []
@@ -294,7 +293,7 @@ def _check_enough(n_cases: int, alphas: Mapping[str, float]) -> None:
             "there are too few calibration cases",
             expected=f"at least {needed}, one divided by alpha",
             got=str(n_cases),
-            advice="annotate more cases, allow a larger alpha, or, if p-values are corrected, do without",
+            advice="annotate more cases, or allow a larger alpha",
         )
 
 

@@ -208,11 +208,10 @@ def run_in(
                 checked_directory_target(path, overwrite=overwrite, foreign=not_a_run, inputs=files)
         run = RunDirectory(place.resolve(), manifest, scratch)
         with told("the run cannot go on", path, GO_ON):
-            if not place.exists():
-                held.callback(_remove_unless_begun, place)
-                place.mkdir(exist_ok=True)
+            place.mkdir(exist_ok=True)
             if not has_lock:
                 held.enter_context(locked(place / LOCK))
+                held.callback(_remove_unless_begun, place)  # while the lock is held: nobody else begins meanwhile
                 if is_run(place) and not (goes_on or overwrite):
                     raise FormatError(BUSY, got="a process that has ended by now", where=str(path), advice="look there")
             held.callback(shutil.rmtree, run.path / UNFINISHED, ignore_errors=True)
@@ -228,13 +227,15 @@ def run_in(
 
 
 def _is_empty(place: FilePath) -> bool:
-    """Tell whether nothing is in a directory that may just have been made, but for its lock."""
-    return not place.exists() or (place.is_dir() and not {one.name for one in place.iterdir()} - {LOCK})
+    """Tell whether no file is in a directory that may just have been made, but for its lock."""
+    if not place.is_dir():
+        return not place.exists()
+    return all(one.is_dir() and not one.is_symlink() for one in place.rglob("*") if one != place / LOCK)
 
 
 def _remove_unless_begun(place: FilePath) -> None:
-    """Remove a directory in which no run could be begun."""
-    if place.is_dir() and not is_run(place):
+    """Remove a directory in which no run could be begun, unless something was in it before."""
+    if _is_empty(place):
         shutil.rmtree(place, ignore_errors=True)
 
 

@@ -120,6 +120,7 @@ OWN = {
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind")
 
 
 def checked(function: Function) -> Function:
@@ -147,6 +148,23 @@ def checked(function: Function) -> Function:
         return function(*given, **named)
 
     return cast("Function", checking)
+
+
+def with_checked_methods(kind: type[Kind]) -> type[Kind]:
+    """Let every public method of a class refuse arguments of the wrong kind, as :func:`checked` functions do."""
+    for name, one in list(vars(kind).items()):
+        inner = getattr(one, "__func__", one)
+        if name.startswith("_") or not inspect.isfunction(inner) or hasattr(inner, "__wrapped__"):
+            continue
+        if len(inspect.signature(inner).parameters) > (not isinstance(one, staticmethod)):
+            setattr(kind, name, checked(inner) if one is inner else type(one)(checked(inner)))
+    return kind
+
+
+def check_position(what: str, position: int, count: int) -> None:
+    """Refuse a position that is not one of 0 to count - 1."""
+    if not 0 <= position < count:
+        raise DissensusError(f"there is no {what} at this position", expected=f"0 to {count - 1}", got=str(position))
 
 
 def check_fields(one: Any) -> None:

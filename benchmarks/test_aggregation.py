@@ -80,7 +80,9 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
 def test_plackett_luce_against_its_random_numbers(said: Study, benchmark: BenchmarkFixture, tight: bool) -> None:
     draw = sampling(plackett_luce(3), said)
     pair = in_turn(draw, floor(plackett_luce(3), said, tight=tight))
-    record_floor(benchmark, draw, "Plackett-Luce, reliability 3, 100 + 1000 sweeps", pair.ratio, 1.6, tight=tight)
+    record_floor(
+        benchmark, draw, "Plackett-Luce, prior observed, reliability 3, 100 + 1000 sweeps", pair.ratio, 1.6, tight=tight
+    )
 
 
 def record_floor(
@@ -102,7 +104,7 @@ def test_effective_draws_per_second(said: Study, benchmark: BenchmarkFixture) ->
     record(
         benchmark,
         draw,
-        what="effective draws of the top-1 indicator per second",
+        what="effective draws of the top-1 indicator per second, prior observed, reliability 3",
         value=float(ess.sum() / best),
         unit="1/s",
     )
@@ -122,7 +124,7 @@ def test_dirichlets_against_their_random_numbers(
 def test_cost_does_not_follow_reliability(said: Study, benchmark: BenchmarkFixture) -> None:
     ten, one = sampling(plackett_luce(10), said), sampling(plackett_luce(1), said)
     pair = in_turn(ten, one)
-    record(benchmark, ten, what="reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
+    record(benchmark, ten, what="sampling, prior observed: reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
 
 
 def test_cost_does_not_follow_the_number_of_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
@@ -132,7 +134,7 @@ def test_cost_does_not_follow_the_number_of_conditions(said: Study, benchmark: B
     record(
         benchmark,
         many,
-        what="100 000 conditions / as many as there are (419), same opinions",
+        what="sampling, prior observed: 100 000 conditions / as many as there are (419), same opinions",
         ratio=pair.ratio,
         limit=1.1,
     )
@@ -147,10 +149,12 @@ def tied(size: int) -> Study:
 def test_cost_of_a_tie_is_linear(benchmark: BenchmarkFixture) -> None:
     large, small = sampling(plackett_luce(1), tied(200)), sampling(plackett_luce(1), tied(20))
     pair = in_turn(large, small, rounds=3)
-    record(benchmark, large, what="a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0)
+    record(
+        benchmark, large, what="sampling, prior observed: a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0
+    )
 
 
 def test_two_threads(said: Study, benchmark: BenchmarkFixture) -> None:
     two, one = sampling(plackett_luce(3), said, threads=2), sampling(plackett_luce(3), said)
     pair = in_turn(two, one)
-    record(benchmark, two, what="two threads / one thread", ratio=pair.ratio, limit=0.6)
+    record(benchmark, two, what="sampling, prior observed: two threads / one thread", ratio=pair.ratio, limit=0.6)

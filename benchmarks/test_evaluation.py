@@ -74,7 +74,7 @@ def test_main_figure_against_sampling(said: Study, benchmark: BenchmarkFixture) 
     record(
         benchmark,
         figure,
-        what="main figure (10 aggregations, 4 models, 4 metrics, certainty of the top 1 to 3) / sampling alone",
+        what="main figure (10 aggregations, prior observed, 4 models, 4 metrics, certainty of top 1 to 3) / sampling",
         ratio=pair.ratio,
         limit=2.2,
         seconds=pair.ours,
@@ -190,7 +190,7 @@ def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     record(
         benchmark,
         evaluating(said, models, PlackettLuce(reliability=3, alpha=1.0, prior="observed")),
-        what="exponent of the cost in cases, 500 to 20 000",
+        what="exponent of the cost of one run in cases, prior observed, 500 to 20 000",
         ratio=exponent,
         limit=1.1,
         seconds=dict(zip(map(str, sizes), times, strict=True)),
@@ -206,7 +206,18 @@ def test_cost_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixtur
         for pair in ((more, many), (said, few))
     )
     pair = in_turn(large, small, rounds=3)
-    record(benchmark, large, what="20 000 conditions / 419, lists of ten, same opinions", ratio=pair.ratio, limit=1.2)
+    what = "evaluation of one run, prior observed: 20 000 conditions / 419, lists of ten, same opinions"
+    record(benchmark, large, what=what, ratio=pair.ratio, limit=1.2)
+
+
+def test_cost_of_the_default_evaluation_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
+    said = said.select(slice(0, 300))
+    more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100 * 419 - said.n_conditions))])
+    few = dict(list(noisy_models(said, listed=10).items())[:2])
+    many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}
+    pair = in_turn(lambda: evaluate(more, many, threads=1), lambda: evaluate(said, few, threads=1), rounds=2)
+    what = "default evaluation, 300 cases, two models: 41 900 conditions / 419, lists of ten, same opinions"
+    record(benchmark, lambda: None, what=what, ratio=pair.ratio, limit=1.5, seconds=pair.ours)
 
 
 if __name__ == "__main__":  # in a process of its own, so that nothing else counts

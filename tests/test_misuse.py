@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +296,39 @@ def test_wrong_values_are_refused_with_one_kind_of_error(
         if (said := outcome(function, {**given, parameter: wrong}))
     }
     assert not found, "\n".join(f"{what}: {said}" for what, said in found.items())
+
+
+def test_methods_refuse_wrong_values_too(calls: dict[str, Any]) -> None:
+    """Every public method of what people hold in their hands, with the wrong value for each argument."""
+    said = calls["write"][1]["annotations"]
+    held = {
+        "Study": said,
+        "checklists": ds.Study.from_sets([[["a"], []], [["b"]]], ["a", "b"]),
+        "ratings": ds.Study.from_scores([[1, 2], [3]]),
+        "Predictions": calls["evaluate"][1]["predictions"]["A"],
+        "Plausibilities": calls["GivenDraws"][1]["plausibilities"],
+        "Evaluation": calls["write_report"][1]["evaluation"],
+        "Categories": calls["evaluate"][1]["categories"],
+        "Receipt": ds.examine({"case": ["c"], "reader": ["a"], "label": ["x"]}).receipt,
+        "Diagnosis": ds.diagnose(said),
+    }
+    n_calls, found = 0, {}
+    for name, one in held.items():
+        for method in (word for word in dir(type(one)) if not word.startswith("_") and word not in ("save", "report")):
+            if not callable(getattr(type(one), method)) or not hasattr(getattr(type(one), method), "__module__"):
+                continue
+            function = getattr(one, method)
+            parts = inspect.signature(function).parameters.values()
+            kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            needed = [part.name for part in parts if part.default is part.empty and part.kind not in kinds]
+            others = [part.name for part in parts if part.default is not part.empty]
+            for wrong, other in product(WRONG, [None, *others]):
+                given = dict.fromkeys([*needed, *([other] if other else [])], wrong)
+                n_calls += bool(given)
+                if given and (told := outcome(function, given)):
+                    found[f"{name}.{method}({given!r:.60})"] = told
+    assert n_calls > 3000
+    assert not found, "\n".join(f"{what}: {told}" for what, told in found.items())
 
 
 # Limits -------------------------------------------------------------------------------------------------

@@ -82,10 +82,8 @@ print(frame["mean"][0], frame["point_estimate"][0])
 
 
 def test_the_command_line_lists_and_takes_them_and_the_report_explains_them(installed: Path, tmp_path: Path) -> None:
-    listed = " ".join(run(installed, *MAIN, "evaluate", "--help").replace("│", " ").split())
-    assert "approval" in listed
-    assert "miss-rate" in listed
-    assert "arrows" in " ".join(run(installed, *MAIN, "validate", "--help").replace("│", " ").split())
+    assert "approval\t" in run(installed, *MAIN, "aggregations")
+    assert "miss-rate\tmiss-rate:K\t" in run(installed, *MAIN, "metrics")
     (tmp_path / "opinions.csv").write_text(OPINIONS)
     (tmp_path / "a.csv").write_text(SCORES)
     words = ("opinions.csv", "--predictions", "A=a.csv", "--aggregation", "approval", "--metric", "miss-rate:1")
@@ -109,8 +107,8 @@ def test_the_command_line_lists_and_takes_them_and_the_report_explains_them(inst
 
 def test_a_file_in_the_format_is_recognised_and_read(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "opinions.arrows").write_text("x: A -> a, b\nx: B -> b\ny: A -> c\n")
-    shown = run(installed, *MAIN, "validate", "opinions.arrows", cwd=tmp_path)
-    assert "read as arrows" in shown
+    shown = run(installed, *MAIN, "validate", "opinions.arrows", "--json", cwd=tmp_path)
+    assert '"format": "arrows"' in shown
     script = "import dissensus as ds; print(ds.read('opinions.arrows').to_rankings())"
     read = run(installed, "-c", script, cwd=tmp_path)
     assert read.strip() == "[[[['a'], ['b']], [['b']]], [[['c']]]]"

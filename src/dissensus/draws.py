@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_count, check_length, checked, is_list
+from dissensus.core.checks import check_count, check_length, checked, is_list, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -491,6 +491,7 @@ def given_batch(case_names: tuple[str, ...], draws: FloatArray, n_chains: int, c
     return Batch.from_dense(draws[cases], [case_names[case] for case in cases], n_chains=n_chains)
 
 
+@with_checked_methods
 @dataclass(frozen=True, eq=False)
 class Plausibilities:
     """Iterate over batches of draws without keeping them.

@@ -187,6 +187,15 @@ def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
     assert np.median(found.ess) > 150
 
 
+@pytest.mark.parametrize(("n_conditions", "skill"), [(10, 0.5), (20, 0.4)])
+def test_no_condition_collects_what_weak_annotators_disagree_on(n_conditions: int, skill: float) -> None:
+    said, truths = simulated([skill] * 5, 200, n_conditions, 1)
+    drawn = DawidSkene().sample(said, draws=400)
+    assert not sampling_diagnostics(drawn).has_not_converged.any()
+    majority = (MajorityVote().sample(said).mean().argmax(axis=1) == truths).mean()
+    assert (drawn.mean().argmax(axis=1) == truths).mean() > majority - 0.05
+
+
 # Gold labels, ties, weights -----------------------------------------------------------------------------------
 
 

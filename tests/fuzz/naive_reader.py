@@ -97,10 +97,19 @@ def _json(text: str, *, lines: bool) -> Any:
     written = [line for line in text.split("\n") if line.strip()]
     try:
         if not lines and not (len(written) > 1 and _is_object(written[0])):
-            return json.loads(text, object_pairs_hook=_once)
-        return [json.loads(line, object_pairs_hook=_once) for line in written]
+            return _composed(json.loads(text, object_pairs_hook=_once))
+        return _composed([json.loads(line, object_pairs_hook=_once) for line in written])
     except (ValueError, RecursionError) as error:
         raise DoubtError("JSON") from error
+
+
+def _composed(value: Any) -> Any:
+    """Put letters and accents together that were written as escapes."""
+    if isinstance(value, list):
+        return [_composed(one) for one in value]
+    if isinstance(value, dict):
+        return _once([(_composed(key), _composed(one)) for key, one in value.items()])
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
 def _is_object(line: str) -> bool:

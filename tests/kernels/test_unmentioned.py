@@ -92,7 +92,7 @@ def test_lazy_and_dense_splits_by_unequal_weights_are_the_same_numbers(mentioned
         for threshold in (0.0, 0.001, 0.05, 0.5):
             for most in (0, 1, 3, 13):
                 out, codes = np.empty(most), np.empty(most, dtype=np.int64)
-                found = largest_unequal(0.3, weights, KEY, draw, threshold, out, codes, new_atoms(11))
+                found = largest_unequal(0.3, weights, KEY, draw, threshold, out, codes, new_atoms(weights.sums))
                 expected = [code for code in best if masses[draw, code] > threshold][:most]
                 assert codes[:found].tolist() == expected
                 np.testing.assert_array_equal(out[:found], masses[draw, expected])
@@ -119,6 +119,23 @@ def test_more_conditions_than_come_one_by_one_have_their_beta_marginals() -> Non
         assert stats.kstest(shares[:, k], stats.beta(own, total - own).cdf).pvalue > ALARM
 
 
+@pytest.mark.parametrize("heavier", [[], [0, 3, 40, 199], list(range(100))], ids=len)
+def test_conditions_that_weigh_the_same_are_split_no_further_than_they_matter(heavier: list[int]) -> None:
+    frequencies = np.full(200, 0.5)
+    frequencies[heavier] = 3.5
+    weights = weights_of(frequencies, [3, 50, 51], 0.8)
+    masses, some = dense_unequal(weights, 20), np.arange(20)
+    np.testing.assert_allclose(masses.sum(axis=1), 0.3, rtol=1e-12)
+    out, codes = np.empty(7), np.empty(7, dtype=np.int64)
+    for draw in some:
+        assert largest_unequal(0.3, weights, KEY, draw, 0.0, out, codes, new_atoms(weights.sums)) == 7
+        assert codes.tolist() == np.argsort(-masses[draw])[:7].tolist()
+        np.testing.assert_array_equal(out, masses[draw, codes])
+    for code in (0, 2, 40, 49, 52, 199):
+        looked_up = split_every_unequal_rest(np.full(20, 0.3), weights, KEY, some, code)
+        np.testing.assert_array_equal(looked_up[:, code], masses[:, code])
+
+
 @pytest.mark.parametrize("shape", [0.02, 0.3, 1.5])
 def test_shares_have_the_distribution_of_numpy_dirichlet_draws(shape: float) -> None:
     # Exact Beta marginals and a two-sample test of the largest share; 9 + 2 tests at 1e-5 each: a false alarm of all
@@ -139,5 +156,5 @@ def test_a_hundred_thousand_conditions_are_searched_without_being_written_out() 
     weights = weights_of(frequencies, [10, 99_999], 1e-4)
     masses = dense_unequal(weights, 1, 1.0)[0]
     out, codes = np.empty(5), np.empty(5, dtype=np.int64)
-    assert largest_unequal(1.0, weights, KEY, 0, 0.0, out, codes, new_atoms(100_000)) == 5
+    assert largest_unequal(1.0, weights, KEY, 0, 0.0, out, codes, new_atoms(weights.sums)) == 5
     assert codes.tolist() == np.argsort(-masses)[:5].tolist()

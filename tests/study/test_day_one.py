@@ -163,6 +163,7 @@ def test_a_sheet_is_read_and_several_are_named(tmp_path: Path, monkeypatch: pyte
 # Inspect ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore")  # of its own
 @pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is None, reason="inspect-ai is not installed")
 def test_a_log_of_inspect_by_its_own_mock_model(tmp_path: Path) -> None:
     from inspect_ai import Task, eval  # noqa: A004
@@ -401,3 +402,54 @@ def test_shapes_are_compared_with_names_before_anything_is_unpacked(tmp_path: Pa
     )
     with pytest.raises(ds.DissensusError, match="names do not fit"):
         open_source(path)
+
+
+# Small files that were read wrongly, or ended in the exception of a library ---------------------------------
+
+HUGE = "9" * 400
+RANKED = [{"value": "a", "rank": int(HUGE)}]
+CONTROL = [
+    {
+        "id": 1,
+        "data": {},
+        "annotations": [{"id": 1, "result": [{"from_name": ["x"], "type": "choices", "value": {"choices": ["a"]}}]}],
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.csv", "case,A,B\nc1, ,x\nc2,x,x\n", {}),
+        ("a.csv", "case,a,b\nc1,-inf,1\nc2,0,3\n", {"format": "counts"}),
+        ("a.csv", "case,a,b\nc1,inf,1\nc2,0,3\n", {"format": "counts"}),
+        ("a.json", json.dumps(CONTROL), {}),
+        ("a.csv", f"case,reader,label,rank\nc1,A,x,{HUGE}\n", {}),
+        ("a.csv", f"case,reader,score\nc1,A,{HUGE}\n", {}),
+        ("a.json", json.dumps([{"id": "c1", "fields": {}, "responses": [{"values": {"q": {"value": RANKED}}}]}]), {}),
+    ],
+)
+def test_small_spoiled_files_of_opinions_end_in_one_error(
+    name: str, content: str, options: Any, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert name in refused(tmp_path / name, **options).where
+
+
+@pytest.mark.parametrize("text", ["case,x,y\nc1,{},1\n", "case,label,score\nc1,x,{}\n", "case,label,rank\nc1,x,{}\n"])
+def test_numbers_of_four_hundred_digits_are_no_predictions(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text.format(HUGE), encoding="utf-8")
+    with pytest.raises(ds.DissensusError):
+        ds.read_predictions(tmp_path / "a.csv", cases=["c1"], conditions=["x", "y"])
+    with pytest.raises(ds.DissensusError):
+        ds.read_predictions({"c1": int(HUGE)}, cases=["c1"])
+
+
+@pytest.mark.parametrize("name", ["condition", "votes", "present", "annotator"])
+def test_conditions_and_findings_may_be_called_like_roles(name: str) -> None:
+    votes = ds.read(table(f"case,{name},b\nc1,2,1\nc2,0,3\n"), "counts")
+    assert votes.conditions == (name, "b")
+    assert votes.votes.tolist() == [2, 1, 3]
+    if name == "present":
+        ticks = ds.read(table("case,present,b\nc1,1,0\nc2,0,1\n"), "checklist")
+        assert (ticks.findings, ticks.answers.tolist()) == (("present", "b"), [[1, 0], [0, 1]])

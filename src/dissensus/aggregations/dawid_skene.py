@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ from dissensus.aggregations.base import (
     MOST_VALUES,
     REST_STREAM,
     Aggregation,
+    available_threads,
     check_warmup,
     plausibilities_of,
     stream_keys_of,
@@ -31,8 +33,10 @@ from dissensus.study.panel import ANONYMOUS
 if TYPE_CHECKING:
     from dissensus.kernels.dawid_skene import Record, Votes
 
-# Prior shapes of a pooled row: of naming the true condition, and of all others together.
-RIGHT, WRONG = 4.0, 2.0
+# Before anything is seen, annotators name the true condition with this chance. The shapes of a pooled row sum to the
+# second number, and with K conditions to the third times (K - 2)^2, if that is more: with less, one condition after the
+# other becomes that of all cases on which annotators disagree, another one in every chain.
+RIGHT, LEAST_STRENGTH, STRENGTH = 2 / 3, 6.0, 1.5
 
 # Prior shape of the frequency of every condition.
 FREQUENCY_SHAPE = 0.5
@@ -228,8 +232,16 @@ def learned_record(
         np.zeros((0 if of_cases else len(said.labels), n_conditions)),
     )
     how, priors = {"alpha": FREQUENCY_SHAPE, "reliability": power}, pooled_priors(named, n_conditions)
-    for key, rows in chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws):
-        run_chain(said, priors, record, key=key, warmup=warmup, rows=rows, **how)
+
+    def run(chain: tuple[np.uint64, tuple[int, int]]) -> Record:
+        own = record._replace(frequencies=np.zeros(n_conditions), confusions=np.zeros_like(record.confusions))
+        run_chain(said, priors, own, key=chain[0], warmup=warmup, rows=chain[1], **how)
+        return own
+
+    with ThreadPoolExecutor(available_threads()) as pool:
+        for own in pool.map(run, chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws)):
+            record.frequencies[:] += own.frequencies
+            record.confusions[:] += own.confusions
     return record, people
 
 
@@ -313,12 +325,13 @@ def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:
     array([[4., 1., 1.],
            [2., 5., 5.]])
     """
-    wrong = WRONG / (n_conditions - 1)
+    strength = max(LEAST_STRENGTH, STRENGTH * (n_conditions - 2) ** 2)
+    right, wrong = RIGHT * strength, (1.0 - RIGHT) * strength / (n_conditions - 1)
     priors = np.full((len(said) + 1, n_conditions), wrong)
     priors[-1] = (n_conditions - len(said)) * wrong
     of_true = np.full(n_conditions, len(said))
     of_true[said] = np.arange(len(said))
-    priors[of_true, np.arange(n_conditions)] += RIGHT - wrong
+    priors[of_true, np.arange(n_conditions)] += right - wrong
     return priors
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray, Path
-from dissensus.core.checks import check_fields, check_length, checked
+from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.ragged import frozen_integers
@@ -34,6 +34,7 @@ RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
 Result = TypeVar("Result")
 
 
+@with_checked_methods
 @dataclass(frozen=True, eq=False)
 class Categories(Value):
     """Put every condition into one category.
@@ -279,11 +280,9 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
 
 def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
     """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
-    from dissensus.kernels.winning_sets import standard_errors
+    from dissensus.kernels.chains import standard_errors
 
-    errors = np.empty(len(marks))
-    standard_errors(marks, n_chains, errors)
-    return marks.mean(axis=1), errors
+    return marks.mean(axis=1), standard_errors(marks, n_chains)
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:

@@ -120,6 +120,7 @@ OWN = {
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind")
 
 
 def checked(function: Function) -> Function:
@@ -147,6 +148,23 @@ def checked(function: Function) -> Function:
         return function(*given, **named)
 
     return cast("Function", checking)
+
+
+def with_checked_methods(kind: type[Kind]) -> type[Kind]:
+    """Let every public method of a class refuse arguments of the wrong kind, as :func:`checked` functions do."""
+    for name, one in list(vars(kind).items()):
+        inner = getattr(one, "__func__", one)
+        if name.startswith("_") or not inspect.isfunction(inner) or hasattr(inner, "__wrapped__"):
+            continue
+        if len(inspect.signature(inner).parameters) > (not isinstance(one, staticmethod)):
+            setattr(kind, name, checked(inner) if one is inner else type(one)(checked(inner)))
+    return kind
+
+
+def check_position(what: str, position: int, count: int) -> None:
+    """Refuse a position that is not one of 0 to count - 1."""
+    if not 0 <= position < count:
+        raise DissensusError(f"there is no {what} at this position", expected=f"0 to {count - 1}", got=str(position))
 
 
 def check_fields(one: Any) -> None:
@@ -186,6 +204,33 @@ def _head(kind: str) -> str:
     return kind.partition("[")[0].rpartition(".")[2]
 
 
+class Recent:
+    """Remember by identity which long tuples passed a check last: names of conditions are handed on many times."""
+
+    def __init__(self) -> None:
+        self.passed: tuple[object, ...] = ()
+
+    def __contains__(self, one: object) -> bool:
+        return any(one is known for known in self.passed)
+
+    def add(self, one: object) -> None:
+        """Remember a tuple, which cannot change, if looking at it again would take long."""
+        if type(one) is tuple and len(one) >= LONG:
+            self.passed = (one, *self.passed[:7])
+
+
+# Tuples from this length on are remembered; those of which all items are known to be text.
+LONG, texts = 1000, Recent()
+
+
+def _are_texts(items: Any) -> bool:
+    """Tell a list of text, the usual case, without looking at each item in Python."""
+    found = items in texts or set(map(type, items)) <= {str}
+    if found and items not in texts:
+        texts.add(items)
+    return found
+
+
 def _is(value: object, kind: str) -> bool:
     head, inner = _head(kind), _inner(kind)
     if head == "Sequence" and inner in (("float",), ("int",), ("Sequence[Any]",)):
@@ -193,9 +238,9 @@ def _is(value: object, kind: str) -> bool:
         return is_list(value) or (isinstance(value, np.ndarray) and value.ndim > 1)
     if head in ("Sequence", "tuple"):
         items = cast("Any", value)
-        # a list of text, the usual case, is told without looking at each item in Python
-        are_texts = is_list(value) and "str" in inner and set(map(type, items)) <= {str}
-        return are_texts or (is_list(value) and all(_is_item(item, inner) for item in items))
+        return is_list(value) and (
+            ("str" in inner and _are_texts(items)) or all(_is_item(item, inner) for item in items)
+        )
     if head == "Mapping":
         return isinstance(value, Mapping) and all(_is_item(item, inner) for item in value.values())
     if head in KINDS:

@@ -13,11 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.aliases import BoolArray, IntArray, KeyArray
-from dissensus.core.checks import check_length, is_list
+from dissensus.core.checks import Recent, check_length, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
+
+
+# Tuples of names that are known to be all different, and none of them empty.
+different_names = Recent()
 
 
 def composed(name: object) -> str:
@@ -42,6 +46,8 @@ def spelt(one: str, other: str) -> str:
 
 def check_names(what: str, names: Sequence[str]) -> None:
     """Refuse empty and repeated names."""
+    if names in different_names:
+        return
     different = set(names)
     if len(different) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
@@ -52,6 +58,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
         )
     if "" in different:
         check_not_empty(what, names)
+    different_names.add(names)
 
 
 def check_not_empty(what: str, names: Sequence[str]) -> None:

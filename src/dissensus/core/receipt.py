@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from dissensus.core.aliases import IntArray, Said
 from dissensus.core.checks import check_fields, check_kind
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.names import known_name
 from dissensus.core.notes import Note
 from dissensus.core.value import Value
 
@@ -172,6 +173,9 @@ class Receipt:
         >>> Receipt.from_dict(receipt.to_dict()) == receipt
         True
         """
+        check_kind("given", given, "Mapping")
+        for name in (part.name for part in fields(cls)):
+            known_name("part", name, given, purpose="of a receipt")
         columns = tuple(Column(**column) for column in given["columns"])
         notes = tuple(Note(**{**note, "examples": _texts("examples", note)}) for note in given["notes"])
         for note in notes:
@@ -236,7 +240,7 @@ def spaced(positions: IntArray, most: int) -> list[int]:
     >>> spaced(np.arange(10), 3)
     [0, 4, 9]
     """
-    steps = np.linspace(0, len(positions) - 1, min(most, len(positions))).astype(np.int64)
+    steps = np.linspace(0, len(positions) - 1, max(0, min(most, len(positions)))).astype(np.int64)
     return [int(position) for position in positions[steps]]
 
 

@@ -90,7 +90,13 @@ class Protocol:
 
     @staticmethod
     def of(given: Path | Protocol) -> Protocol:
-        """Read a protocol; one that was read stays as it is."""
+        """Read a protocol; one that was read stays as it is.
+
+        Examples
+        --------
+        >>> Protocol.of(Protocol("margin = 0.1")).settings
+        {'margin': 0.1}
+        """
         if isinstance(given, Protocol):
             return given
         if not isinstance(given, str | PathLike):
@@ -139,6 +145,12 @@ class Protocol:
         """Return what the evaluation is to take for ``given``, and the protocol with what deviates from it.
 
         What the protocol settles holds where nothing else is given; what is given otherwise holds, and deviates.
+
+        Examples
+        --------
+        >>> settings, agreed = Protocol("level = 0.9").settled({"level": 0.8})
+        >>> settings, agreed.deviations
+        ({'level': 0.8}, ('level is 0.8, not 0.9',))
         """
         wanted, told = self.settings, []
         found: dict[str, Any] = {}

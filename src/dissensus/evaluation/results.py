@@ -15,7 +15,7 @@ import polars as pl
 from dissensus.aggregations.base import Aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
-from dissensus.core.checks import check_choice, checked
+from dissensus.core.checks import check_choice, check_position, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import known_name
 from dissensus.core.output import directory_written_whole
@@ -104,6 +104,7 @@ class Certainties(NamedTuple):
     mean: float
 
 
+@with_checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Shown, Value):
     """Hold every metric of every model under every aggregation.
@@ -345,6 +346,7 @@ class Evaluation(Shown, Value):
 
     def run_label(self, run: int) -> str:
         """Name a run as the column ``run`` of every table does."""
+        check_position("run", run, len(self.runs))
         return self.runs[run].label
 
     @property
@@ -478,6 +480,7 @@ class Evaluation(Shown, Value):
 
     def label_masses(self, run: int) -> LabelsByTruth:
         """Return the labels of the draws of a run, by truth; nothing where no metric keeps them."""
+        check_position("run", run, len(self.runs))
         truths = {metric.truth: None for metric in data_set_metrics(self.metrics)}
         has_any = bool(self.sums.names("rows", "labels", self.keys[run]))
         return kept_labels(self.sums, self.keys[run], truths) if has_any else {}
@@ -485,7 +488,7 @@ class Evaluation(Shown, Value):
     def labels_of(self, column: str) -> list[str]:
         """Return the labels of a column of cases, in order."""
         known = [str(name[-1]) for name in self.sums.names("n", "run 0", "stratum", column)]
-        return sorted(known or set(self.strata[column]))
+        return sorted(known or set(self.strata[known_name("column", column, self.strata)]))
 
     # Tables -----------------------------------------------------------------------------------------------
 

@@ -7,17 +7,18 @@ nothing left to estimate: its effective size is its number of draws, its R-hat i
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inner
+from dissensus.core.aliases import FloatArray
 
-# Numbers that are sorted at a time.
-BATCH = 1 << 22
+# Numbers that are looked at together.
+BATCH = 1 << 20
+
+# Chains shorter than this are taken for independent draws.
+SHORTEST = 4
 
 
 class ChainStatistics(NamedTuple):
@@ -41,145 +42,76 @@ class ChainStatistics(NamedTuple):
     standard_error: FloatArray
 
 
-@inner
-def autocovariance(series: FloatArray, means: FloatArray, lag: int) -> float:
-    """Average the autocovariances of several series (m, n) at one lag."""
-    m, n = series.shape
-    total = 0.0
-    for c in range(m):
-        mean = means[c]
-        for t in range(n - lag):
-            total += (series[c, t] - mean) * (series[c, t + lag] - mean)
-    return float(total / (m * n))
+def split(series: FloatArray, n_chains: int) -> FloatArray:
+    """Cut the chains of each series (s, n_draws) in halves, the middle draw left out, shape (s, 2 * n_chains, half).
+
+    Chain follows chain; the first have a draw more when the draws do not divide evenly, which is left out as well.
+    """
+    length, longer = divmod(series.shape[1], n_chains)
+    chain, half = np.arange(n_chains), length // 2
+    begins = chain * length + np.minimum(chain, longer)
+    starts = np.stack([begins, begins + length - half], axis=1).reshape(-1)
+    return np.take(series, starts[:, None] + np.arange(half), axis=1)
 
 
-@inner
-def chain_moments(series: FloatArray, means: FloatArray) -> tuple[float, float]:
-    """Fill in the mean of each series (m, n); return the average variance and the variance of the means."""
-    m, n = series.shape
-    within, centre = 0.0, 0.0
-    for c in range(m):
-        total = 0.0
-        for t in range(n):
-            total += series[c, t]
-        means[c] = total / n
-        centre += means[c] / m
-        for t in range(n):
-            within += (series[c, t] - means[c]) * (series[c, t] - means[c])
-    between = 0.0
-    for c in range(m):
-        between += (means[c] - centre) * (means[c] - centre)
-    return within / (m * (n - 1)), between / (m - 1)
+def chain_moments(series: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return series (s, m, n) minus their means, the average variance within and the variance of the means (s,)."""
+    means = series.mean(axis=2, keepdims=True)
+    centred = series - means
+    within = (centred * centred).sum(axis=2).sum(axis=1) / (series.shape[1] * (series.shape[2] - 1))
+    return centred, within, means[:, :, 0].var(axis=1, ddof=1)
 
 
-@inner
-def r_hat_of(series: FloatArray, means: FloatArray) -> float:
-    """Compare the variance between the series (m, n) with that within them."""
-    within, between = chain_moments(series, means)
-    if within == 0.0:
-        return 1.0 if between == 0.0 else np.inf
-    _, n = series.shape
-    return math.sqrt((n * between / within + n - 1) / n)
+def r_hats(series: FloatArray) -> FloatArray:
+    """Compare the variance between the chains of each series (s, m, n) with that within them."""
+    _, within, between = chain_moments(series)
+    n = series.shape[2]
+    ratios = np.divide(between, within, out=np.where(between > 0.0, np.inf, 1.0 / n), where=within > 0.0)
+    return np.asarray(np.sqrt((n * ratios + n - 1) / n))
 
 
-@inner
-def effective_size(series: FloatArray, means: FloatArray, rho: FloatArray) -> float:
-    """Estimate how many independent draws the series (m, n) are worth.
+def effective_sizes(series: FloatArray) -> FloatArray:
+    """Estimate how many independent draws each of the series (s, m, n) is worth.
 
     Autocorrelations are summed in pairs as long as these stay positive, and made monotone (Geyer's initial
-    monotone sequence). ``means`` (m,) and ``rho`` (n,) are room to work in.
+    monotone sequence): of the series whose pairs are positive so far, one pair of lags after the other.
     """
-    m, n = series.shape
-    size = m * n
-    within, between = chain_moments(series, means)
+    _, m, n = series.shape
+    centred, within, between = chain_moments(series)
     pooled = within * (n - 1) / n + between
-    if pooled == 0.0:
-        return float(size)
-    t = n // n  # one, but not a constant, which Numba would compile the autocovariance for once more
-    even, odd = 1.0, 1.0 - (within - autocovariance(series, means, t)) / pooled
-    rho[0], rho[1] = even, odd
-    while t < n - 3 and even + odd > 0.0:
-        even = 1.0 - (within - autocovariance(series, means, t + 1)) / pooled
-        odd = 1.0 - (within - autocovariance(series, means, t + 2)) / pooled
-        rho[t + 1], rho[t + 2] = even, odd
-        if even + odd < 0.0:
-            rho[t + 1], rho[t + 2] = 0.0, 0.0
-        t += 2
-    last = t - 2
-    if even > 0.0:
-        rho[last + 1] = even
-    for t in range(1, last - 1, 2):
-        if rho[t + 1] + rho[t + 2] > rho[t - 1] + rho[t]:
-            rho[t + 1] = 0.5 * (rho[t - 1] + rho[t])
-            rho[t + 2] = rho[t + 1]
-    time = -1.0 + rho[last + 1]
-    for t in range(last + 1):
-        time += 2.0 * rho[t]
-    return float(size / max(time, 1.0 / math.log10(size)))
+    size, rows = m * n, np.flatnonzero(pooled > 0.0)
+    time, last, least = np.full(len(series), -1.0), np.ones(len(series)), np.empty(len(series))
+
+    def correlations(lag: int) -> FloatArray:
+        covariance = (centred[:, :, : n - lag] * centred[:, :, lag:]).sum(axis=2).sum(axis=1) / size
+        return np.asarray(1.0 - (within[rows] - covariance) / pooled[rows])
+
+    centred = centred[rows]
+    pair, lag = 1.0 + correlations(1), 1
+    least[rows] = pair
+    while lag < n - 3 and (pair > 0.0).any():
+        centred, rows = centred[pair > 0.0], rows[pair > 0.0]
+        time[rows] += 2.0 * least[rows]
+        even = correlations(lag + 1)
+        pair = even + correlations(lag + 2)
+        last[rows] = np.where((even > 0.0) | (pair >= 0.0), even, 0.0)
+        least[rows] = np.minimum(least[rows], pair)
+        lag += 2
+    return np.asarray(np.where(pooled > 0.0, size / np.maximum(time + last, 1.0 / np.log10(size)), size))
 
 
-@inner
-def normal_scores(values: FloatArray, order: IntArray, scores: FloatArray, out: FloatArray) -> None:
-    """Replace values by the normal scores of their ranks; equal values share their average rank.
-
-    ``scores[r]`` is the score of rank r / 2; ``out`` is flat.
-    """
-    size, begin = len(order), 0
-    while begin < size:
-        end = begin + 1
-        while end < size and values[order[end]] == values[order[begin]]:
-            end += 1
-        for j in range(begin, end):
-            out[order[j]] = scores[begin + end + 1]
-        begin = end
-
-
-class Work(NamedTuple):
-    """Hold the arrays that one series after the other is worked out in; ``flat`` is ``ranked``, row by row."""
-
-    means: FloatArray
-    rho: FloatArray
-    ranked: FloatArray
-    flat: FloatArray
-    folded: FloatArray
-
-
-@compiled
-def diagnose_series(
-    halves: FloatArray,
-    flat_halves: FloatArray,
-    order: IntArray,
-    folded_order: IntArray,
-    scores: FloatArray,
-    result: FloatArray,
-    work: Work,
-) -> None:
-    """Fill ``result`` (s, 4) for series split in halves (s, m, n), also given as (s, m * n).
-
-    ``order`` sorts the values of each series, ``folded_order`` their distances to the median, both (s, m * n).
-    """
-    means, rho, ranked, flat, folded = work
-    n_series, size = len(means), len(flat)
-    for s in range(len(halves)):
-        series, values = halves[s], flat_halves[s]
-        low, high = order[s, (size - 1) // 2], order[s, size // 2]
-        median = 0.5 * (values[low] + values[high])
-        if values[order[s, 0]] == values[order[s, size - 1]]:
-            result[s, 0], result[s, 1], result[s, 2], result[s, 3] = 1.0, float(size), float(size), 0.0
-            continue
-        normal_scores(values, order[s], scores, flat)
-        result[s, 0] = r_hat_of(ranked, means)
-        result[s, 1] = effective_size(ranked, means, rho)
-        result[s, 2] = effective_size(series, means, rho)
-        mean, variance = 0.0, 0.0
-        for c in range(n_series):
-            mean += means[c] / n_series
-        for j in range(size):
-            variance += (values[j] - mean) * (values[j] - mean)
-            folded[j] = abs(values[j] - median)
-        result[s, 3] = math.sqrt(variance / (size - 1) / result[s, 2])
-        normal_scores(folded, folded_order[s], scores, flat)
-        result[s, 0] = max(result[s, 0], r_hat_of(ranked, means))
+def normal_scores(values: FloatArray) -> FloatArray:
+    """Replace values (s, size) by the normal scores of their ranks in each row; equal ones share their average rank."""
+    size, order = values.shape[1], np.argsort(values, axis=1)
+    ordered, places = np.take_along_axis(values, order, axis=1), np.arange(values.shape[1])
+    begins, ends = np.ones((2, *values.shape), dtype=np.bool_)
+    begins[:, 1:] = ends[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(begins, places, 0), axis=1)
+    last = np.minimum.accumulate(np.where(ends, places, size)[:, ::-1], axis=1)[:, ::-1]
+    of_half_ranks = ndtri((np.arange(2 * size + 1) / 2 - 0.375) / (size + 0.25))
+    scores = np.empty(values.shape)
+    np.put_along_axis(scores, order, of_half_ranks[first + last + 2], axis=1)
+    return scores
 
 
 def diagnose(draws: FloatArray) -> ChainStatistics:
@@ -190,16 +122,34 @@ def diagnose(draws: FloatArray) -> ChainStatistics:
     draws : (n, chains, draws)
         At least four draws per chain.
     """
-    n_series, half = 2 * draws.shape[1], draws.shape[2] // 2
-    size, ranked = n_series * half, np.empty((n_series, half))
-    work = Work(np.empty(n_series), np.empty(half + 3), ranked, ranked.reshape(-1), np.empty(size))
-    scores = ndtri((np.arange(2 * size + 1) / 2 - 0.375) / (size + 0.25))
-    result = np.empty((len(draws), 4))
-    for first in range(0, len(draws), max(1, BATCH // size)):
-        batch = slice(first, first + max(1, BATCH // size))
-        own = draws[batch]  # each chain is cut in two halves, the middle draw left out
-        halves = np.concatenate([own[:, :, :half], own[:, :, -half:]], axis=1).reshape(len(own), -1)
-        distances = np.abs(halves - np.median(halves, axis=1, keepdims=True))
-        orders = np.argsort(halves, axis=1), np.argsort(distances, axis=1)
-        diagnose_series(halves.reshape(-1, n_series, half), halves, *orders, scores, result[batch], work)
-    return ChainStatistics(*np.ascontiguousarray(result.T))
+    size, found = draws.shape[1] * draws.shape[2], []
+    for first in range(0, max(len(draws), 1), max(1, BATCH // size)):
+        own = draws[first : first + max(1, BATCH // size)]
+        halves = split(own.reshape(len(own), -1), draws.shape[1])
+        flat = halves.reshape(len(own), -1)
+        ranked = normal_scores(flat).reshape(halves.shape)
+        folded = normal_scores(np.abs(flat - np.median(flat, axis=1, keepdims=True))).reshape(halves.shape)
+        numbers = np.maximum(r_hats(ranked), r_hats(folded)), effective_sizes(ranked), effective_sizes(halves)
+        error = np.sqrt(flat.var(axis=1, ddof=1) / numbers[2])
+        constant = np.array([1.0, flat.shape[1], flat.shape[1], 0.0])[:, None]
+        found.append(np.where(np.ptp(flat, axis=1) == 0.0, constant, [*numbers, error]))
+    return ChainStatistics(*np.concatenate(found, axis=1))
+
+
+def standard_errors(series: FloatArray, n_chains: int) -> FloatArray:
+    """Return the Monte Carlo standard error of the mean of each series (n, n_draws), chain after chain; shape (n,).
+
+    It comes from the effective sample size; zero where nothing varies.
+    """
+    (n, n_draws), errors = series.shape, np.zeros(len(series))
+    for first in range(0, n, max(1, BATCH // n_draws)):
+        batch = slice(first, first + max(1, BATCH // n_draws))
+        varies = np.flatnonzero(np.ptp(series[batch], axis=1) > 0.0)
+        if not len(varies):
+            continue
+        own, effective = series[batch][varies], np.full(len(varies), float(n_draws))
+        if n_draws // n_chains >= SHORTEST:
+            halves = split(own, n_chains)
+            effective = effective_sizes(halves) * n_draws / (halves.shape[1] * halves.shape[2])
+        errors[batch][varies] = np.sqrt(own.var(axis=1, ddof=1) / effective)
+    return errors

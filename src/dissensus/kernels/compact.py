@@ -230,7 +230,9 @@ def find_equal(
 # Shares that are Dirichlet(shape * weights) are drawn in size-biased order: a condition comes next with a probability
 # in proportion to its weight, and takes a Beta(a + 1, A - a) share of what is left, a being its parameter and A the sum
 # of those that are left. Large shares come early, so that whoever looks for the largest is soon done: no condition that
-# is still to come can have more than all that is left. After a number of steps the others are written out at once.
+# is still to come can have more than all that is left. After a number of steps the others come at once: first those
+# with a weight of their own, then all that share the least weight together, as most do where few of many conditions
+# were ever mentioned. What these have is split as equal weights are, no further than it matters.
 
 # How many conditions come one by one.
 STEPS = 32
@@ -255,28 +257,42 @@ class Weights(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """Hold room for the conditions of the rest of a draw as they come, each array of length K.
+    """Hold room for the conditions of the rest of a draw as they come.
 
     Attributes
     ----------
     streams
         A stream for all.
-    excluded
-        Codes of what is mentioned or has come already, ascending.
-    codes, masses
+    excluded, blocked : (K,)
+        Codes of what is mentioned or has come already, ascending; in the end, of what is not among those that weigh
+        least.
+    codes, masses : (K,)
         What has come, in order.
+    heavier
+        Codes of conditions that weigh more than the least, ascending.
+    branches, branch_masses : (3, 2 * DEPTH), (2 * DEPTH,)
+        Nodes that were not followed yet: number, first member and how many it has; and their masses.
     """
 
     streams: Streams
     excluded: IntArray
+    blocked: IntArray
     codes: IntArray
     masses: FloatArray
+    heavier: IntArray
+    branches: IntArray
+    branch_masses: FloatArray
 
 
-def new_atoms(n_conditions: int) -> Atoms:
-    """Make room for the rest of any case."""
-    codes = np.empty(n_conditions, dtype=np.int64), np.empty(n_conditions, dtype=np.int64)
-    return Atoms(new_streams(), *codes, np.empty(n_conditions))
+def new_atoms(sums: FloatArray) -> Atoms:
+    """Make room for the rest of any case, given the sums of all weights."""
+    weights = np.diff(sums)
+    heavier = np.flatnonzero(weights > weights.min(initial=np.inf) * (1.0 + 1e-9))
+    excluded, blocked, codes = np.empty((3, len(weights)), dtype=np.int64)
+    branches = np.empty((3, 2 * DEPTH), dtype=np.int64)
+    return Atoms(
+        new_streams(), excluded, blocked, codes, np.empty(len(weights)), heavier, branches, np.empty(2 * DEPTH)
+    )
 
 
 @inner
@@ -312,6 +328,87 @@ def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found
         place -= 1
     best[place], codes[place] = mass, code
     return found
+
+
+@copied
+def draw_others(  # noqa: C901 - what is called once is written here, which compiles faster
+    left: float,
+    weights: Weights,
+    key: np.uint64,
+    threshold: float,
+    best: FloatArray,
+    codes: IntArray,
+    atoms: Atoms,
+    wanted: int,
+    found: int,
+) -> tuple[int, int]:
+    """Draw all conditions that are left after :data:`STEPS` of them, see :func:`draw_atoms`; ``key`` is of the draw."""
+    sums, mentioned, shape = weights
+    stream, blocked, n, n_conditions = atoms.streams[0], atoms.blocked, STEPS, len(sums) - 1
+    place, n_blocked, n_excluded, highest = 0, 0, len(mentioned) + STEPS, -np.inf
+    for code in atoms.heavier:
+        while place < n_excluded and atoms.excluded[place] < code:
+            blocked[n_blocked] = atoms.excluded[place]
+            place, n_blocked = place + 1, n_blocked + 1
+        if place < n_excluded and atoms.excluded[place] == code:
+            place += 1
+        else:
+            atoms.codes[n], atoms.masses[n] = code, log_gamma(stream, shape * (sums[code + 1] - sums[code]))
+            highest = max(highest, atoms.masses[n])
+            n += 1
+        blocked[n_blocked] = code
+        n_blocked += 1
+    for i in range(place, n_excluded):
+        blocked[n_blocked] = atoms.excluded[i]
+        n_blocked += 1
+    alike, share, total = n_conditions - n_blocked, 0.0, 0.0
+    if alike > 0:  # of the least weight, which is that of the first who is not blocked
+        first = 0
+        while first < n_blocked and blocked[first] == first:
+            first += 1
+        least = shape * (sums[first + 1] - sums[first])
+        share = log_gamma(stream, least * alike)
+        highest = max(highest, share)
+        share = math.exp(share - highest)
+        total = share
+    for i in range(STEPS, n):
+        atoms.masses[i] = math.exp(atoms.masses[i] - highest)
+        total += atoms.masses[i]
+    for i in range(STEPS, n):
+        atoms.masses[i] *= left / total
+        found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
+    nodes, firsts, counts, masses = atoms.branches[0], atoms.branches[1], atoms.branches[2], atoms.branch_masses
+    nodes[0], firsts[0], counts[0], masses[0] = 1, 0, alike, share * left / total
+    waiting, at, is_single = 1 if alike > 0 else 0, wanted, 0 <= wanted < n_conditions
+    for i in range(n_blocked if is_single else 0):  # the place of the wanted one among those who are alike
+        at -= blocked[i] < wanted
+        waiting = 0 if blocked[i] == wanted else waiting
+    while waiting > 0:
+        waiting -= 1
+        node, first, count, here = nodes[waiting], firsts[waiting], counts[waiting], masses[waiting]
+        if here <= threshold or (0 < found == len(best) and here <= best[found - 1]):
+            continue
+        if is_single and not first <= at < first + count:
+            continue
+        if count > 1:
+            left_mass, right_mass = split_node(atoms.streams, key, np.uint64(node), here, count, least)
+            lower = 1 if right_mass <= left_mass else 0  # the heavier half is followed first
+            i, j, half = waiting + lower, waiting + 1 - lower, count // 2
+            nodes[i], firsts[i], counts[i], masses[i] = 2 * node, first, half, left_mass
+            nodes[j], firsts[j], counts[j], masses[j] = 2 * node + 1, first + half, count - half, right_mass
+            waiting += 2
+            continue
+        low, high = 0, n_blocked  # its code is greater by as many as are blocked before
+        while low < high:
+            middle = (low + high) // 2
+            if blocked[middle] - middle <= first:
+                low = middle + 1
+            else:
+                high = middle
+        atoms.codes[n], atoms.masses[n] = first + low, here
+        found = insert_atom(here, first + low, best, codes, found)
+        n += 1
+    return n, found
 
 
 @inner
@@ -357,21 +454,9 @@ def draw_atoms(
         if 0 < found == len(best) and left <= best[found - 1]:
             break
         if n == STEPS:
-            place, highest, total = 0, -np.inf, 0.0
-            for code in range(len(sums) - 1):
-                if place < n_excluded and atoms.excluded[place] == code:
-                    place += 1
-                    continue
-                atoms.codes[n], atoms.masses[n] = code, log_gamma(stream, shape * (sums[code + 1] - sums[code]))
-                highest = max(highest, atoms.masses[n])
-                n += 1
-            for i in range(STEPS, n):
-                atoms.masses[i] = math.exp(atoms.masses[i] - highest)
-                total += atoms.masses[i]
-            for i in range(STEPS, n):
-                atoms.masses[i] *= left / total
-                found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
-            break
+            return draw_others(
+                left, weights, subkey(key, np.uint64(draw)), threshold, best, codes, atoms, wanted, found
+            )
         code, place = next_condition(uniform(stream) * total, sums, atoms.excluded, n_excluded)
         weight, here = sums[code + 1] - sums[code], left
         total -= weight
@@ -422,7 +507,7 @@ def split_every_unequal_rest(
     """
     split, (sums, mentioned, shape) = np.zeros((len(masses), len(weights.sums) - 1)), weights
     own, best = Weights(plain(sums), plain(mentioned), float(shape)), (np.empty(0), np.empty(0, dtype=np.int64))
-    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(split.shape[1]), wanted)
+    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(own.sums), wanted)
     return split
 
 
@@ -457,7 +542,7 @@ def greatest_of_unequal(
         (np.empty(0), np.empty(0, dtype=np.int64)),
     )
     told = (plain(known), plain(rests), plain(order), plain(worths))
-    return float(find_unequal(*told, own, key, best, new_atoms(len(worths))))
+    return float(find_unequal(*told, own, key, best, new_atoms(own.sums)))
 
 
 @compiled

@@ -308,7 +308,7 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     numbers = integers(size), integers(size), integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
     leading = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
-    room = OrderRoom(*numbers, slots, *leading, new_branches(), new_atoms(layout.n_conditions))
+    room = OrderRoom(*numbers, slots, *leading, new_branches(), new_atoms(layout.rest_sums))
     case = order_cases(layout, values, room, orders, 0)
     while case < n_cases:
         above, tied, has_rest, counts = (longer(array, len(room.above)) for array in orders[:4])
@@ -410,9 +410,7 @@ def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leade
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
     values, most = plain(values), max(layout.n_draws * depth, ROOM)
-    room = LeaderRoom(
-        np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.n_conditions)
-    )
+    room = LeaderRoom(np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.rest_sums))
     found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most))
     case, parts = 0, []
     while case < len(layout.rest_shapes):

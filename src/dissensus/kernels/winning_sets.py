@@ -10,22 +10,17 @@ unmentioned conditions that complete it are exchangeable.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.chains import effective_size
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, filled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, filled, inlined, inner
 from dissensus.kernels.orders import Orders
 
 # Conditions per number.
 BITS = 64
-
-# Draws per chain below which they count as independent.
-SHORTEST = 4
 
 # Improvements below rounding are not worth a search.
 SLACK = 1.0 + 1e-14
@@ -410,49 +405,3 @@ def fill_chances(
                 chances[order] = share
                 if n_tied > 0:
                     chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
-
-
-def standard_errors(series: FloatArray, n_chains: int, errors: FloatArray) -> None:
-    """Return the Monte Carlo standard error of the mean of each series, from its effective sample size.
-
-    Parameters
-    ----------
-    series : (n, n_draws)
-        Chain after chain; the first chains have a draw more when the draws do not divide evenly.
-    n_chains
-        Number of chains.
-    errors : (n,)
-        Receives the errors; zero where nothing varies.
-    """
-    half = max(1, series.shape[1] // n_chains // 2)
-    halves, means, rho = np.empty((2 * n_chains, half)), np.empty(2 * n_chains), np.empty(half + 3)
-    fill_errors(plain(series), n_chains, errors, halves, means, rho)
-
-
-@compiled
-def fill_errors(
-    series: FloatArray, n_chains: int, errors: FloatArray, halves: FloatArray, means: FloatArray, rho: FloatArray
-) -> None:
-    """Do what :func:`standard_errors` says; ``halves``, ``means`` and ``rho`` are worked in."""
-    (_, n_draws), (_, half) = series.shape, halves.shape
-    length, longer = n_draws // n_chains, n_draws % n_chains
-    size = 2 * n_chains * half
-    for s in range(len(series)):
-        low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
-        for draw in range(n_draws):
-            value = series[s, draw]
-            low, high, total = min(low, value), max(high, value), total + value
-        errors[s] = 0.0
-        if low == high:
-            continue
-        for draw in range(n_draws):
-            squares += (series[s, draw] - total / n_draws) * (series[s, draw] - total / n_draws)
-        effective = float(n_draws)
-        if length >= SHORTEST:
-            for chain in range(n_chains):
-                begin = chain * length + min(chain, longer)
-                for i in range(half):
-                    halves[2 * chain, i] = series[s, begin + i]
-                    halves[2 * chain + 1, i] = series[s, begin + length - half + i]
-            effective = effective_size(halves, means, rho) * n_draws / size
-        errors[s] = math.sqrt(squares / (n_draws - 1) / effective)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.checks import check_choice, check_codes, check_fields, check_length, checked
+from dissensus.core.checks import (
+    check_choice,
+    check_codes,
+    check_fields,
+    check_length,
+    check_position,
+    checked,
+    with_checked_methods,
+)
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.notes import Note
@@ -56,6 +64,7 @@ def common_kind(one: PredictionKind | None, other: PredictionKind | None) -> Pre
     )
 
 
+@with_checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(Received):
     """Hold what one model said about the cases of a study.
@@ -512,6 +521,7 @@ class Predictions(Received):
         >>> Predictions.from_rankings([["Melanoma", ["Acne", "Nevus"]]]).words(0)
         'Melanoma, then Acne and Nevus tied'
         """
+        check_position("case", case, self.n_cases)
         entries = slice(int(self.offsets[case]), int(self.offsets[case + 1]))
         listed = [self.conditions[code] for code in self.codes[entries]]
         if self.kind == "scores":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_position, checked
 from dissensus.core.errors import listing
 from dissensus.core.names import spelt
 from dissensus.core.ragged import first_of_most, row_of_each
@@ -417,6 +417,7 @@ def numbers_of_opinion(study: Study, opinion: int, code: Callable[[int], int]) -
     >>> said.said(0, lambda finding: finding + 5)
     [5, -8]
     """
+    check_position(study.opinion, opinion, study.n_opinions)
     if study.kind == "ratings":
         return [round(float(study.scores[opinion]), 6)]
     if study.kind == "checklists":
@@ -439,6 +440,7 @@ def words_of_opinion(study: Study, opinion: int) -> str:
     >>> Study.from_matrix([[[1, 1, -1]]], ["AF", "RBBB", "ST"]).words(0)
     'AF, RBBB; not assessed: ST'
     """
+    check_position(study.opinion, opinion, study.n_opinions)
     names = study.conditions
     if study.kind == "ratings":
         return f"{study.scores[opinion]:g}"

@@ -25,7 +25,7 @@ from dissensus.core.aliases import (
     Question,
     Unranked,
 )
-from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked
+from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.files import polars_frame
 from dissensus.core.names import Cases, check_names, known_name
@@ -60,6 +60,7 @@ def _no_integers() -> IntArray:
     return np.empty(0, dtype=np.int64)
 
 
+@with_checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Received):
     """Hold what annotators said about the cases of a study.

@@ -231,9 +231,10 @@ def test_reliability_one_stands_for_all_else_the_middle_of_the_sweep() -> None:
 
 
 def test_usual_metrics_leave_out_those_of_all_conditions() -> None:
-    said = ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"])
-    wanted = default_metrics(said, {}, said.conditions, None)
-    assert [metric.name for metric in wanted] == ["top-1 accuracy", "top-2 set accuracy"]
+    single = ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"])
+    ranked = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    for said, names in (single, ["top-1 accuracy"]), (ranked, ["top-1 accuracy", "top-2 set accuracy"]):
+        assert [metric.name for metric in default_metrics(said, {}, said.conditions, None)] == names
 
 
 def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -> None:

@@ -133,8 +133,8 @@ def test_any_metric_can_be_the_primary_one_and_stays_so() -> None:
         assert [one.name for one in result.metrics] == ["Brier score", "top-1 accuracy"]
         assert {one.metric for one in result.compare().differences if one.is_primary} == {"Brier score"}
     assert ds.evaluate(said, models, **how).primary == "top-1 accuracy"  # type: ignore[arg-type]
-    with pytest.raises(ds.DissensusError, match="there is no metric 'Brier'"):
-        ds.evaluate(said, models, primary="Brier", **how)  # type: ignore[arg-type]
+    with pytest.raises(ds.DissensusError, match="there is no metric 'Brierly'"):
+        ds.evaluate(said, models, primary="Brierly", **how)  # type: ignore[arg-type]
 
 
 # p-values -----------------------------------------------------------------------------------------------

@@ -37,6 +37,14 @@ def test_too_few_labels_make_every_set_hold_everything() -> None:
     assert threshold(np.arange(8.0), 0.1, 1) == -math.inf
 
 
+def test_equal_scores_are_in_a_set_together() -> None:
+    model = ds.Predictions.from_scores([[0.4, 0.4, 0.2], [0.25, 0.25, 0.5]])
+    assert np.allclose(conformity(model, "aps"), [[-0.8, -0.8, -1.0], [-1.0, -1.0, -0.5]])
+    said = ds.Study.from_counts([[1, 0, 0]] * 20, ["a", "b", "c"])
+    found = ds.conformal(said, [[0.4, 0.4, 0.2]] * 20, alpha=0.1, m=1)
+    assert found.predict([[0.4, 0.4, 0.2]]).to_lists() == [[["a", "b"]]]
+
+
 def simulated(rng: np.random.Generator, n: int, sharpness: float, digits: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Draw how annotators of each case answer, and a model's scores, of which many are equal if digits are few."""
     p = rng.dirichlet(np.full(4, sharpness), n)

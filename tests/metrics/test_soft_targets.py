@@ -91,13 +91,13 @@ def test_a_target_panel_says_what_these_specialists_would_say() -> None:
     models = {"like specialists": [[0.99, 0.01]] * 60, "like others": [[0.1, 0.9]] * 60}
     everybody = soft_targets(study, models).rows
     wanted = soft_targets(study, models, panel={"specialist": 1.0}, members=members)
-    mixed = soft_targets(study, models, panel={"specialist": 1.0, "other": 1.0}, members=members)
+    mixed = soft_targets(study, models, panel={"specialist": 3.0, "other": 1.0}, members=members)
     assert everybody[1]["squared_distance"] < everybody[0]["squared_distance"]
     assert wanted.rows[0]["squared_distance"] == pytest.approx(0.0002)
     assert wanted.rows[0]["manhattan"] < wanted.rows[1]["manhattan"]
     assert "100 % specialist" in wanted.about
-    # half and half is a or b: 0.55 of the panel says a, of which each group of two votes or more knows its own part
-    assert mixed.rows[0]["squared_distance"] == pytest.approx(2 * 0.44**2, abs=0.02)
+    # 0.75 + 0.25 x 0.1 of this panel say a
+    assert mixed.rows[0]["squared_distance"] == pytest.approx(2 * (0.99 - 0.775) ** 2, abs=0.01)
 
 
 def test_every_annotator_has_an_error() -> None:

@@ -163,10 +163,6 @@ class Conformal(Rows):
             )
         return told
 
-    def summary(self) -> Any:
-        """Return the thresholds."""
-        return self.to_frame()
-
 
 @checked
 def conformal(

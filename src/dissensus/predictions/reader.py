@@ -240,6 +240,8 @@ def examine_predictions(
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
     source = prepared(_as_records(source, options), options.columns, ignore=ignore, only=only, lists=False)
+    if source.path.suffix.lower() == INSPECT:  # by which rows may have been chosen
+        source = replace(source, content=source.table.drop("epoch", "model"))
     return examine_source(source, format, options=options, allow_missing=allow_missing)
 
 

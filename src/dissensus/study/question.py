@@ -181,7 +181,11 @@ SCALES = (
     ("very unlikely", "unlikely", "possible", "likely", "very likely", "certain"),
     ("definitely not", "probably not", "possibly", "probably", "definitely"),
 )
-GRADE = re.compile(r"(\D*?)[ _-]*(\d{1,3}|[ivx]{1,4})([a-c]?)", re.IGNORECASE)
+GRADE = re.compile(
+    r"((?:who |tumou?r |isup )?(?:grade|stage|level|degree|score|tier|gleason|asa|nyha|ecog|kl|[a-z]+-?rads))"
+    r"[ _-]*(\d{1,3}|[ivx]{1,4})([a-c]?)",
+    re.IGNORECASE,
+)
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 

@@ -156,4 +156,5 @@ def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ..
 def has_several_rows(table: pl.DataFrame) -> bool:
     """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
     keys = [role for role in OPINION if role in table.columns]
-    return bool(table.filter(pl.col("condition").is_not_null()).select(keys).is_duplicated().any())
+    said = table.filter(pl.col("condition").is_not_null()).select(keys)
+    return said.n_unique() < len(said)

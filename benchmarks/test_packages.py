@@ -27,6 +27,7 @@ COMMAND = str(Path(sys.executable).with_name("dissensus"))
 
 
 @pytest.mark.skipif(not CROWD.is_dir(), reason="the published data is not beside the project")
+@pytest.mark.filterwarnings("ignore")  # of the peer
 @pytest.mark.parametrize("name", ["dog", "face"])
 def test_dawid_skene_against_crowd_kit(name: str, benchmark: BenchmarkFixture) -> None:
     pandas, peer = pytest.importorskip("pandas"), pytest.importorskip("crowdkit.aggregation")

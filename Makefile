@@ -16,7 +16,7 @@ demo: $(VENV)/.ready-demo ## see it work on a small study that ships with the pa
 test: $(VENV)/.ready-dev $(VENV)/.kernels ## run the tests, but for those that are rare or long
 	@$(BIN)/pytest -n 2 --dist worksteal
 
-test-all: $(VENV)/.ready-dev $(VENV)/.kernels ## run all tests
+test-all: $(VENV)/.ready-rare $(VENV)/.kernels ## run all tests
 	@$(BIN)/pytest -n 2 --dist worksteal -m ""
 
 mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the tests notice; some minutes
@@ -71,6 +71,10 @@ $(VENV)/.ready-demo: pyproject.toml constraints.txt
 $(VENV)/.ready-dev: $(VENV)/.ready-demo
 	@echo "adding what tests and checks need (once)"
 	@$(PIP) --group dev
+	@touch $@
+
+$(VENV)/.ready-rare: $(VENV)/.ready-dev
+	@$(PIP) --group rare
 	@touch $@
 
 $(VENV)/.ready-paper: $(VENV)/.ready-dev

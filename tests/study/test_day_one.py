@@ -164,6 +164,7 @@ def test_a_sheet_is_read_and_several_are_named(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.filterwarnings("ignore")  # of its own
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is None, reason="inspect-ai is not installed")
 def test_a_log_of_inspect_by_its_own_mock_model(tmp_path: Path) -> None:
     from inspect_ai import Task, eval  # noqa: A004

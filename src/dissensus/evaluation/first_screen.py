@@ -15,7 +15,7 @@ from dissensus.core.screen import Screen
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.plan import TRUTH
-from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, subjects
+from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, settling, subjects
 from dissensus.evaluation.tables import side_by_side
 from dissensus.evaluation.triage import triage
 from dissensus.evaluation.words import MINUS, NOTHING, counted
@@ -46,9 +46,9 @@ def first_screen(evaluation: Evaluation) -> Screen:
     >>> print(first_screen(evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, aggregations=["majority-vote"])))
     20 cases, 80 opinions of annotators without names; 1 model
     top-1 accuracy, 95 % intervals
-               with one annotator  worth        majority  adjusted
-    annotator  0.75 [0.62, 0.88]   1            -         -
-    A          0.88 [0.80, 0.95]   >3 [>3, >3]  1.00      1.00
+               with one annotator  worth         majority  adjusted
+    annotator  0.75 [0.62, 0.88]   1             -         -
+    A          0.88 [0.80, 0.95]   >3 [1.1, >3]  1.00      1.00
     A minus one annotator: +0.12 (0.00 to 0.25); give --margin for a verdict.
     ! The annotations settle 20 of 20 cases (mean certainty 1.00).
     ! No panel estimate: there are 20 annotated cases, and at least 100 are needed.
@@ -68,7 +68,7 @@ def first_screen(evaluation: Evaluation) -> Screen:
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
         table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
-        (*decision(evaluation), *beside_annotators(evaluation, names)),
+        (*decision(evaluation), *settling(evaluation), *beside_annotators(evaluation, names)),
         tuple(cautions(evaluation, names[0], withheld)),
         records=[rows[name] for name in names],
     )

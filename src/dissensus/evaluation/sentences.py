@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # So many metrics are named in a sentence; more are counted.
 MOST_NAMED = 4
 
+# With this power a larger study should tell two models apart; studies larger than so many times are not counted.
+POWER, MOST_TIMES = 0.8, 100
+
 # What makes an interval wide, by the columns of tables.
 PARTS = {
     "case_sd": "cases",
@@ -240,6 +243,33 @@ def decision(evaluation: Evaluation) -> tuple[str, ...]:
     else:
         told.insert(0, verdict(next(iter(pairs.values()))))
     return (*told, *_reversed(evaluation, one), *_usual_leader(evaluation, pairs))
+
+
+def settling(evaluation: Evaluation) -> Iterator[str]:
+    """Say how many times the cases (and annotators) would distinguish the leader from the next model, unless it is.
+
+    All parts of the variance fall in proportion then. The chance is that of a two-sided test at the level of the
+    interval, divided by the number of pairs as Holm's first step does, if the difference is what it is estimated to be.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 2], [2, 3]] * 20, ["a", "b"])
+    >>> models = {"A": [[0.9, 0.1], [0.2, 0.8]] * 20, "B": [[0.9, 0.1], [0.2, 0.8]] * 19 + [[0.1, 0.9], [0.2, 0.8]]}
+    >>> print(*settling(evaluate(said, models, aggregations=["majority-vote"])))
+    More than 100 times the cases would distinguish A from B with 80 % power, if the difference is 0.005.
+    """
+    from scipy.special import ndtri
+
+    found = next(iter(duels(deciding(evaluation)).values()), None)
+    if found is None or found.are_same or found.is_distinguishable or not found.is_decided or not found.difference:
+        return
+    alpha, pairs = 1 - found.level, math.comb(len(evaluation.models) - len(evaluation.trained_on), 2)
+    error = (found.high - found.low) / (2 * ndtri(1 - alpha / 2))
+    times = ((ndtri(1 - alpha / (2 * pairs)) + ndtri(POWER)) * error / found.difference) ** 2
+    few = f"{math.ceil(times):,}" if times <= MOST_TIMES else f"more than {MOST_TIMES}"
+    power, gap = f"{100 * POWER:g} % power", number(abs(found.difference))
+    what = "the cases and annotators" if evaluation.n_annotators else "the cases"
+    told = f"{few} times {what} would distinguish {found.first} from {found.second}"
+    yield capital(f"{told} with {power}, if the difference is {gap}.")
 
 
 def _reversed(evaluation: Evaluation, one: Estimate) -> Iterator[str]:

@@ -144,6 +144,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     own = {"name": "mine", "function": lambda *_: 0.0, "range": (0.0, 1.0), "meaning": "one"}
     study, models = {"study": said}, {"A": predicted}
     many = ds.Study.from_counts([[2, 1, 0], [0, 3, 1]] * 6, ["a", "b", "c"])
+    two = {"A": np.eye(3)[[0, 1] * 6], "B": np.eye(3)[[0, 0] * 6]}
     both_readers = {"x": [1.0, 3.0, 2.0, 4.0], "y": [2.0, 1.0, 3.0, 4.0]}
     of_draws = ("annotation_certainty", "certainty_profile", "sampling_diagnostics")
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
@@ -220,6 +221,11 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"annotators": "fixed", "shard_size": 9, "resume": False},
         "examine": {"path": opinions, "format": "long", "limits": {"columns": 9}},
         "expected_risk": {"plausibilities": drawn, "categories": categories},
+        "judges": {"study": many, "judgements": {"J": np.eye(3)[[0, 1] * 6]}, "condition": "a"},
+        "plan": {"pilot": many, "predictions": two, "opinions": [2, 3]},
+        "relabel": {"study": many, "predictions": two},
+        "conformal": {"study": many, "predictions": np.eye(3)[[0, 1] * 6]},
+        "soft_targets": {"study": many, "predictions": two},
         "experts": {"study": many, "predictions": {"A": np.eye(3)[[0, 1] * 6]}, "metrics": ["top-k-accuracy:1"]},
         "Experts.from_json": {"given": ds.experts(many, {"A": np.eye(3)[[0, 1] * 6]}, ["top-k-accuracy:1"]).to_json()},
         "reader_study": {"ratings": {"A": [1.0, 2.0, 3.0, 4.0], "B": both_readers}, "truth": [0, 0, 1, 1]},

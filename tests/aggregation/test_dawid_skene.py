@@ -89,7 +89,7 @@ def test_accuracies_are_those_of_who_was_right_where_the_truth_is_known() -> Non
     for row, hits in zip(table.rows(named=True), right, strict=True):
         exact = stats.beta(hits + 0.5, 60 - hits + 0.5)
         assert row["accuracy"] == pytest.approx(exact.mean(), abs=0.01)
-        assert (row["low"], row["high"]) == pytest.approx(exact.interval(0.9), abs=0.02)
+        assert (row["low"], row["high"]) == pytest.approx(exact.interval(0.95), abs=0.02)
 
 
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,5 +74,5 @@ def test_evaluate_lets_held_out_annotators_choose_the_reference_run(run: Run, mo
     assert result.calibration is not None
     assert result.run_label(result.reference) == "plackett-luce 2"
     page = Path("results/report.html").read_text(encoding="utf-8")
-    assert "Can these numbers be trusted?" in page
+    assert "Curves and calibration" in page
     assert "Held-out panels agreed with the leading condition" in page

@@ -195,7 +195,7 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     words = [*models, "--aggregation", "dirichlet:1", "--metric", "top-k-accuracy:1", "--draws", "50"]
     outcome = run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out")
     assert "truth" in outcome.out.split("\n")[2]
-    assert "Truth: known here, because it was given." in Path("out/report.html").read_text(encoding="utf-8")
+    assert ">truth</th>" in Path("out/report.html").read_text(encoding="utf-8")
     rows = ds.load("out").to_frame().filter(estimand="truth")
     scores = pl.read_csv("A.csv").drop("case").to_numpy()
     assert rows.filter(model="A")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())

@@ -62,7 +62,7 @@ def test_the_page_stands_among_the_results_and_its_size_is_told(results: Path, r
     said = outcome.out.replace("\n", "")
     assert str(page) in said
     assert f"{page.stat().st_size / 1e6:.1f} MB" in said
-    assert "2 models evaluated against uncertain annotations" in page.read_text(encoding="utf-8")
+    assert "<h1>A or B?</h1>" in page.read_text(encoding="utf-8")
     assert run("report", results).code == 0
 
 

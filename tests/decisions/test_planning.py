@@ -261,7 +261,7 @@ MODEL = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
         ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [1], "opinions": [1]}, "too few annotators"),
         ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [5], "opinions": [2], "design": "nested"}, "form panels"),
         ({"case_sd": 0.5}, {"effect": 0.1, "cases": [0]}, "cases must be a whole number"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "margin": -0.1}, "the margin must be positive"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "margin": -0.1}, "margin must be a positive, finite number"),
         (STUDY.select([0, 1]), {"predictions": {"A": MODEL["A"][:2]}}, "too few cases with two annotators"),
         (STUDY, {"predictions": {**MODEL, "B": MODEL["A"], "C": MODEL["A"]}}, "one model or two"),
         (STUDY, {"predictions": MODEL, "models": ["Z"]}, "Z"),

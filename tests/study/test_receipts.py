@@ -40,7 +40,7 @@ def test_every_format_gives_a_receipt_of_every_column_or_key_with_examples(examp
         assert told == {key for record in example.content for key in record}
     elif example.name in ("soup.toi", "votes.npy", "confidences.npy", "bare.json"):
         assert not told
-    if told:
+    if told and example.format != "patterns":  # whose rows are many cases
         assert {"case"} < set(roles(receipt).values())
 
 

@@ -285,6 +285,7 @@ def test_every_number_of_a_study_made_by_hand() -> None:
     }
     never, cases, similar = ("Vitiligo",), ("c3", "c4"), (("Eczema", "eczema"),)
     names = {"conditions_never_used": never, "unannotated_cases": cases, "similar_conditions": similar}
+    names |= {"similar_annotators": (), "similar_cases": ()}
     assert found.numbers == {**wanted, **spreads, **names}
     assert (found.largest_tie, pickle.loads(pickle.dumps(found))) == (3, found)
     with pytest.raises(AttributeError, match="lowest"):

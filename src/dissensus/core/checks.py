@@ -20,6 +20,7 @@ SMALLEST, GREATEST = 1e-9, 1e9
 
 # Largest counts, by name of the parameter; any other may be up to a thousand million.
 MOST = {
+    "m": 10**4,
     "draws": 10**7,
     "threads": 1024,
     "workers": 1024,

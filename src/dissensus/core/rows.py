@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.errors import DissensusError
@@ -59,9 +60,9 @@ def check_share(**values: float) -> None:
       got:      1.5
     """
     for name, value in values.items():
-        if not 0 < value < 1:
+        if not isinstance(value, Real) or not 0 < value < 1:
             raise DissensusError(
-                f"{name} must lie between 0 and 1", expected="above 0 and below 1", got=f"{float(value):g}"
+                f"{name} must lie between 0 and 1", expected="above 0 and below 1", got=f"{value!r:.60}"
             )
 
 

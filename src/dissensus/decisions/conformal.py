@@ -213,6 +213,10 @@ def conformal(
     check_choice("score", score, get_args(Score))
     check_choice("method", method, get_args(Method))
     check_count(m=m)
+    if not isinstance(labels, str | Aggregation):
+        raise DissensusError(
+            "labels are drawn from nothing", expected="'annotators' or an aggregation", got=f"{labels!r:.60}"
+        )
     check_seed(seed)
     said = require_kind(study, "rankings", "a conformal set").counted
     said = said.select(said.votes_per_case > 0)

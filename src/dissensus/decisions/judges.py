@@ -19,7 +19,7 @@ import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_positive, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.ragged import weighted_counts
@@ -325,8 +325,8 @@ def judges(
     (50, 200, True)
     """
     check_share(level=level)
-    if width is not None and not 0 < width < math.inf:
-        raise DissensusError("the width must be positive", got=f"{width:g}")
+    if width is not None:
+        check_positive(width=width)
     cost, said, judged = checked_costs(costs, ("case", "opinion")), study.counted, _judged(study, judgements)
     names = next(iter(judged.values()))[0].case_names
     place = {name: row for row, name in enumerate(names)}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, checked
+from dissensus.core.checks import check_choice, check_count, check_positive, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
@@ -339,8 +339,8 @@ def plan(
     check_choice("design", design, get_args(Design))
     check_share(power=power, level=level)
     for name, value in (("width", width), ("margin", margin)):
-        if value is not None and not 0 < value < math.inf:
-            raise DissensusError(f"the {name} must be positive", got=f"{value:g}")
+        if value is not None:
+            check_positive(**{name: value})
     for name, numbers in (("cases", cases), ("opinions", opinions), ("annotators", annotators)):
         for number in numbers if numbers is not None else ():
             check_count(**{name: number})

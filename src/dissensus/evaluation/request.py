@@ -134,7 +134,7 @@ def with_prior(chosen: Sequence[Aggregation], prior: str) -> tuple[Aggregation, 
 
     Examples
     --------
-    >>> from dissensus.aggregations.point_estimates import MajorityVote
+    >>> from dissensus.aggregations import MajorityVote, PlackettLuce
     >>> with_prior([PlackettLuce(3), MajorityVote()], "symmetric")[0].parameters()["prior"]
     'symmetric'
     """

@@ -359,7 +359,7 @@ def experts(
     >>> found = experts(said, {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}, ["top-k-accuracy:1"])
     >>> row = found.rows[0]
     >>> round(row["experts"], 3), round(row["agreement"], 3), str(found.worth["A"])
-    (0.75, 0.875, '>3 [>3, >3]')
+    (0.75, 0.875, '>3 [1.1, >3]')
     """
     asked = asked_questions(as_study(study), predictions, strata or {}, allow_missing=allow_missing)
     usual = default_metrics(asked.study, asked.models, asked.study.conditions, None)

@@ -199,6 +199,12 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     several = {2: "two estimands that answer different questions", 3: "three estimands that answer different questions"}
     by = f", by {several[sum(known)]}" if sum(known) > 1 else ""
     yield f"{models} evaluated with {metric_names(evaluation)}{by}."
+    trained, none = joined(evaluation.trained_on), "no other model" if evaluation.trained_on else "no model"
+    declared = f"{trained} had been trained on these annotations and has no verdict; " if trained else ""
+    yield (
+        f"{capital(declared + none)} had seen them before [to be confirmed by the authors; the automatic check notices "
+        "gross copies only]."
+    )
     if evaluation.panel is not None:
         yield (
             "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "
@@ -214,13 +220,17 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
     moved = list(evaluation.moved.values())
     who = "with the annotators as fixed, so that their variation is not included"
     if moved:
-        who = f"and a jackknife over {counted(moved[0].n_annotators, 'annotator')}, who count as a sample as well"
+        many = counted(moved[0].n_annotators, "annotator")
+        who = f"and a jackknife over {many}, who count as a sample as well (panel, reference run, agreement)"
     yield (
         f"All come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
         f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {who}."
     )
     yield from data_set_sentences(evaluation)
-    yield "The same metrics against deterministic aggregation (point estimates) are given by name beside them."
+    yield (
+        "The same metrics against deterministic aggregation (point estimates) are given by name beside them; where "
+        "conditions tie for the majority, each counts in equal shares."
+    )
     yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
     if len(evaluation.models) > 1:
         yield (

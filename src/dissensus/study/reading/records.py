@@ -293,7 +293,7 @@ def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> Non
 
 def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
     """Return columns of text, numbers and lists, without those to ignore."""
-    table = table.drop(ignore, strict=False)
+    table = table.drop(list(ignore), strict=False)
     refuse_types(table, where, lists=lists)
     texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
     for column in table:

@@ -129,7 +129,10 @@ class Patterns(Format):
             replace(source, content=cases), replace(options, columns={**said, "case": "case"}, format_is_given=True)
         )
         told = Column(name, "count", AS_SAID if given is not None else BY_NAME)
-        columns = (told, *(one for one in parsed.columns if one.name != "case"))
+        places = {column: place for place, column in enumerate(table.columns)}
+        columns = tuple(
+            sorted((told, *(one for one in parsed.columns if one.name in places)), key=lambda one: places[one.name])
+        )
         return replace(parsed, columns=columns, assumed=("a row is as many cases as it counts", *parsed.assumed))
 
 

@@ -176,6 +176,8 @@ def relabel(
     check_count(n=n)
     if n > annotated.n_cases:
         raise DissensusError("there are not so many cases", expected=f"at most {annotated.n_cases}", got=str(n))
+    if not isinstance(aggregation, str | Aggregation | None):
+        raise DissensusError("not an aggregation", expected="an aggregation or its text", got=f"{aggregation!r:.60}")
     (drawn_by,) = as_specs(Aggregation.family, [Dirichlet(alpha="fitted") if aggregation is None else aggregation])
     batches = [batch.dense() for batch in drawn_by.sample(annotated, draws=draws, seed=seed)]
     means = np.concatenate([batch.mean(axis=1) for batch in batches])

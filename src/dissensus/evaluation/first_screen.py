@@ -62,14 +62,14 @@ def first_screen(evaluation: Evaluation) -> Screen:
         )
     metric, names = evaluation.metrics[0], ranked(evaluation)
     rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
-    withheld = why_panel_is_withheld(evaluation)
+    withheld, needed = why_panel_is_withheld(evaluation), tuple(settling(evaluation))
     agreed = f"; protocol {evaluation.protocol.sha256[:8]}" if evaluation.protocol is not None else ""
     return Screen(
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
         table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
-        (*decision(evaluation), *settling(evaluation), *beside_annotators(evaluation, names)),
-        tuple(cautions(evaluation, names[0], withheld)),
+        (*decision(evaluation), *needed, *beside_annotators(evaluation, names)),
+        tuple(cautions(evaluation, names[0], withheld, MOST_WARNINGS - len(needed))),
         records=[rows[name] for name in names],
     )
 
@@ -212,8 +212,8 @@ def missed(evaluation: Evaluation, leader: str) -> Iterator[str]:
         yield f"{cases} on which the {called} agree and {leader} is wrong: {named(names)}"
 
 
-def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> Iterator[str]:
-    """Say what to know before use, what could change the reading first."""
+def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str], most: int) -> Iterator[str]:
+    """Say what to know before use, what could change the reading first, with the warnings for which there is room."""
     experts = evaluation.experts
     if evaluation.protocol is not None and evaluation.protocol.deviations:
         yield f"This deviates from the protocol: {'; '.join(evaluation.protocol.deviations)}."
@@ -225,12 +225,12 @@ def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str]) -> It
         known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
         yield f"{known}: {withheld[0]}."
     yield from other_leaders(evaluation, leader)
-    yield from warnings(evaluation)
+    yield from warnings(evaluation, most)
 
 
-def warnings(evaluation: Evaluation) -> tuple[str, ...]:
+def warnings(evaluation: Evaluation, most: int = MOST_WARNINGS) -> tuple[str, ...]:
     """Return the first warnings, cut short, and count the rest, which the report says in full."""
     known = evaluation.warnings
-    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:MOST_WARNINGS]]
+    found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:most]]
     more = len(known) - len(found)
     return (*found, f"{counted(more, 'more warning')} in the report.") if more else tuple(found)

@@ -409,3 +409,14 @@ def test_ids_are_hyphenated_words_of_which_every_class_has_its_own_and_keeps_it(
     assert len(set(known.values())) == len(known)
     known.clear()
     assert family.known()
+
+
+def test_what_is_no_spec_of_the_family_is_refused_and_one_is_one() -> None:
+    for item in (3, None, PlackettLuce, InverseRank()):
+        with pytest.raises(DissensusError, match="this is not a metric"):
+            as_specs(Metric.family, [item])
+    with pytest.raises(DissensusError, match="this is not an aggregation"):
+        one_spec(Aggregation.family, TopKAccuracy(1))
+    with pytest.raises(DissensusError, match="this stands for 2 metrics"):
+        one_spec(Metric.family, "top-k-accuracy:1,3")
+    assert one_spec(Metric.family, TopKAccuracy(2)) == TopKAccuracy(2)

@@ -1,6 +1,7 @@
 """Soft targets: unbiased for few votes, target panels, single annotators, and bad input."""
 
 import math
+import sys
 from itertools import combinations
 from typing import Any
 
@@ -84,6 +85,16 @@ def named(rng: np.random.Generator) -> tuple[ds.Study, dict[str, str]]:
         for who, group in members.items()
     ]
     return ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row")), members
+
+
+def test_cases_looked_at_one_by_one_give_what_all_together_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    study = ds.Study.from_counts(rng.multinomial(5, [0.5, 0.3, 0.2], 12), ["a", "b", "c"])
+    models = {name: rng.dirichlet(np.ones(3), 12) for name in "AB"}
+    together = soft_targets(study, models, draws=20, seed=1).rows
+    monkeypatch.setitem(vars(sys.modules[entropy.__module__]), "MOST_NUMBERS", 1)
+    for one, other in zip(together, soft_targets(study, models, draws=20, seed=1).rows, strict=True):
+        assert one == pytest.approx(other, rel=1e-12, nan_ok=True)
 
 
 def test_a_target_panel_says_what_these_specialists_would_say() -> None:

@@ -316,19 +316,28 @@ def canonical(family: Family[Kind], text: str, given: Mapping[str, Any] | None =
     return text
 
 
-def one_spec(family: Family[Kind], text: str, given: Mapping[str, Any] | None = None) -> Kind:
-    """Make one spec from text, and refuse text that stands for several."""
-    found = specs_from(family, text, given)
+def one_spec(family: Family[Kind], item: Any, given: Mapping[str, Any] | None = None) -> Kind:
+    """Take a spec as it is, or make it from text; refuse text that stands for several, and anything else."""
+    found = as_specs(family, [item], given)
     if len(found) != 1:
-        raise DissensusError(f"this stands for {len(found)} {family.noun}s", expected="one", got=repr(text))
+        raise DissensusError(f"this stands for {len(found)} {family.noun}s", expected="one", got=repr(item))
     return found[0]
 
 
 def as_specs(family: Family[Kind], items: Sequence[Any], given: Mapping[str, Any] | None = None) -> list[Kind]:
-    """Take specs as they are, and make them from text."""
+    """Take specs as they are, and make them from text; refuse anything else."""
     if isinstance(items, str):
         items = [items]
+    check_specs(family, items)
     return [spec for item in items for spec in (specs_from(family, item, given) if isinstance(item, str) else [item])]
+
+
+def check_specs(family: Family[Any], items: Sequence[Any]) -> None:
+    """Refuse what is neither text nor a spec of the family."""
+    for item in items:
+        if not isinstance(item, str) and getattr(type(item), "family", None) is not family:
+            article = "an" if family.noun[0] in "aeiou" else "a"
+            raise DissensusError(f"this is not {article} {family.noun}", got=f"{item!r:.80}")
 
 
 def read_parameter(kind: type[Spec], name: str, text: str, where: str) -> Any:

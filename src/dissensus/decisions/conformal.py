@@ -28,7 +28,7 @@ from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_keys, known_name
 from dissensus.core.rows import Rows, check_share
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import one_spec
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study, require_kind
@@ -213,10 +213,8 @@ def conformal(
     check_choice("score", score, get_args(Score))
     check_choice("method", method, get_args(Method))
     check_count(m=m)
-    if not isinstance(labels, str | Aggregation):
-        raise DissensusError(
-            "labels are drawn from nothing", expected="'annotators' or an aggregation", got=f"{labels!r:.60}"
-        )
+    is_said = isinstance(labels, str) and labels == "annotators"
+    spec = None if is_said else one_spec(Aggregation.family, labels)
     check_seed(seed)
     said = require_kind(study, "rankings", "a conformal set").counted
     said = said.select(said.votes_per_case > 0)
@@ -236,7 +234,7 @@ def conformal(
         if unused:
             raise DissensusError("categories have no members", expected="a condition in each", got=listing(unused))
     alphas = _alphas(alpha, names)
-    drawn = _drawn(said, labels, m, seed)
+    drawn = _drawn(said, spec, m, seed)
     if method == "corrected":  # averaged p-values rise with the score, so that one label of each case decides
         drawn, m = drawn[:, :1], 1
     _check_enough(len(drawn), alphas)
@@ -254,7 +252,7 @@ def conformal(
                 "guarantee": 1.0 if found == -math.inf else 1 - alphas[name],
             }
         )
-    told = "opinions of annotators" if labels == "annotators" else f"plausibilities of {labels}"
+    told = "opinions of annotators" if is_said else f"plausibilities of {labels}"
     return Conformal(tuple(rows), said.conditions, codes, score, method, len(drawn), m, told)
 
 
@@ -297,13 +295,15 @@ def _check_enough(n_cases: int, alphas: Mapping[str, float]) -> None:
         )
 
 
-def _drawn(said: Study, labels: str | Aggregation, m: int, seed: int) -> IntArray:
-    """Draw m labels of every case, shape (n_cases, m): the same for the same seed and name of the case."""
-    if labels == "annotators":
+def _drawn(said: Study, spec: Aggregation | None, m: int, seed: int) -> IntArray:
+    """Draw m labels of every case, shape (n_cases, m): the same for the same seed and name of the case.
+
+    They are what annotators said, or come from the plausibilities of an aggregation.
+    """
+    if spec is None:
         table = Table.of(said)
         chances = [table.by_value.toarray()]
     else:
-        (spec,) = as_specs(Aggregation.family, [labels])
         sampled = spec.sample(said, draws=max(m, 100), seed=seed)
         chances = [batch.dense().mean(axis=1) for batch in sampled]
     shares = np.concatenate(chances)

@@ -24,14 +24,13 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.rows import Rows, check_share, checked_costs
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
 from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
 from dissensus.evaluation.expert_comparison.sample import Crossing, Side
 from dissensus.evaluation.intervals import Part, freedom_of
-from dissensus.evaluation.request import listed_metrics
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.data_set import first_shares as shares_of_first
@@ -457,7 +456,7 @@ def _quantities(
     if (metric is None) != (predictions is None):
         raise DissensusError("a metric needs the predictions of models, and these a metric", expected="both or neither")
     if metric is not None and predictions is not None:
-        (spec,) = as_specs(Metric.family, listed_metrics([metric]))
+        spec = one_spec(Metric.family, metric)
         found = []
         for name, model in aligned_models(predictions, names, said.conditions).items():
             spec.check(model)

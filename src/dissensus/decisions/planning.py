@@ -26,12 +26,12 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.rows import Rows, check_share, checked_costs
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
 from dissensus.evaluation.questions import Questions
-from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.request import asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.study.study import Study
@@ -428,8 +428,8 @@ def compared_models(
     if not 1 <= len(wanted) <= 2:
         raise DissensusError("one model or two are compared", expected="models=[name, name]", got=listing(wanted))
     own = {known_name("model", name, asked.models): asked.models[name] for name in wanted}
-    usual = default_metrics(asked.study, own, asked.study.conditions, None)[:1]
-    (spec,) = as_specs(Metric.family, usual if metric is None else listed_metrics([metric]))
+    usual = default_metrics(asked.study, own, asked.study.conditions, None)[0]
+    spec = one_spec(Metric.family, usual if metric is None else metric)
     check_request([spec], own, 0.95)
     return asked, own, spec
 

@@ -22,7 +22,7 @@ from dissensus.core.aliases import Path as AnyPath
 from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.rows import Rows
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import one_spec
 from dissensus.decisions.judges import values_against
 from dissensus.decisions.planning import compared_models
 from dissensus.metrics.base import Metric
@@ -176,19 +176,17 @@ def relabel(
     check_count(n=n)
     if n > annotated.n_cases:
         raise DissensusError("there are not so many cases", expected=f"at most {annotated.n_cases}", got=str(n))
-    if not isinstance(aggregation, str | Aggregation | None):
-        raise DissensusError("not an aggregation", expected="an aggregation or its text", got=f"{aggregation!r:.60}")
-    (drawn_by,) = as_specs(Aggregation.family, [Dirichlet(alpha="fitted") if aggregation is None else aggregation])
-    batches = [batch.dense() for batch in drawn_by.sample(annotated, draws=draws, seed=seed)]
-    means = np.concatenate([batch.mean(axis=1) for batch in batches])
+    drawn_by = one_spec(Aggregation.family, Dirichlet(alpha="fitted") if aggregation is None else aggregation)
+    drawn = drawn_by.sample(annotated, draws=draws, seed=seed)  # again for the gains: kept, they grow with cases and K
+    means = np.concatenate([batch.dense().mean(axis=1) for batch in drawn])
     answers = every_answer(annotated, means)
     worth = [values_against(spec, one.select(list(annotated.case_names)), answers) for one in own.values()]
     values = (worth[0] - worth[1] if len(worth) == 2 else worth[0]).reshape(means.shape)
     weights = np.square(annotated.case_weights / annotated.case_weights.sum())
     parts, place = [], 0
-    for batch in batches:
-        parts.append(np.stack(expected_gains(batch, values[place : place + len(batch)])))
-        place += len(batch)
+    for batch in drawn:
+        parts.append(np.stack(expected_gains(batch.dense(), values[place : place + batch.n_cases])))
+        place += batch.n_cases
     spread, gains, certainty = np.concatenate(parts, axis=1)
     total = float(weights @ spread)
     shares = weights * gains / total if total > 0 else np.zeros_like(gains)

@@ -14,7 +14,7 @@ from dissensus.certainty.categories import Categories
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import as_specs, check_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.questions import Questions
 from dissensus.metrics.base import HALF, Metric
@@ -205,7 +205,7 @@ def chosen_aggregations(
     from dissensus.aggregations.given_draws import GivenDraws
 
     items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
-    chosen = tuple(as_specs(Aggregation.family, _checked(items, Aggregation)))
+    chosen = tuple(as_specs(Aggregation.family, items))
     for number, spec in enumerate(chosen):
         if spec in chosen[:number]:
             raise DissensusError("an aggregation is given twice", got=repr(spec), advice="leave one of them out")
@@ -214,16 +214,6 @@ def chosen_aggregations(
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-
-
-def _checked(given: Any, kind: type) -> list[Any]:
-    """Return specs or their texts as they are given; refuse anything else."""
-    found = _listed(given)
-    for one in found:
-        if not isinstance(one, str | kind):
-            what = "a metric" if kind is Metric else "an aggregation"
-            raise DissensusError(f"this is not {what}", got=f"{one!r:.80}")
-    return found
 
 
 def models_of(predictions: Any, study: Study) -> Mapping[str, Any]:
@@ -272,7 +262,9 @@ def check_level(level: float) -> None:
 
 def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:
     """Return metrics or their texts as they are given; refuse anything else."""
-    return tuple(_checked(given, Metric))
+    found = tuple(_listed(given))
+    check_specs(Metric.family, found)
+    return found
 
 
 def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], level: float) -> None:

@@ -9,7 +9,7 @@ form: they are estimates over draws from the votes alone, under a prior that no 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-# So many cases are needed.
-LEAST_CASES = 2
+# So many cases are needed, and so many numbers of draws are looked at together.
+LEAST_CASES, MOST_NUMBERS = 2, 10**7
 
 UNBIASED, ESTIMATED = ("squared_distance", "cross_entropy"), ("manhattan", "jensen_shannon", "wasserstein")
 
@@ -140,20 +140,21 @@ def soft_targets(
     target = np.einsum("g,gik->ik", weights, shares)
     pairs = ((counts**2).sum(axis=2) - squares.sum(axis=2)) / (votes * (votes - 1))
     alike = (target**2).sum(axis=1) + np.einsum("g,gi->i", weights**2, pairs - (shares**2).sum(axis=2))
-    drawn, clusters = _drawn(said, groups, weights, enough, draws, seed), _clusters(said, enough)
+    probabilities = {
+        name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
+    }
+    blocks, clusters = _blocks(said, groups, weights, enough, draws, seed), _clusters(said, enough)
+    estimates = _estimates(probabilities, blocks, said.case_weights[enough], is_graded=said.question == "grades")
     rows = []
-    for name, model in models.items():
-        p = _probabilities(model.select(list(said.case_names)))
+    for name, chosen in probabilities.items():
         row: dict[str, Any] = {"model": name}
-        chosen = p[enough]
         with np.errstate(divide="ignore"):
             logs = np.where(target > 0, target * np.log(np.where(target > 0, chosen, 1.0)), 0.0)
         squared = (chosen**2).sum(axis=1) - 2 * (chosen * target).sum(axis=1) + alike
         for column, values in zip(UNBIASED, (squared, -logs.sum(axis=1)), strict=True):
             mean, half = _interval(values, said.case_weights[enough], clusters, level)
             row |= {column: mean, f"{column}_low": mean - half, f"{column}_high": mean + half}
-        row |= _estimates(chosen, drawn, said.case_weights[enough], is_graded=said.question == "grades")
-        rows.append(row)
+        rows.append({**row, **estimates[name]})
     notes = tuple([f"{said.n_cases - len(clusters)} cases have fewer than two opinions"] * (not enough.all()))
     return SoftTargets(tuple(rows), tuple(_of_annotators(said, models, own, first)), about, len(clusters), level, notes)
 
@@ -206,17 +207,24 @@ def _probabilities(model: Predictions) -> FloatArray:
     return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
 
-def _drawn(said: Study, groups: IntArray, weights: FloatArray, enough: BoolArray, draws: int, seed: int) -> FloatArray:
-    """Draw the distribution of the panel from votes alone, shape (n_cases, n_draws, K)."""
+def _blocks(
+    said: Study, groups: IntArray, weights: FloatArray, enough: BoolArray, draws: int, seed: int
+) -> Iterator[FloatArray]:
+    """Draw the distribution of the panel from votes alone, some cases after the other: (n_cases, n_draws, K) each."""
     from dissensus.aggregations.dirichlet import Dirichlet
 
-    total: FloatArray = np.zeros(())
-    for place, weight in enumerate(weights):
+    samples = []
+    for place in range(len(weights)):
         others = {said.annotator_names[one] for one in np.unique(said.annotators[groups != place]) if one != ANONYMOUS}
         own = said.select(enough).without(sorted(others)) if others else said.select(enough)
-        sampled = Dirichlet(alpha="fitted").sample(own, draws=draws, seed=seed + place)
-        total = total + weight * np.concatenate([batch.dense() for batch in sampled])
-    return total
+        samples.append(Dirichlet(alpha="fitted").sample(own, draws=draws, seed=seed + place))
+    n, size = samples[0].n_cases, max(MOST_NUMBERS // (draws * said.n_conditions), 1)
+    for start in range(0, n, size):
+        total: FloatArray = np.zeros(())
+        for weight, one in zip(weights, samples, strict=True):
+            some = one.select(list(range(start, min(start + size, n))))
+            total = total + weight * np.concatenate([batch.dense() for batch in some])
+        yield total
 
 
 def _clusters(said: Study, enough: BoolArray) -> IntArray:
@@ -237,22 +245,40 @@ def _interval(values: FloatArray, weights: FloatArray, clusters: IntArray, level
     return mean, float(stdtrit(max(n - 1, 1), (1 + level) / 2) * np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)))
 
 
-def _estimates(p: FloatArray, drawn: FloatArray, weights: FloatArray, *, is_graded: bool) -> dict[str, float]:
-    """Average distances of a model (n_cases, K) from draws (n_cases, n_draws, K), and correlate entropies."""
-    w, own = weights / weights.sum(), p[:, None, :]
-    middle = (own + drawn) / 2
-    divergence = entropy(middle) - (entropy(own) + entropy(drawn)) / 2
+def _estimates(
+    probabilities: Mapping[str, FloatArray], blocks: Iterator[FloatArray], weights: FloatArray, *, is_graded: bool
+) -> dict[str, dict[str, float]]:
+    """Average distances of models (n_cases, K) from draws, and correlate entropies."""
+    w, start = weights / weights.sum(), 0
+    apart_by_model: dict[str, list[FloatArray]] = {name: [] for name in probabilities}
+    entropies = []
+    for drawn in blocks:
+        entropies.append(entropy(drawn))
+        for name, p in probabilities.items():
+            apart_by_model[name].append(_distances(p[start : start + len(drawn), None, :], drawn, entropies[-1]))
+        start += len(drawn)
+    of_draws = np.concatenate(entropies)
+    apart = of_draws - w @ of_draws
+    found = {}
+    for name, p in probabilities.items():
+        manhattan, shannon, steps = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
+        away = entropy(p) - w @ entropy(p)
+        spread = np.sqrt((w @ away**2) * (w @ apart**2))
+        related = np.divide((w * away) @ apart, spread, out=np.full(len(spread), np.nan), where=spread > 0)
+        found[name] = {
+            "manhattan": manhattan,
+            "jensen_shannon": shannon,
+            "wasserstein": steps if is_graded else math.nan,
+            "entropy_correlation": float(related.mean()),
+        }
+    return found
+
+
+def _distances(own: FloatArray, drawn: FloatArray, of_draws: FloatArray) -> FloatArray:
+    """Return Manhattan, Jensen-Shannon and Wasserstein distances by case, means over draws, shape (3, n_cases)."""
+    divergence = entropy((own + drawn) / 2) - (entropy(own) + of_draws) / 2
     steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
-    of_model, of_draws = entropy(p), entropy(drawn)
-    away, apart = of_model - w @ of_model, of_draws - w @ of_draws
-    spread = np.sqrt((w @ away**2) * (w @ apart**2))
-    related = np.divide((w * away) @ apart, spread, out=np.full(len(spread), np.nan), where=spread > 0)
-    return {
-        "manhattan": float(w @ np.abs(own - drawn).sum(axis=2).mean(axis=1)),
-        "jensen_shannon": float(w @ divergence.mean(axis=1)),
-        "wasserstein": float(w @ steps.mean(axis=1)) if is_graded else math.nan,
-        "entropy_correlation": float(related.mean()),
-    }
+    return np.stack([one.mean(axis=1) for one in (np.abs(own - drawn).sum(axis=2), divergence, steps)])
 
 
 def entropy(p: FloatArray) -> FloatArray:

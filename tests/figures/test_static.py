@@ -10,8 +10,7 @@ import pytest
 import dissensus as ds
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
-from dissensus.figures.charts import Chart, Labels, Pane
-from dissensus.figures.vega import svg, write_chart, write_charts
+from dissensus.figures.charts import Chart, Labels, Pane, svg, write_chart, write_charts
 from figures.figure_studies import SCRIPT, case_about, edges, usual
 
 STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
@@ -66,7 +65,7 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     chart = Plots(usual()).chart("study")
     with pytest.raises(FormatError, match=r"one of \.svg, \.pdf, \.png, \.html"):
         write_chart(chart, tmp_path / "study.jpeg")
-    monkeypatch.setattr("dissensus.figures.vega.encoded", fail)
+    monkeypatch.setattr("dissensus.figures.charts.encoded", fail)
     with pytest.raises(RuntimeError):
         write_chart(chart, tmp_path / "study.svg")
     with pytest.raises(RuntimeError):

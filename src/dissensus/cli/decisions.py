@@ -142,7 +142,7 @@ def plan(
     dissensus plan --sd case=0.3 --sd opinion=0.4 --effect 0.05 --opinions 1,3 --plot power.svg
     """
     from dissensus.decisions.planning import plan as planned
-    from dissensus.figures.vega import write_chart
+    from dissensus.figures.charts import write_chart
 
     stated = {f"{name}_sd": value for name, value in (numbers_by_name(sd, "--sd") or {}).items()}
     if bool(stated) == (file is not None):

@@ -163,7 +163,7 @@ def plot(
     from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
     from dissensus.evaluation.store import FILES, load
-    from dissensus.figures.vega import checked_ending, write_chart
+    from dissensus.figures.charts import checked_ending, write_chart
 
     if not show_list:  # what would fail only after the results are loaded
         if figure is None or out is None:

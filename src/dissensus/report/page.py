@@ -130,7 +130,7 @@ def question(evaluation: Evaluation) -> str:
 
 def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
     """Render a section as it stands in the page: its words and charts, and what the script works on."""
-    from dissensus.figures.vega import svg
+    from dissensus.figures.charts import svg
 
     evaluation, figure = subject.evaluation, _macros().figure
     drawn = [(name, chart, Markup(svg(chart, name))) for name, chart in section.charts(subject).items()]

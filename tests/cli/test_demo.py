@@ -11,7 +11,7 @@ import dissensus as ds
 from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
-from dissensus.cli.demo import was_written_by_demo
+from dissensus.cli.evaluate import was_written_by_demo
 
 
 def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -> None:

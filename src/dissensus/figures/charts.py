@@ -309,6 +309,10 @@ class Chart:
         lines = sum(isinstance(mark, Line | Band) for mark in marks)
         return singles > 1 or lines > 1 or any(isinstance(mark, Cells) and mark.values.size > 1 for mark in marks)
 
+    def names(self) -> tuple[str, ...]:
+        """Give the names of a legend, each once."""
+        return tuple(dict.fromkeys(mark.name for panel in self.panels for mark in panel.marks if mark.name))
+
 
 # Drawing ------------------------------------------------------------------------------------------------
 
@@ -317,7 +321,7 @@ def specification(chart: Chart, *, titled: bool = True) -> dict[str, Any]:
     """Return what a chart looks like, in Vega-Lite; what hides in its names is shown."""
     chart = _visible(chart)
     width = (WIDTH - BETWEEN * (chart.columns - 1)) // chart.columns
-    legend = _legend([mark for panel in chart.panels for mark in panel.marks])
+    legend = _legend(chart)
     data: dict[str, Any] = {}
     panes: list[dict[str, Any]] = []
     for number, panel in enumerate(chart.panels):
@@ -344,12 +348,10 @@ def specification(chart: Chart, *, titled: bool = True) -> dict[str, Any]:
     return found | ({"title": {"text": chart.title, "anchor": "start"}} if titled else {})
 
 
-def _legend(marks: Sequence[Mark]) -> dict[str, Any]:
+def _legend(chart: Chart) -> dict[str, Any]:
     """Say once what colour and shape stand for each name, if there are several: the channels that tell it."""
-    known: dict[str, Mark] = {}
-    for mark in marks:
-        if mark.name:
-            known.setdefault(mark.name, mark)
+    marks = [mark for panel in chart.panels for mark in panel.marks]
+    known = {name: next(mark for mark in marks if mark.name == name) for name in chart.names()}
     if len(known) < 2:
         return {}
     legend = {"title": None, "orient": "top", "columns": max(1, WIDTH // (40 + 8 * max(map(len, known))))}

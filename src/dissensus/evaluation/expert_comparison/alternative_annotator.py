@@ -15,7 +15,7 @@ import numpy as np
 from dissensus.agreement.coefficients import Table, inner, sparse
 from dissensus.agreement.overlap import Matrix
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_share, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.study.panel import ANONYMOUS
@@ -91,8 +91,7 @@ def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: flo
     import polars as pl
     from scipy.stats import false_discovery_control, ttest_1samp
 
-    if not 0 < epsilon < 1:
-        raise DissensusError("epsilon must lie between 0 and 1", expected="such as 0.1 or 0.2", got=f"{epsilon:g}")
+    check_share("epsilon", epsilon)
     said = study.counted
     said = said.select([name for name in said.case_names if name in set(model.case_names)])
     if not said.annotator_names or (said.annotators == ANONYMOUS).any():

@@ -179,14 +179,6 @@ def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
         assert [model.kind for model in ds.load("results").predictions.values()] == [kind]
 
 
-def test_the_aggregation_may_be_given_as_text_beside_options(run: Run) -> None:
-    text = ("--aggregation", "plackett-luce:3:alpha=0.5", "--prior", "symmetric")
-    options = ("--aggregation", "plackett-luce", "--reliability", 3, "--alpha", 0.5, "--prior", "symmetric")
-    for out, words in (("one.csv", text), ("other.csv", options)):
-        assert run("aggregate", "opinions.csv", *words, "--draws", 40, "--out", out).code == 0
-    assert Path("one.csv").read_bytes() == Path("other.csv").read_bytes()
-
-
 def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     cases, best = STUDY.annotations.case_names, STUDY.theta.argmax(axis=1)
     labels = [STUDY.annotations.conditions[place] for place in best]

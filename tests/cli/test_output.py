@@ -103,23 +103,6 @@ def test_cases_are_listed_by_rule_and_written(demo: Demo, tmp_path: Path) -> Non
     assert written.equals(demo.result.cases().with_columns(pl.col("certainty").cast(pl.Float64)))
 
 
-def test_the_demo_ends_with_what_to_do_next(demo: Demo) -> None:
-    lines = demo.outcome.out.splitlines()
-    assert len(lines) <= 25
-    assert lines[-1].strip().startswith("dissensus evaluate opinions.csv")
-    assert "Stutz" not in demo.outcome.out
-
-
-def test_results_that_exist_are_refused_with_the_option(folder: Path) -> None:
-    words = ("evaluate", "opinions.csv", "--draws", "20", "--aggregation", "dirichlet", "--no-report")
-    (folder / "results").mkdir()
-    refused = told(folder, *words)
-    assert refused.refused("exists already", "results", "--overwrite")
-    (folder / "results").rmdir()
-    assert told(folder, *words).code == 0
-    assert (folder / "results" / "run.json").is_file()
-
-
 def test_what_has_no_room_is_counted_and_nothing_is_split() -> None:
     long = Screen(
         "t" * 100, "", {"": ["name"], "a": ["1"]}, ("one two " * 30,), tuple("warning " * 9 for _ in range(30))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,12 @@ import pytest
 from altair import VConcatChart
 
 import dissensus as ds
-from dissensus.aggregations import MajorityVote, PlackettLuce
+from dissensus.aggregations import MajorityVote
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points, encoded, specification, svg
-from figures.figure_studies import CATEGORIES, CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
+from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
 
 
 def plots() -> Plots:
@@ -225,40 +223,6 @@ def test_a_case_shows_means_and_draws_and_the_study_is_counted_within_categories
 def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(ds.DissensusError, match=re.escape(told)):
         plots().chart(figure, **options)
-
-
-def test_runs_are_chosen_by_label_or_position() -> None:
-    titles = {plots().chart("certainty_by_top", run=run).title for run in ("plackett-luce 10", 2)}
-    assert titles == {"Certainty of the first conditions under plackett-luce 10"}
-    assert plots().chart("certainty_by_top").title.endswith("plackett-luce 1")
-
-
-@cache
-def three_priors() -> Plots:
-    """Evaluate under three runs of one aggregation and one reliability: only their priors differ."""
-    priors: tuple[dict[str, Any], ...] = ({"alpha": 1.0, "prior": "observed"}, {"prior": "symmetric"}, {"alpha": 0.1})
-    return Plots(evaluated(study(), 2, [PlackettLuce(3, **prior) for prior in priors], categories=CATEGORIES))
-
-
-def test_runs_that_differ_in_their_prior_alone_are_three_lines_with_three_names() -> None:
-    found = three_priors()
-    labels = [run.label for run in found.evaluation.runs]
-    assert len(set(labels)) == 3
-    for name in ("certainty", "share_below", "reliability"):
-        panels = found.chart(name).panels
-        assert [panel.title for panel in panels] == [run.aggregation for run in found.evaluation.runs]
-    lines = [mark for panel in found.chart("certainty").panels for mark in panel.marks if isinstance(mark, Line)]
-    assert [mark.name for mark in lines] == labels
-    for line in lines:
-        rows = found.evaluation.certainties().filter(run=line.name, top=1)
-        same((line.y[1:], np.sort(rows["certainty"])))
-    for name in found.names():
-        if "run" in FIGURES[name].options:
-            for label in labels:
-                chart = found.chart(name, run=label, case=case_of(found.evaluation, name))
-                assert label in chart.title
-    texts = json.dumps(specification(found.chart("ranks", run="all")))
-    assert all(label in texts for label in labels)
 
 
 def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:

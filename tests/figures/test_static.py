@@ -11,7 +11,7 @@ import dissensus as ds
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures.charts import Chart, Labels, Pane, svg, write_chart, write_charts
-from figures.figure_studies import SCRIPT, case_about, edges, usual
+from figures.figure_studies import edges, usual
 
 STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
 
@@ -36,19 +36,6 @@ def test_all_figures_that_apply_are_written(tmp_path: Path) -> None:
         assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
     names = {path.stem for path in (tmp_path / "usual").iterdir()}
     assert {"reliability-1-top-1-accuracy", "reliability-2-top-3-accuracy"} <= names
-
-
-def test_names_are_text_in_svg(tmp_path: Path) -> None:
-    evaluation = usual()
-    path = tmp_path / "case.svg"
-    write_chart(Plots(evaluation).chart("case", case=case_about(SCRIPT)), path)
-    text = path.read_text(encoding="utf-8")
-    assert "<script" not in text
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    write_chart(Plots(evaluation).chart("reliability"), path, overwrite=True)
-    text = path.read_text(encoding="utf-8")
-    assert "50 %{x} $y$ _z" in text
-    assert ">_C<" in text
 
 
 def test_characters_that_control_a_terminal_are_shown() -> None:

@@ -12,12 +12,6 @@ def joined(settings: bytes, payload: bytes) -> bytes:
     return settings + b":" + payload
 
 
-def slow(settings: bytes, payload: bytes) -> bytes:
-    """Sleep as many hundredths of a second as the payload says."""
-    time.sleep(int(payload) / 100)
-    return settings + payload
-
-
 def refused(settings: bytes, payload: bytes) -> bytes:
     if payload == b"3":
         raise FormatError("a row has no case", where="data row 7")

@@ -21,7 +21,6 @@ from distributed import Client
 
 from dissensus import workers
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
-from dissensus.core.output import UNDERWAY
 from dissensus.workers import compiled_everywhere, connected, local_cluster, n_workers, worked
 from workers import pieces_of_work as pieces
 
@@ -89,12 +88,6 @@ def test_what_goes_wrong_is_one_error_that_names_the_piece(executor: Any, tmp_pa
     with pytest.raises(FormatError, match="the file is cut off") as cut:
         list(worked(executor, pieces.joined, b"", {"1-00002": unreadable}))
     assert cut.value.where == "piece 1-00002"
-
-
-def test_results_come_as_they_are_finished() -> None:
-    with ThreadPoolExecutor(2) as threads:
-        given = {name: name.encode for name in ("40", "1", "2", "3")}
-        assert [name for name, _ in worked(threads, pieces.slow, b"", given)][-1] == "40"
 
 
 def test_a_process_that_was_killed_is_one_error_that_says_how_to_go_on() -> None:
@@ -253,17 +246,6 @@ def test_a_scheduler_that_does_not_answer_is_told(
         pass
     assert caught.value.got == address
     assert capfd.readouterr().err == ""
-
-
-@slow
-@pytest.mark.cluster
-def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with local_cluster(1, threads=1):
-        (place,) = tmp_path.iterdir()
-        assert str(place) in UNDERWAY
-    assert list(tmp_path.iterdir()) == []
-    assert str(place) not in UNDERWAY
 
 
 LONG = """

@@ -19,7 +19,16 @@ from dissensus.evaluation import influences, labels
 from dissensus.metrics import UserDataSetMetric, UserMetric
 from dissensus.pieces import evaluation, passes
 from dissensus.report.page import report_html
-from pieces.random_files import Files, by_case, differences, notes_of, random_files, risks_of, sorted_rows
+from pieces.random_files import (
+    Files,
+    by_case,
+    differences,
+    notes_of,
+    random_files,
+    risks_of,
+    share_of_hits,
+    sorted_rows,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 

@@ -23,9 +23,8 @@ from dissensus.core.errors import FormatError
 from dissensus.evaluation import sentences
 from dissensus.metrics import TopKAccuracy, UserMetric
 from dissensus.report import page as page_module
-from dissensus.report.encoding import ALPHABET, csv_link, one_letter_each, script_json
-from dissensus.report.explorer import BLOCK, explored, kept_cases, listed
-from dissensus.report.page import content_policy, report_html
+from dissensus.report.explorer import ALPHABET, BLOCK, csv_link, explored, kept_cases, listed, one_letter_each
+from dissensus.report.page import content_policy, report_html, script_json
 from dissensus.report.section import ReportSubject, glossary
 from dissensus.report.sections import methods
 from report.report_studies import SCRIPT, demo_study, nasty_study, observed

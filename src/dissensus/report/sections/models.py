@@ -227,12 +227,10 @@ def stratum_table(evaluation: Evaluation, column: str, order: Sequence[str]) -> 
 
 def finding_tables(evaluation: Evaluation) -> list[Table]:
     """Tabulate every metric finding by finding, with the expected number of positive cases."""
-    run, order, tables = evaluation.headline, ranked(evaluation), []
+    run, order, expected = evaluation.headline, ranked(evaluation), expected_positives(evaluation)
     found = evaluation.of_run(evaluation.by_group(FINDING), run).to_dicts()
-    known, expected = (
-        {(row["metric"], row["stratum"], row["model"]): row for row in found},
-        expected_positives(evaluation),
-    )
+    known = {(row["metric"], row["stratum"], row["model"]): row for row in found}
+    tables: list[Table] = []
     head = ["finding", "expected positive cases", *order]
     for metric in evaluation.metrics:
         rows = []

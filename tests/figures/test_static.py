@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import dissensus as ds
+from dissensus.aggregations import MajorityVote
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures.charts import Chart, Labels, Pane, svg, write_chart, write_charts
-from figures.figure_studies import edges, usual
+from dissensus.metrics import TopKAccuracy
+from figures.figure_studies import edges, evaluated, study, usual
 
 STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
 
@@ -29,12 +31,13 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> N
 
 
 def test_all_figures_that_apply_are_written(tmp_path: Path) -> None:
-    for place, evaluation in (("usual", usual()), ("no models", edges()["no models"]), ("one", edges()["one case"])):
+    two = evaluated(study(), 1, [MajorityVote()], metrics=[TopKAccuracy(1), TopKAccuracy(3)], draws=1)
+    for place, evaluation in (("two metrics", two), ("no models", edges()["no models"])):
         plots = Plots(evaluation)
         paths = plots.write(tmp_path / place)
         assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / place).iterdir())
         assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
-    names = {path.stem for path in (tmp_path / "usual").iterdir()}
+    names = {path.stem for path in (tmp_path / "two metrics").iterdir()}
     assert {"reliability-1-top-1-accuracy", "reliability-2-top-3-accuracy"} <= names
 
 

@@ -34,14 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.Dissensus
 
 OF_SCORES = ["log-score", "top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
 OF_SETS = ["coverage", "set-size"]
-SEEDS = {
-    9: ["annotator-bootstrap", "dirichlet:1"],
-    18: ["inverse-rank", "majority-vote"],
-    25: ["probabilistic-inverse-rank:10"],
-    31: ["dirichlet:1", "plackett-luce-ml"],
-    122: ["probabilistic-inverse-rank:10"],
-    166: ["plackett-luce:1"],
-}
+SEEDS = {9: ["annotator-bootstrap", "dirichlet:1"], 31: ["dirichlet:1", "plackett-luce-ml"], 166: ["plackett-luce:1"]}
 """Studies that have found something, and what they are evaluated with."""
 
 
@@ -101,7 +94,7 @@ def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluatio
 # The same numbers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 18, 25, 31, 122))])
+@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 31))])
 def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
     files = random_files(seed)
     asked = asked_of(files, SEEDS[seed])

@@ -128,7 +128,7 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early(error: BaseExcep
 
 
 def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask() -> None:
-    for wrong in ("tcp://127.0.0.1:8786", 4, ThreadPoolExecutor):
+    for wrong in ("tcp://127.0.0.1:8786", ThreadPoolExecutor):
         with pytest.raises(DissensusError, match="this cannot run the pieces") as caught:
             n_workers(wrong)
         assert caught.value.got == type(wrong).__name__

@@ -10,7 +10,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import sentences
-from dissensus.evaluation.tables import side_by_side, with_truth
+from dissensus.evaluation.sentences import side_by_side, with_truth
 from dissensus.figures.charts import Chart, Line, Points
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph

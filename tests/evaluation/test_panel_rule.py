@@ -12,7 +12,7 @@ import pytest
 
 from dissensus import Evaluation, Predictions, Study, evaluate, load
 from dissensus.aggregations.priors import ScoreRange
-from dissensus.evaluation.panel_rule import n_groups, why_panel_is_withheld
+from dissensus.evaluation.first_screen import n_groups, why_panel_is_withheld
 
 LABELS = ("a", "b", "c")
 LABELS_ONLY = "all models give labels without scores"

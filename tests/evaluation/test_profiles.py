@@ -13,8 +13,7 @@ from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, P
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation.profiles import pooled
-from dissensus.evaluation.tally import bin_of
+from dissensus.evaluation.tally import bin_of, pooled
 from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
 from dissensus.plugins import Metric
 

@@ -37,6 +37,10 @@ TRUST = (
 )
 
 
+# Shares that are usual, by name of the parameter.
+SHARES = {"level": 0.95, "coverage": 0.9, "epsilon": 0.2, "alpha": 0.1, "power": 0.8}
+
+
 def check_positive(**values: float) -> None:
     """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
@@ -48,6 +52,23 @@ def check_positive(**values: float) -> None:
                 expected=f"{SMALLEST:g} to {GREATEST:g}",
                 got=repr(value),
                 advice=trust and f"{trust} InverseRank, PlackettLuceML or MajorityVote",
+            )
+
+
+def check_share(**values: float) -> None:
+    """Refuse numbers that are not between 0 and 1.
+
+    >>> check_share(level=1.5)
+    Traceback (most recent call last):
+    dissensus.core.errors.DissensusError: level must lie between 0 and 1
+      expected: above 0 and below 1, such as 0.95
+      got:      1.5
+    """
+    for name, value in values.items():
+        if not isinstance(value, Real) or not 0 < value < 1:
+            usual = f", such as {SHARES[name]:g}" if name in SHARES else ""
+            raise DissensusError(
+                f"{name} must lie between 0 and 1", expected=f"above 0 and below 1{usual}", got=f"{value!r:.60}"
             )
 
 

@@ -1,9 +1,8 @@
-"""Results that are rows and sentences: shown as a screen, given as a frame; and checks that they share."""
+"""Results that are rows and sentences: shown as a screen, given as a frame; and the check of costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dissensus.core.errors import DissensusError
@@ -48,22 +47,6 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def check_share(**values: float) -> None:
-    """Refuse numbers that are not between 0 and 1.
-
-    >>> check_share(alpha=1.5)
-    Traceback (most recent call last):
-    dissensus.core.errors.DissensusError: alpha must lie between 0 and 1
-      expected: above 0 and below 1
-      got:      1.5
-    """
-    for name, value in values.items():
-        if not isinstance(value, Real) or not 0 < value < 1:
-            raise DissensusError(
-                f"{name} must lie between 0 and 1", expected="above 0 and below 1", got=f"{value!r:.60}"
-            )
 
 
 def checked_costs(costs: Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:

@@ -19,11 +19,11 @@ import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_positive, checked
+from dissensus.core.checks import check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.rows import Rows, check_share, checked_costs
+from dissensus.core.rows import Rows, checked_costs
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
 from dissensus.evaluation.expert_comparison.experts import Experts, experts

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, check_positive, checked
+from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.rows import Rows, check_share, checked_costs
+from dissensus.core.rows import Rows, checked_costs
 from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import case_labels
 from dissensus.aggregations.priors import check_trained_on
 from dissensus.certainty.categories import Categories
-from dissensus.core.checks import check_length
+from dissensus.core.checks import check_length, check_share
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
 from dissensus.core.ragged import join_offsets
@@ -265,12 +264,6 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
     return [name for name in annotations.case_names if name in shared]
 
 
-def check_level(level: float) -> None:
-    """Refuse a probability of intervals that is none."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", got=repr(level), advice="use 0.95 for 95 % intervals")
-
-
 def listed_metrics(given: Sequence[Metric | str]) -> tuple[Metric | str, ...]:
     """Return metrics or their texts as they are given; refuse anything else."""
     found = tuple(_listed(given))
@@ -282,7 +275,7 @@ def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], 
     """Refuse what cannot be evaluated before anything is drawn."""
     if models and not metrics:
         raise DissensusError("there is nothing to evaluate", expected="at least one metric")
-    check_level(level)
+    check_share(level=level)
     check_names("metric", tuple(metric.name for metric in metrics))
     for model in models.values():
         for metric in metrics:

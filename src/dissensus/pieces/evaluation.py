@@ -37,7 +37,7 @@ from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.checks import check_choice, check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
 from dissensus.core.notes import Note
@@ -289,7 +289,7 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     if not asked["aggregations"]:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_seed(asked["seed"])
-    request.check_level(asked["level"])
+    check_share(level=asked["level"])
     for spec in asked["aggregations"]:
         reason = spec.needs_whole
         if reason:

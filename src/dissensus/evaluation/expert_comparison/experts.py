@@ -16,11 +16,11 @@ import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, Readable
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.screen import Screen, Shown
+from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.comparison import holm
@@ -128,14 +128,8 @@ class Experts(Shown):
         >>> sorted(found.to_json()["worth"]["Aster"])
         ['high', 'low', 'most', 'value']
         """
-        found: dict[str, Any] = {
-            name: [{column: _finite(value) for column, value in row.items()} for row in getattr(self, name)]
-            for name in ROWS
-        }
-        found["worth"] = {
-            name: {part: _finite(value) for part, value in asdict(one).items()} for name, one in self.worth.items()
-        }
-        return found | {name: getattr(self, name) for name in SINGLE} | {"notes": list(self.notes)}
+        worth = {name: asdict(one) for name, one in self.worth.items()}
+        return dict(plain_json({name: getattr(self, name) for name in (*ROWS, *SINGLE, "notes")} | {"worth": worth}))
 
     @staticmethod
     @checked
@@ -300,10 +294,6 @@ class Experts(Shown):
 
 # What holds rows, and what is one value, in files.
 ROWS, SINGLE = (("rows", "annotator_rows", "strata_rows"), ("called", "margin", "level", "n_cases", "n_left_out"))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(row: Mapping[str, Any], name: str = "", sign: str = "") -> str:
@@ -609,8 +599,7 @@ def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: flo
     import polars as pl
     from scipy.stats import false_discovery_control, ttest_1samp
 
-    if not 0 < epsilon < 1:
-        raise DissensusError("epsilon must lie between 0 and 1", expected="such as 0.1 or 0.2", got=f"{epsilon:g}")
+    check_share(epsilon=epsilon)
     said = study.counted
     said = said.select([name for name in said.case_names if name in set(model.case_names)])
     if not said.annotator_names or (said.annotators == ANONYMOUS).any():

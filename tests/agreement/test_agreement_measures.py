@@ -305,7 +305,7 @@ def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
         ("measures is not understood", lambda said: agreement_measures(said, ["kappa"])),
         ("measures is not understood", lambda said: agreement_measures(said, ["icc-2-1"])),
         ("there is no measure to compute", lambda said: agreement_measures(said, [])),
-        ("level must lie between 0 and 1", lambda said: agreement_measures(said, level=2.0)),
+        ("level must be between 0 and 1", lambda said: agreement_measures(said, level=2.0)),
         ("two annotators", lambda said: cohen_kappa(said, ("Ada", "Ada"))),
         ("Bob", lambda said: cohen_kappa(said, ("Ada", "Bob"))),
         ("credit is not understood", lambda said: cohen_kappa(said, ("Ada", "Bo"), credit="cubic")),  # type: ignore[arg-type]

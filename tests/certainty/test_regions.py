@@ -146,7 +146,7 @@ def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
 @pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_coverage_that_is_no_probability_is_refused(coverage: float) -> None:
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]])
-    with pytest.raises(ds.DissensusError, match="coverage must lie between 0 and 1"):
+    with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
         plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
 
 

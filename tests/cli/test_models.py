@@ -119,7 +119,7 @@ def test_evaluate_and_compare(run: Run, models: list[str]) -> None:
         (["--metric", "top-k-acuracy:3"], "did you mean 'top-k-accuracy'?"),
         (["--metric", "top-k-accuracy:8"], "top-8 accuracy"),
         (["--aggregation", "plackett-luce:many"], "reliability must be a number"),
-        (["--level", "2"], "level must lie between 0 and 1"),
+        (["--level", "2"], "level must be between 0 and 1"),
         (["--predictions", "C=missing.csv"], "there is no such file"),
         (["--predictions", "A=missing.csv"], "two models have the name"),
     ],

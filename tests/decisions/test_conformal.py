@@ -121,8 +121,8 @@ RISKS = ds.Categories.from_mapping({"a": "low", "b": "high", "c": "high"})
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"alpha": 0.0}, "alpha must lie between 0 and 1"),
-        ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
+        ({"alpha": 0.0}, "alpha must be between 0 and 1"),
+        ({"alpha": 1.0}, "alpha must be between 0 and 1"),
         ({"alpha": 0.04}, "too few calibration cases"),
         ({"alpha": 0.04, "method": "corrected"}, "too few calibration cases"),
         ({"alpha": {"low": 0.1}, "categories": RISKS}, "categories have no alpha"),

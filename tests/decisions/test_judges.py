@@ -273,7 +273,7 @@ STUDY, JUDGE, *_ = binary(np.random.default_rng(16), 60, 2)
         (STUDY.select(range(5)), JUDGE, {}, "too few judged cases"),
         (STUDY, {}, {}, "there is no judge"),
         (STUDY, {"judge": []}, {}, "gave no answer"),
-        (STUDY, JUDGE, {"level": 1.5}, "level must lie between 0 and 1"),
+        (STUDY, JUDGE, {"level": 1.5}, "level must be between 0 and 1"),
         (STUDY, JUDGE, {"width": 0.0}, "width must be a positive, finite number"),
         (STUDY, JUDGE, {"costs": {"opinion": 0.0}}, "the cost of one opinion must be positive"),
         (STUDY, JUDGE, {"metric": "auroc"}, "a metric needs the predictions"),

@@ -210,7 +210,7 @@ MODEL = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
     [
         ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"case": 0}}, "the cost of one case must be positive"),
         ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"cases": 1}}, "cost"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "power": 1.0}, "power must lie between 0 and 1"),
+        ({"case_sd": 0.5}, {"effect": 0.1, "power": 1.0}, "power must be between 0 and 1"),
         ({"case_sd": 0.5}, {}, "the difference is not known"),
         ({"case_sd": -1}, {"effect": 0.1}, "case_sd must be a number"),
         ({"case_sd": 0}, {"effect": 0.1}, "nothing varies"),

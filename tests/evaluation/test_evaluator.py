@@ -141,7 +141,7 @@ def test_only_cases_that_all_models_have_are_evaluated_when_allowed() -> None:
         ({"metrics": []}, "nothing to evaluate"),
         ({"aggregations": [PlackettLuce(3), PlackettLuce(3)]}, "given twice"),
         ({"metrics": [TopKAccuracy(1), TopKAccuracy(1)]}, "metric names must all be different"),
-        ({"level": 1.5}, "level must lie between 0 and 1"),
+        ({"level": 1.5}, "level must be between 0 and 1"),
         ({"strata": {"site": ["a"]}}, "number of site labels does not fit"),
         ({"metrics": [TopKAccuracy(12)]}, "12"),
         ({"metrics": [Coverage()]}, "set"),

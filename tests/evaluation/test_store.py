@@ -14,8 +14,7 @@ import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.aggregations.base import RecordedAggregation
 from dissensus.core.aliases import FloatArray
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, Receipt
+from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics import TopKAccuracy, UserMetric
 from dissensus.metrics.base import RecordedMetric

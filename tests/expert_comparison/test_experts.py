@@ -183,8 +183,8 @@ NAMED = study_of([["a", "b"]] * 20, [["r0", "r1"]] * 20)
         ({"strata": {"site": ["x"] * 19}}, "site label"),
         ({"trained_on": ["B"]}, "there is no model 'B' to be trained on these annotations"),
         ({"epsilon": 0.2}, "leaves annotators out by name"),
-        ({"epsilon": 0.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
-        ({"epsilon": 1.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
+        ({"epsilon": 0.0, "study": NAMED}, "epsilon must be between 0 and 1"),
+        ({"epsilon": 1.0, "study": NAMED}, "epsilon must be between 0 and 1"),
         ({"epsilon": 0.2, "study": NAMED}, "no annotator shares enough cases"),
     ],
 )

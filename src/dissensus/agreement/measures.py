@@ -137,7 +137,7 @@ def krippendorff_alpha(
     check_choice("distance", distance, get_args(Distance))
     check_count(draws=draws)
     check_seed(seed)
-    check_share(level=level)
+    check_share("level", level)
     if annotations.kind == "ratings":
         lowest = annotations.counted.scores.min(initial=0.0)
         if distance not in DISTANCES_OF_RATINGS:
@@ -328,7 +328,7 @@ def agreement_measures(
     import polars as pl
 
     check_seed(seed)
-    check_share(level=level)
+    check_share("level", level)
     if measures is not None and not len(measures):
         raise DissensusError(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
@@ -387,7 +387,7 @@ def cohen_kappa(
     """
     check_choice("credit", credit, get_args(Credit))
     check_seed(seed)
-    check_share(level=level)
+    check_share("level", level)
     said = require_kind(annotations, "rankings", "Cohen's kappa").counted
     if len(annotators) != 2 or annotators[0] == annotators[1]:
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))

@@ -304,7 +304,7 @@ def annotator_quality(
     >>> table.sort("accuracy")["annotator"][0], table["cases"].to_list()
     ('C', [16, 16, 16])
     """
-    check_share(level=level)
+    check_share("level", level)
     if annotations.kind == "checklists":
         return quality_by_finding(annotations.by_finding(), gold=gold, draws=draws, seed=seed, level=level)
     opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
@@ -399,7 +399,7 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     >>> table.sort("shift")["annotator"][-1], table["cases"].to_list()
     ('C', [12, 12, 12])
     """
-    check_share(level=level)
+    check_share("level", level)
     check_grades(require_kind(annotations, "rankings", "the shift of annotators").opinions)
     opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
     chains = min(CHAINS, draws)

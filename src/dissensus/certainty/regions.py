@@ -216,7 +216,7 @@ def plausibility_regions(
     >>> bool(others.mean() > 0.8), regions.guarantee
     (True, 0.8)
     """
-    check_share(coverage=coverage)
+    check_share("coverage", coverage)
     found = conformities(plausibilities, predictions, advance)
     n_cases, n_draws = found.shape
     missed = 1 - Fraction(str(float(coverage)))

@@ -37,10 +37,6 @@ TRUST = (
 )
 
 
-# Shares that are usual, by name of the parameter.
-SHARES = {"level": 0.95, "coverage": 0.9, "epsilon": 0.2, "alpha": 0.1, "power": 0.8}
-
-
 def check_positive(**values: float) -> None:
     """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
@@ -55,21 +51,21 @@ def check_positive(**values: float) -> None:
             )
 
 
-def check_share(**values: float) -> None:
-    """Refuse numbers that are not between 0 and 1.
+def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:
+    """Refuse what is not a number between 0 and 1; 0 counts where it says at least, and 1 where it says at most.
 
-    >>> check_share(level=1.5)
+    >>> check_share("alpha", 1.5)
     Traceback (most recent call last):
-    dissensus.core.errors.DissensusError: level must lie between 0 and 1
-      expected: above 0 and below 1, such as 0.95
+    dissensus.core.errors.DissensusError: alpha must be between 0 and 1
+      expected: above 0 and below 1
       got:      1.5
     """
-    for name, value in values.items():
-        if not isinstance(value, Real) or not 0 < value < 1:
-            usual = f", such as {SHARES[name]:g}" if name in SHARES else ""
-            raise DissensusError(
-                f"{name} must lie between 0 and 1", expected=f"above 0 and below 1{usual}", got=f"{value!r:.60}"
-            )
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    is_end = (number == 0 and "at least 0" in within) or (number == 1 and "at most 1" in within)
+    if not (is_end or 0 < number < 1):
+        advice = "use 0.95 for 95 % intervals" if name == "level" else ""
+        raise DissensusError(f"{name} must be between 0 and 1", expected=within, got=f"{value!r:.60}", advice=advice)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:

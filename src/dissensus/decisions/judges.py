@@ -21,9 +21,9 @@ from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.names import checked_costs, known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.rows import Rows, checked_costs
+from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
@@ -322,7 +322,7 @@ def judges(
     >>> found.n_labelled, found.n_cases, found.rows[0]["low"] < found.rows[0]["estimate"]
     (50, 200, True)
     """
-    check_share(level=level)
+    check_share("level", level)
     if width is not None:
         check_positive(width=width)
     cost, said, judged = checked_costs(costs, ("case", "opinion")), study.counted, _judged(study, judgements)

@@ -275,7 +275,7 @@ def check_request(metrics: Sequence[Metric], models: Mapping[str, Predictions], 
     """Refuse what cannot be evaluated before anything is drawn."""
     if models and not metrics:
         raise DissensusError("there is nothing to evaluate", expected="at least one metric")
-    check_share(level=level)
+    check_share("level", level)
     check_names("metric", tuple(metric.name for metric in metrics))
     for model in models.values():
         for metric in metrics:

@@ -40,8 +40,7 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Receipt
+from dissensus.core.receipt import Note, Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
@@ -289,7 +288,7 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     if not asked["aggregations"]:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_seed(asked["seed"])
-    check_share(level=asked["level"])
+    check_share("level", asked["level"])
     for spec in asked["aggregations"]:
         reason = spec.needs_whole
         if reason:

@@ -27,8 +27,7 @@ from dissensus.core.aliases import FloatArray, Unranked
 from dissensus.core.bundle import DAMAGE, bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.names import case_keys, in_order_of_keys
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, Receipt
+from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.labels import data_set_metrics

@@ -20,8 +20,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import Source
-from dissensus.core.limits import Limits
+from dissensus.core.files import Limits, Source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of

@@ -599,7 +599,7 @@ def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: flo
     import polars as pl
     from scipy.stats import false_discovery_control, ttest_1samp
 
-    check_share(epsilon=epsilon)
+    check_share("epsilon", epsilon)
     said = study.counted
     said = said.select([name for name in said.case_names if name in set(model.case_names)])
     if not said.annotator_names or (said.annotators == ANONYMOUS).any():

@@ -287,8 +287,8 @@ def demo(
     from dissensus.core.output import checked_directory_target
     from dissensus.evaluation.evaluator import evaluate
     from dissensus.evaluation.request import default_aggregations
+    from dissensus.evaluation.sentences import with_truth
     from dissensus.evaluation.store import REPORT, not_results
-    from dissensus.evaluation.tables import with_truth
     from dissensus.report.page import write_report
     from dissensus.simulate.differential_study import simulate_study
 

@@ -316,7 +316,7 @@ def as_in_paper(asked: Given, every: Given) -> dict[str, Any]:
     >>> as_in_paper({"draws": 500, "panel": False}, {})["leads"]
     'adjusted'
     """
-    from dissensus.evaluation.paper_settings import paper
+    from dissensus.evaluation.evaluator import paper
 
     given, fixed = {**asked, **every}, {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))}
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]

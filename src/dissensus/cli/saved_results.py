@@ -70,8 +70,8 @@ def cases(
     """
     import polars as pl
 
+    from dissensus.evaluation.first_screen import RULES
     from dissensus.evaluation.store import FILES, load
-    from dissensus.evaluation.triage import RULES
 
     options.checked_target(out, overwrite, *(results / name for name in FILES), is_table=True)
     result = load(results)

@@ -41,8 +41,8 @@ from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import Plan, Strata, informed_by
-from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input

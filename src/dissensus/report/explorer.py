@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import IntArray
-from dissensus.evaluation.estimates import block_places
-from dissensus.evaluation.sums import EACH
-from dissensus.evaluation.triage import RULES, triage
+from dissensus.evaluation.first_screen import RULES, triage
+from dissensus.evaluation.sums import EACH, block_places
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:

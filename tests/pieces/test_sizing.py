@@ -12,11 +12,10 @@ import pytest
 
 from dissensus import read, read_predictions
 from scale.constants import Constants
-from scale.measurement import INSTEAD, Measured, affordable, failures
 from scale.processes import Watched
 from scale.runs import Run, Stages
 from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
-from scale.study import CONDITIONS, PIECE, pieces_of, write_study
+from scale.study import CONDITIONS, write_study
 
 KNOWN = Constants(
     cases_per_shard=1000.0,
@@ -34,15 +33,6 @@ KNOWN = Constants(
 
 
 # The study -----------------------------------------------------------------------------------------------
-
-
-def test_cases_are_the_same_every_time_however_many_there_are() -> None:
-    few, many = list(pieces_of(PIECE + 20)), list(pieces_of(5 * PIECE))
-    assert few[0] == many[0]
-    assert (few[1].number, few[1].seed, few[1].n_cases) == (many[1].number, many[1].seed, 20)
-    small, large = few[1].tables(), replace(many[1], n_cases=40).tables()
-    for name, rows in small.items():
-        assert large[name].head(len(rows)).equals(rows)
 
 
 def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None:
@@ -96,20 +86,6 @@ def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
     assert known.sum_bytes == 7.0
     assert known.table_bytes == 50.0
     assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 1.0)
-
-
-def test_what_is_above_its_limit_is_named_and_a_study_that_would_take_too_long_is_made_smaller() -> None:
-    found = Measured()
-    found.add("memory", 999.0, "MB", limit=1000.0)
-    found.add("ratio", 1.3, limit=1.25)
-    found.add("anything", 1e9)
-    assert failures(found.rows) == ["ratio"]
-    quick = replace(run_of(100_000, 10, Stages(1, 1, 1, 1, 1, 1)), seen=Watched(0.0, 20.0, 0))
-    slow = replace(quick, seen=Watched(0.0, 200.0, 0))
-    assert affordable(1_000_000, [quick]) == 1_000_000
-    assert affordable(1_000_000, [slow]) == INSTEAD
-    assert affordable(10_000, [slow]) == 10_000
-    assert affordable(200_000, [replace(slow, seen=Watched(0.0, 2000.0, 0))]) == 200_000
 
 
 # What is told --------------------------------------------------------------------------------------------

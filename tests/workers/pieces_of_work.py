@@ -41,16 +41,6 @@ def killed(settings: bytes, payload: bytes) -> bytes:
     return joined(settings, payload)
 
 
-def killed_once(settings: bytes, payload: bytes) -> bytes:
-    """Kill the worker at the first attempt of one payload; the settings name a folder where it is noted."""
-    note = Path(settings.decode()) / payload.decode()
-    if payload == b"3" and not note.exists():
-        note.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.05)
-    return payload
-
-
 def worker_and_payload(settings: bytes, payload: bytes) -> bytes:
     time.sleep(float(settings))
     return b"%d:%s" % (os.getpid(), payload)

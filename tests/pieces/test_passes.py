@@ -15,8 +15,7 @@ from dissensus import Predictions, Study
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Receipt
+from dissensus.core.receipt import Note, Receipt
 from dissensus.pieces import passes as module
 from dissensus.pieces.inputs import Input
 from dissensus.pieces.passes import Survey, merged_receipts

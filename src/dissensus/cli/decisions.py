@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
-    from dissensus.core.rows import Rows
+    from dissensus.core.screen import Rows
     from dissensus.predictions.lists import Predictions
     from dissensus.study.study import Study
 

@@ -37,24 +37,22 @@ from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.checks import check_choice, check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Receipt
+from dissensus.core.receipt import Note, Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
-from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
+from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, LeftOut
+from dissensus.evaluation.annotators import Piece as Cases
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
-from dissensus.evaluation.left_out import LeftOut
-from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
-from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.refits import known_prior
+from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
@@ -290,7 +288,7 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     if not asked["aggregations"]:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_seed(asked["seed"])
-    request.check_level(asked["level"])
+    check_share("level", asked["level"])
     for spec in asked["aggregations"]:
         reason = spec.needs_whole
         if reason:

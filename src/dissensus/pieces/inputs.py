@@ -19,8 +19,7 @@ import polars as pl
 
 from dissensus.core.aliases import Path
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import TABLE_ENDINGS, checked_path, open_source, unreadable
-from dissensus.core.limits import AGAIN
+from dissensus.core.files import AGAIN, TABLE_ENDINGS, checked_path, open_source, unreadable
 from dissensus.pieces.storage import at_address, is_address
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
 

@@ -27,14 +27,13 @@ from dissensus.core.aliases import FloatArray, Unranked
 from dissensus.core.bundle import DAMAGE, bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.names import case_keys, in_order_of_keys
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, Receipt
+from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
-from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.partition import parquet

@@ -20,13 +20,12 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import Source
-from dissensus.core.limits import Limits
+from dissensus.core.files import Limits, Source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
-from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.request import Questions
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column

@@ -15,8 +15,7 @@ import polars as pl
 
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Source, is_number, open_source
-from dissensus.core.limits import Limits
+from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source
 from dissensus.core.names import known_name
 from dissensus.core.receipt import (
     AS_SAID,
@@ -33,7 +32,7 @@ from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
 from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
-from dissensus.study.reading.records import as_table, prepared
+from dissensus.study.reading.format import as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:

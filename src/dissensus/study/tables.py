@@ -22,8 +22,8 @@ from dissensus.core.aliases import (
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
-from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.core.receipt import Note
 from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, asked_of, chosen_question

@@ -12,15 +12,21 @@ from typing import Any, ParamSpec
 from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import INSPECT, Source, open_source
-from dissensus.core.limits import Limits
+from dissensus.core.files import INSPECT, Limits, Source, open_source
 from dissensus.core.names import composed
-from dissensus.core.notes import Note
-from dissensus.core.receipt import AS_SAID, IGNORED, Column, Receipt, codes_in_words, refuse_unheard, warn_of_losses
+from dissensus.core.receipt import (
+    AS_SAID,
+    IGNORED,
+    Column,
+    Note,
+    Receipt,
+    codes_in_words,
+    refuse_unheard,
+    warn_of_losses,
+)
 from dissensus.study.question import asked_of, chosen_question, question_in_words, recognised_question
 from dissensus.study.reading.annotator_files import listed_files
-from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.records import has_role, prepared, refuse_types
+from dissensus.study.reading.format import Format, Options, Parsed, has_role, prepared, refuse_types
 from dissensus.study.study import Study
 from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 

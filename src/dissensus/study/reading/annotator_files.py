@@ -11,12 +11,10 @@ import polars as pl
 from dissensus.core.aliases import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
-from dissensus.core.notes import Note
-from dissensus.core.receipt import columns_of
+from dissensus.core.receipt import Note, columns_of
 from dissensus.study import tables
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_ranking, as_table
 from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
-from dissensus.study.reading.records import Collection, as_ranking, as_table
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")

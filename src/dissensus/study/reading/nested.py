@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source
 from dissensus.core.names import check_names
-from dissensus.core.notes import Note
-from dissensus.core.receipt import BY_NAME, Column, codes_in_words
+from dissensus.core.receipt import BY_NAME, Column, Note, codes_in_words
 from dissensus.study.builders import (
     Rows,
     from_confidences,
@@ -24,7 +23,7 @@ from dissensus.study.builders import (
     stacked,
 )
 from dissensus.study.canonical import long_table
-from dissensus.study.reading import records as read
+from dissensus.study.reading import format as read
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.reading.wide import names_beside
 from dissensus.study.study import Study

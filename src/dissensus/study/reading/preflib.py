@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
-from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.records import Collection, files_ending
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, files_ending
 
 KINDS = ("soc", "soi", "toc", "toi")
 ENDINGS = tuple(f".{kind}" for kind in KINDS)

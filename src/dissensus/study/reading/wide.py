@@ -15,12 +15,11 @@ from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, read_text
 from dissensus.core.names import check_names, known_name
-from dissensus.core.notes import Note
-from dissensus.core.receipt import AS_SAID, BY_NAME, Column, columns_of
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts
 from dissensus.study.panel import MOST_VOTES
-from dissensus.study.reading import records as read
+from dissensus.study.reading import format as read
 from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_findings, refuse_strangers
 

@@ -68,5 +68,5 @@ def test_files_of_ratings(put: Any) -> None:
     assert str(path) in caught.value.where
     with pytest.raises(DissensusError, match="a row has no case"):
         read(put("item,score\n,3\n"), "ratings")
-    with pytest.raises(DissensusError, match="not a table of ratings"):
+    with pytest.raises(DissensusError, match="this is not a table"):
         read(put([1], "a.json"), "ratings")

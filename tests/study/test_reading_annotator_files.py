@@ -85,7 +85,7 @@ def test_columns_integers_and_separators_are_as_said(tmp_path: Path) -> None:
 def test_what_is_skipped_is_noted(tmp_path: Path) -> None:
     write_folder(tmp_path, {"ann.csv": RANKED, "README.md": "read me", ".DS_Store": "x"})
     (tmp_path / "old").mkdir()
-    with pytest.warns(DissensusWarning, match=r"files that are not data: 1, skipped \(for example 'README.md'\)"):
+    with pytest.warns(DissensusWarning, match=r"files with another ending: 1, skipped \(for example 'README.md'\)"):
         read(tmp_path)
     notes = {note.found: note for note in examine(tmp_path).receipt.notes}
     assert not notes["hidden files"].lost

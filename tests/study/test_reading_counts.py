@@ -169,7 +169,7 @@ def test_a_list_of_counts_takes_its_names_from_the_conditions(tmp_path: Path) ->
         ([{"id": 1, "label_count": {"x": 1}}], "unknown condition 'x'"),
         ([{"id": 1, "label_count": [1]}], "the number of votes does not fit"),
         ([{"id": 1, "label_count": {"e": 1}}] * 2, "case names must all be different"),
-        ([{"name": 1, "label_count": {"e": 1}}], "the records have no name of their case"),
+        ([{"name": 1, "label_count": {"e": 1}}], "the table has no case column"),
         ([{"id": None, "label_count": {"e": 1}}], "the case .* is not understood"),
     ],
 )

@@ -423,7 +423,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str, str]] = [
     ("t.jsonl", [{"id": 1, "labels": [0]}], {}, "integer labels need a list of conditions", ""),
     ("t.jsonl", [{"id": "s1", "labels": [0, -1]}], {"lists": "votes"}, "code is negative", "record 1, case 's1'"),
     ("t.jsonl", [QUESTIONS], {}, "several questions", "'dx', 'mood'"),
-    ("t.jsonl", UNUSUAL, {"format": "hugging-face", "columns": {"condition": "vote"}}, "no key 'vote'", "votes"),
+    ("t.jsonl", UNUSUAL, {"format": "hugging-face", "columns": {"condition": "vote"}}, "no column 'vote'", "votes"),
     *(
         ("t.jsonl", records, {}, problem, "")
         for records, problem in (
@@ -499,7 +499,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str, str]] = [
             ({"case_names": ["den", "den", "yard"]}, "case names must all be different"),
             ({"conditions": ["ant", "ant"]}, "condition names must all be different"),
             ({"conditions": "ant"}, "the list of conditions is not understood"),
-            ({"unranked": "last"}, "the meaning of 'unranked' is not understood"),
+            ({"unranked": "last"}, "'unranked' must be one word"),
         )
     ),
 ]

@@ -310,7 +310,7 @@ def examine_source(
         refuse_unheard(options.columns, columns, f"the format {name}")
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
-        raise error if place in error.where else error.at(place) from None
+        raise error.at(place) from None
     receipt = Receipt(
         place,
         name,

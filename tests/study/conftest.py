@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def put(tmp_path: Path) -> Any:
-    """A function that writes text, bytes, a frame, arrays, or what JSON can hold, into a new file, and returns its path.
+    """A function that writes text, a frame, arrays, or what JSON can hold, into a new file, and returns its path.
 
     A list goes into a file of JSON lines if its name says so; a name without an ending is a directory of such files.
     """

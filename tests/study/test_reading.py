@@ -867,10 +867,10 @@ def told_by(reading: Reading) -> dict[str, Callable[[], Any]]:
         "rankings": lambda: lists(said.to_rankings(), lambda one: ">".join(map("=".join, one))),
         "sets": lambda: lists(said.to_sets(), lambda one: "+".join(sorted(one))),
         "mentioned": lambda: " ".join(sorted(name for block in said.to_rankings()[0][0] for name in block)),
-        "answers": lambda: said.answers.tolist(),
-        "scores": lambda: said.scores.tolist(),
+        "answers": said.answers.tolist,
+        "scores": said.scores.tolist,
         "weights": lambda: pytest.approx(said.weights.tolist()),
-        "votes": lambda: said.votes.tolist(),
+        "votes": said.votes.tolist,
         "cases": lambda: " ".join(said.case_names),
         "annotators": lambda: " ".join(said.annotator_names),
         "names": lambda: " ".join(said.conditions),
@@ -1318,9 +1318,9 @@ REFUSED: list[tuple[Any, ...]] = [  # a name of a file and its content, options,
             ("bo.xlsx", "PK", "the spreadsheet cannot be read"),
             ("bo.csv", "case,label,rank\nc1,oak,1\nc1,oak,2\n", "'oak' is mentioned twice"),
             ("bo.csv", "case,label,confidence\nc1,oak,1\nc1,elm,3\n", "ann.csv (rank) and bo.csv (confidence)"),
-            ("ann.json", '{"c1": "oak"}', "two files would be annotator 'ann'"),
         )
     ),
+    ("trees", {"ann.csv": RANKED_TREES, "ann.json": '{"c1": "oak"}'}, {}, "two files would be annotator 'ann'"),
     # checklists
     ("a.csv", AGES, CHECKED, "the answer for 'age' is not", "--ignore", "data row 1, case 'c1', annotator 'Ann'"),
     *(
@@ -1438,7 +1438,7 @@ def test_formats_that_do_not_exist_or_fit_beside_others_are_named(put: Any, monk
         def recognises(self, source: Source) -> bool:  # noqa: ARG002
             return True
 
-    with pytest.raises(DissensusError, match="fits several formats[^$]*one of greedy, wide[^$]*--format greedy"):
+    with pytest.raises(DissensusError, match=r"fits several formats[^$]*one of greedy, wide[^$]*--format greedy"):
         read(put("case,Ann\nc1,x\n"))
 
 
@@ -1454,7 +1454,7 @@ def test_names_beside_a_matrix_are_used(put: Any) -> None:
     )
     assert read(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
     put("x\n", "votes.cases.txt")
-    with pytest.raises(DissensusError, match="the number of cases does not fit[^$]*votes.cases.txt"):
+    with pytest.raises(DissensusError, match=r"the number of cases does not fit[^$]*votes\.cases\.txt"):
         read(path)
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import dissensus as ds
 from dissensus.decisions.conformal import conformity, threshold
-from shared_data import SHARED, needs_shared
 
 SCORES = ("lac", "aps", "rank")
 
@@ -112,30 +111,6 @@ def test_one_seed_gives_one_threshold_and_labels_come_from_an_aggregation_too() 
     assert ds.conformal(shuffled, model, m=1, seed=1).rows[0] == one
     found = ds.conformal(study.annotations, model, labels="dirichlet")
     assert "plausibilities of dirichlet" in repr(found)
-
-
-@needs_shared
-def test_an_annotator_of_disputed_images_of_cifar_10h_is_covered() -> None:
-    folder = SHARED / "cifar10h"
-    counts, scores = np.load(folder / "cifar10h-counts.npy").astype(np.int64), np.load(folder / "scores_resnet.npy")
-    scores = scores / scores.sum(axis=1, keepdims=True) if (scores >= 0).all() else softmax(scores)
-    disputed = np.flatnonzero(counts.max(axis=1) / counts.sum(axis=1) < 0.8)
-    rng = np.random.default_rng(5)
-    shares = counts[disputed] / counts[disputed].sum(axis=1, keepdims=True)
-    covered = []
-    for _ in range(10):
-        order = rng.permutation(len(disputed))
-        half, rest = order[: len(order) // 2], order[len(order) // 2 :]
-        votes = rng.multinomial(5, shares[half])
-        said = ds.Study.from_counts(votes, [str(k) for k in range(10)])
-        sets = ds.conformal(said, scores[disputed[half]], alpha=0.1, m=5).predict(scores[disputed[rest]])
-        covered.append(float(shares[rest][sets.case_of_entry, sets.codes].sum() / len(rest)))
-    assert 0.89 <= np.mean(covered) <= 0.93
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    found = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 STUDY = ds.Study.from_counts([[3, 1, 0], [0, 4, 1]] * 10, ["a", "b", "c"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,17 +105,6 @@ def test_what_the_table_says_is_what_experts_say() -> None:
     screen = first_screen(result)
     first = result.experts.rows[0]
     assert screen.table["with one annotator"][0].startswith(f"{first['experts']:.2f} [")
-
-
-def test_results_are_loaded_with_their_experts(tmp_path: Path) -> None:
-    result = evaluated("conditions")
-    result.save(tmp_path / "results")
-    again = ds.load(tmp_path / "results")
-    assert again == result
-    assert repr(again) == repr(result)
-    assert again.experts is not None
-    with pytest.raises(ds.DissensusError, match="needs the study"):
-        again.experts.alt_test()
 
 
 def test_too_few_opinions_are_said_and_names_cannot_break_a_line() -> None:

@@ -150,16 +150,6 @@ def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None
     assert np.isnan(ds.load(tmp_path / "results").to_frame()["mean"][0])
 
 
-@pytest.mark.slow
-def test_the_demo_is_small(tmp_path: Path) -> None:
-    study = ds.simulate.study(n_cases=400, seed=1)
-    result = ds.evaluate(
-        study.annotations, study.predictions, draws=1000, seed=1, categories=study.categories, strata=study.strata
-    )
-    result.save(tmp_path / "results")
-    assert (tmp_path / "results" / store.ARRAYS).stat().st_size <= 7_710_000
-
-
 # What is refused -----------------------------------------------------------------------------------------
 
 

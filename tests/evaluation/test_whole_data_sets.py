@@ -7,10 +7,10 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation import influences
-from dissensus.evaluation.estimates import block_places
 from dissensus.evaluation.influences import DataSet, SeenScores, case_of_each, whole_of
 from dissensus.evaluation.labels import Labels, data_set_metrics
-from dissensus.evaluation.questions import Questions, cases_of_rows
+from dissensus.evaluation.request import Questions, cases_of_rows
+from dissensus.evaluation.sums import block_places
 from dissensus.metrics import (
     AUROC,
     AveragePrecision,

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.evaluation.expert_comparison.alternative_annotator import alternative_annotator_test
+from dissensus.evaluation.expert_comparison.experts import alternative_annotator_test
 from shared_data import SHARED, needs_shared
 
 NAMES = [f"c{i}" for i in range(40)]

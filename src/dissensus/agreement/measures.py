@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from dissensus.agreement import coefficients
-from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table
-from dissensus.agreement.overlap import check_depth
+from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table, check_depth
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing

@@ -13,8 +13,7 @@ import numpy as np
 
 from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
 from dissensus.aggregations.ordered_probit import check_grades, graded_record
-from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
-from dissensus.agreement.overlap import check_depth, soft_rankings
+from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_within, seats_of, soft_rankings
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, suggestion

@@ -83,7 +83,7 @@ def was_written_by_demo(out: Path) -> bool:
 def evaluated(study: SimulatedStudy, asked: Mapping[str, Any], *, origin: str) -> Evaluation:
     """Evaluate the study as it is asked for, with its risks, strata and truth, and note where it comes from."""
     from dissensus.evaluation.evaluator import evaluate
-    from dissensus.evaluation.tables import with_truth
+    from dissensus.evaluation.sentences import with_truth
 
     with terminal.progress_shown() as advance:
         result = evaluate(

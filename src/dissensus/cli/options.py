@@ -325,7 +325,7 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
     >>> as_in_paper({"draws": 500, "panel": False}, {})["leads"]
     'adjusted'
     """
-    from dissensus.evaluation.paper_settings import paper
+    from dissensus.evaluation.evaluator import paper
 
     given, fixed = (
         {**asked, **passed_on(**every)},

@@ -74,8 +74,8 @@ def cases(
     import polars as pl
 
     from dissensus.core.output import checked_table_target, write_table
+    from dissensus.evaluation.first_screen import RULES
     from dissensus.evaluation.store import FILES, load
-    from dissensus.evaluation.triage import RULES
 
     if out is not None:
         checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])

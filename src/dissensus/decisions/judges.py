@@ -26,9 +26,8 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
-from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, of_cells
 from dissensus.evaluation.expert_comparison.sample import Crossing, Side
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric

@@ -30,8 +30,7 @@ from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
-from dissensus.evaluation.questions import Questions
-from dissensus.evaluation.request import asked_questions, check_request, default_metrics
+from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.study.study import Study

@@ -16,7 +16,17 @@ from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.refits import FamilySpread, FitSpread
-from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, Tally, design_effects, resampled_means
+from dissensus.evaluation.sums import (
+    ALL,
+    DATA_SET,
+    EACH,
+    Place,
+    Sums,
+    Tally,
+    block_places,
+    design_effects,
+    resampled_means,
+)
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -312,11 +322,6 @@ class Estimate:
             for m, k in np.ndindex(means.shape[:2])
             if self.run is not None or not np.isnan(self.means[m, k]).all()
         ]
-
-
-def block_places(metrics: Sequence[Metric], block: str) -> list[int]:
-    """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
-    return [k for k, one in enumerate(metrics) if (one.sees == "data set") == (block == DATA_SET)]
 
 
 def stacked(sums: Sums, metrics: Sequence[Metric], *name: str | int, axis: int = 1) -> FloatArray:

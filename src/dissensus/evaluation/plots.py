@@ -16,8 +16,7 @@ from dissensus.core.names import known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.sentences import ranked
-from dissensus.evaluation.tables import single_values
+from dissensus.evaluation.sentences import ranked, single_values
 from dissensus.figures import case_charts, model_charts
 from dissensus.figures.charts import Chart
 

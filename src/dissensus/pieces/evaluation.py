@@ -44,16 +44,15 @@ from dissensus.core.receipt import Note, Receipt
 from dissensus.core.versions import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
-from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread
+from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, LeftOut
+from dissensus.evaluation.annotators import Piece as Cases
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
-from dissensus.evaluation.left_out import LeftOut
-from dissensus.evaluation.left_out import Piece as Cases
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
-from dissensus.evaluation.questions import Questions, cases_of_rows
 from dissensus.evaluation.refits import known_prior
+from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums

@@ -32,8 +32,8 @@ from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST
 from dissensus.evaluation.assembly import assembled
 from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import Plan, informed_by
-from dissensus.evaluation.questions import Questions
 from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.partition import parquet

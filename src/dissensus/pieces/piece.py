@@ -25,7 +25,7 @@ from dissensus.core.names import known_name
 from dissensus.core.receipt import Receipt
 from dissensus.evaluation.evaluator import truth_of
 from dissensus.evaluation.plan import Strata
-from dissensus.evaluation.questions import Questions
+from dissensus.evaluation.request import Questions
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column

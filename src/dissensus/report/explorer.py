@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import IntArray
-from dissensus.evaluation.estimates import block_places
-from dissensus.evaluation.sums import EACH
-from dissensus.evaluation.triage import RULES, triage
+from dissensus.evaluation.first_screen import RULES, triage
+from dissensus.evaluation.sums import EACH, block_places
 from dissensus.report.encoding import ALPHABET, csv_link, one_letter_each, packed, thousandths
 from dissensus.study.panel import ANONYMOUS
 

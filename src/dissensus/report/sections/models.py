@@ -11,9 +11,9 @@ import numpy as np
 
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
-from dissensus.evaluation.first_screen import first_screen, missed
-from dissensus.evaluation.panel_rule import why_panel_is_withheld
+from dissensus.evaluation.first_screen import WRONG, first_screen, missed, triage, why_panel_is_withheld
 from dissensus.evaluation.sentences import (
+    Beside,
     assumption,
     capital,
     deciding,
@@ -23,10 +23,9 @@ from dissensus.evaluation.sentences import (
     rows_of,
     settled_shares,
     shares,
+    side_by_side,
 )
 from dissensus.evaluation.sums import FINDING
-from dissensus.evaluation.tables import Beside, side_by_side
-from dissensus.evaluation.triage import WRONG, triage
 from dissensus.evaluation.words import NOTHING, counted, interval, number, percent, small_probability
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric

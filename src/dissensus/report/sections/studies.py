@@ -9,9 +9,9 @@ from urllib.parse import quote
 import numpy as np
 
 from dissensus.core.screen import visible
+from dissensus.evaluation.first_screen import MISSED, RULES, WRONG, triage
 from dissensus.evaluation.sentences import ranked, rows_of, settled
 from dissensus.evaluation.sums import FINDING
-from dissensus.evaluation.triage import MISSED, RULES, WRONG, triage
 from dissensus.evaluation.words import NOTHING, interval
 from dissensus.report.explorer import case_file, explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject, glossary

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -128,9 +128,6 @@ class Format(Registered, ABC):
         """Turn a file into a long table, and count what is skipped."""
 
 
-# Keys (or arrays) that say something about all rankings of a file, and what.
-DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
-
 # Names of columns that only checklists have.
 IS_PRESENT = ("present", "is_present", "presence")
 
@@ -159,21 +156,6 @@ PYTHON_DICT = re.compile(rf"\{{\s*(?:{_ITEM}\s*:\s*{_ITEM}\s*(?:,\s*{_ITEM}\s*:\
 
 # What stands between the field and the choice in the name of a checkbox of REDCap.
 BOX = "___"
-
-
-def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
-    """Return what a file says about all its rankings, if it does.
-
-    >>> declaration({"unranked": "below"}, "unranked", "a.json")
-    'below'
-    """
-    if content.get(key) is None:
-        return None
-    value, known = str(content[key]), get_args(Unranked if key == "unranked" else Question)
-    if value not in known:
-        what = "the meaning of 'unranked'" if key == "unranked" else "the kind of question"
-        raise wrong_shape(value, what, " or ".join(map(repr, known)), where)
-    return value
 
 
 def as_list(value: Any, what: str, where: str) -> list[Any]:
@@ -503,12 +485,8 @@ def unpacked(source: Source) -> Source:
     """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
     if not source.is_table:
         return source
-    table = source.table
-    table = table.with_columns(
-        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
-    )
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name], "[{")]
-    records = table.to_dicts()
+    texts = [one.name for one in source.table if one.dtype == pl.String and is_list(one, "[{")]
+    records = source.table.to_dicts()
     for number, record in enumerate(records, start=1):
         record.update({name: _list(record[name], name, number) for name in texts})
     return replace(source, kind="jsonl", content=records)
@@ -546,10 +524,10 @@ class Collection:
     rankings without a condition: 1, kept as abstentions (for example 'c1')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Iterable[Note] = ()) -> None:
         self._rows: list[tuple[str, str | None, int | None, str | None, float | None, int | None]] = []
         self._opinions: dict[str, int] = {}
-        self._notes: dict[tuple[str, str], Note] = {}
+        self._notes = {(note.found, note.action): note for note in notes}
         self._seen: set[tuple[str, str | None]] = set()
         self._assumed: dict[str, None] = {}
 
@@ -653,15 +631,15 @@ class Collection:
         return Parsed(rows, notes, known, columns=tuple(columns), assumed=assumed)
 
 
-def files_ending(endings: Sequence[str], source: Source, said: Collection, expected: str) -> list[Path]:
-    """Return the files of a directory that have one of some endings, and count the others; a file stands for itself."""
-    if source.kind != "directory":
-        return [source.path]
+def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[list[Path], tuple[Note, ...]]:
+    """Return the files of a directory that have one of some endings, and notes on the others; all of a list are meant.
+
+    A file stands for itself.
+    """
+    if not source.path.is_dir():
+        return list(source.content) if source.kind == "directory" else [source.path], ()
     shown = [path for path in source.content if not path.name.startswith(".")]
     files = [path for path in shown if path.suffix.lower() in endings]
-    for path in shown:
-        if path not in files:
-            said.skip("files with another ending", path.name)
     if not files:
         raise FormatError(
             f"the directory holds no {' or '.join(endings)} files",
@@ -669,4 +647,14 @@ def files_ending(endings: Sequence[str], source: Source, said: Collection, expec
             got=f"files {listing(path.name for path in shown)}" if shown else "no files",
             where=str(source.path),
         )
-    return files
+    found = {
+        "hidden files": [path.name for path in source.content if path not in shown],
+        "files with another ending": [path.name for path in shown if path not in files],
+        "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
+    }
+    notes = (
+        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
+        for what, names in found.items()
+        if names
+    )
+    return files, tuple(notes)

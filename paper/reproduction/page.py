@@ -282,7 +282,7 @@ def _images(figures: Sequence[PaperFigure], charts: Mapping[str, Chart]) -> list
 
 def _write_images(charts: Mapping[str, Chart], folder: FilePath) -> tuple[FilePath, ...]:
     """Write the charts that are small enough as SVG."""
-    from dissensus.figures.vega import svg
+    from dissensus.figures.charts import svg
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

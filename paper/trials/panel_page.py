@@ -95,7 +95,7 @@ FIGURE = "images/panel-bias.svg"
 
 def write_page(proof: Proof, path: Path) -> tuple[FilePath, ...]:
     """Write the page and its figure anew, and the few numbers in the guide of the package; return what was written."""
-    from dissensus.figures.vega import write_chart
+    from dissensus.figures.charts import write_chart
 
     target = FilePath(path)
     figure, guide = target.parent / FIGURE, target.parent / GUIDE

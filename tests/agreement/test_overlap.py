@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive_agreement as naive
 from dissensus import DissensusError, Study
 from dissensus.agreement import krippendorff_alpha, pairwise_agreement
-from dissensus.agreement.overlap import mean_average_overlap, soft_rankings
+from dissensus.agreement.coefficients import mean_average_overlap, soft_rankings
 from strategies import rankings
 
 Blocks = list[list[int]]

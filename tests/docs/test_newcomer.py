@@ -1,4 +1,4 @@
-"""The newcomer's path, from the wheel: installed elsewhere, the commands of "Your first report" run and write the report."""
+"""The newcomer's path: the wheel, installed elsewhere, runs the commands of "Your first report"."""
 
 import os
 import shlex

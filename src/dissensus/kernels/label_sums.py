@@ -20,7 +20,7 @@ def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
     >>> weighted_sums(np.array([[1.0, 0.0]]), np.array([[0.5, 2.0], [1.0, 3.0]]))
     array([[0.5, 1. ]])
     """
-    return np.einsum("nm,dm->nd", numbers, masses)
+    return np.asarray(np.einsum("nm,dm->nd", numbers, masses))
 
 
 def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> FloatArray:
@@ -120,7 +120,7 @@ def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> 
     won = (negative * (np.cumsum(positive, axis=1) - 0.5 * positive)).sum(axis=1)
     pairs = won + (positive * (np.cumsum(negative, axis=1) - 0.5 * negative)).sum(axis=1)
     is_known = pairs - own > 1e-14 * pairs
-    return np.divide(won - 0.5 * own, pairs - own, out=np.full(len(won), np.nan), where=is_known)
+    return np.asarray(np.divide(won - 0.5 * own, pairs - own, out=np.full(len(won), np.nan), where=is_known))
 
 
 def average_precisions(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -136,15 +136,15 @@ def average_precisions(positive: FloatArray, negative: FloatArray) -> FloatArray
     above, everyone = np.cumsum(positive, axis=1), np.cumsum(positive + negative, axis=1)
     precision = np.divide(above, everyone, out=np.zeros_like(above), where=positive > 0.0)
     total, found = positive.sum(axis=1), np.full(len(positive), np.nan)
-    return np.divide((positive * precision).sum(axis=1), total, out=found, where=total > 0.0)
+    return np.asarray(np.divide((positive * precision).sum(axis=1), total, out=found, where=total > 0.0))
 
 
 def heights_and_areas(
     positive: FloatArray, negative: FloatArray, limits: Sequence[float] | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the height of the curve at shares of the negative mass, and the area up to there, each (n_limits, n_draws).
+    """Return the height of the curve at shares of the negative mass, and the area up to there.
 
-    Both are shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan. Masses
+    Both are (n_limits, n_draws), and shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan. Masses
     (n_draws, n_steps) are by score, the highest first.
 
     Examples

@@ -295,7 +295,7 @@ class PointOfCurve(RankingMetric):
         from dissensus.kernels.label_sums import heights_and_areas
 
         own, limit = self.seen(found)
-        return heights_and_areas(own.yes, own.no, [limit])[0][0]
+        return np.asarray(heights_and_areas(own.yes, own.no, [limit])[0][0])
 
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Return the slopes of a smooth curve."""

@@ -432,8 +432,9 @@ class PriorLikelihood:
         base = frequency[0] * evidence.log_weights
         base[evidence.free] += own
         weights = np.exp(base - base.max())
-        logits = combined(evidence.features, told) + frequency[0] * evidence.log_frequency - base.max()
+        logits = combined(evidence.features, told) + frequency[0] * evidence.log_frequency
         logits[at] += own[place]
+        logits -= base.max()
         highest = np.maximum(np.maximum.reduceat(logits, evidence.offsets[:-1]), 0.0)
         masses = np.exp(logits - highest[evidence.case])
         others = weights.sum() - evidence.by_case(weights[evidence.codes])
@@ -556,7 +557,7 @@ class PriorLikelihood:
     def curvature(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
         """Return minus the second derivatives of the penalised log-likelihood of weighted cases."""
         steps = STEP * np.eye(len(coefficients), dtype=np.float64)
-        here, *ahead = (self.slope(self.state(coefficients + step), weights) for step in (0.0, *steps))
+        here, *ahead = (weights @ self.slopes(self.state(coefficients + step)) for step in (0.0, *steps))
         found = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
         return np.asarray((found + found.T) / 2)
 

@@ -205,7 +205,7 @@ class Named(NamedTuple):
     Attributes
     ----------
     status : (sum of U,)
-        Two for a mentioned condition that is surely named, one if it is in a tie of which only some are, otherwise zero.
+        Two for a mentioned condition that is surely named, one if it is in a tie of which only some are, else zero.
     sizes, above, tied : (n_cases,)
         How many are named, how many of them surely, and how many are in the tie; zero if there is none.
     least : (n_cases,)

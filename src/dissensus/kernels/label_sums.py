@@ -144,8 +144,8 @@ def heights_and_areas(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the height of the curve at shares of the negative mass, and the area up to there.
 
-    Both are (n_limits, n_draws), and shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan. Masses
-    (n_draws, n_steps) are by score, the highest first.
+    Both are (n_limits, n_draws), and shares: of the positive mass, and of the whole square. Where one of the masses is
+    missing, nan. Masses (n_draws, n_steps) are by score, the highest first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Function bodies are short: 90 % of them at most 20 lines, under 3 % above 40."""
+"""Function bodies are short: 90 % of them at most 25 lines, under 3 % above 40."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 PACKAGE = Path(__file__).parents[1] / "src" / "dissensus"
-USUAL, MOST = 20, 40
+USUAL, MOST = 25, 40
 
 
 def bodies() -> Iterator[tuple[str, int]]:

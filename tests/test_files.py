@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 import dissensus as ds
 from dissensus.cli.app import app
 from dissensus.core.errors import FormatError
-from dissensus.core.files import LIMITS, open_source
-from dissensus.core.limits import Limits
+from dissensus.core.files import LIMITS, Limits, open_source
 
 TABLE = "case,annotator,condition,rank\nc1,Ann,Eczema,1\nc2,Bo,Tinea,1\n"
 ROWS = [("c1", "Ann", "Eczema", 1.0), ("c2", "Bo", "Tinea", 1.0)]

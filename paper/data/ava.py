@@ -16,7 +16,7 @@ from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
     from dissensus.core.aliases import Path
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Note
 
 COMMIT = "ae482174a1212b8c0e9e9e5bdfc41fdc31df9eb4"
 AVA = Publication(

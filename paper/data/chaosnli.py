@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dissensus.core.aliases import Path
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Note
 
 COUNTS = "counts.csv"
 CHAOSNLI = Publication(

@@ -18,7 +18,7 @@ from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
     from dissensus.core.aliases import Path
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Note
 
 COMMIT = "597cbc5f07266c9405b830ee4a53463539124c4f"
 COUNTS = "cifar10h-counts.npy"

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.certainty.categories import Categories
 from dissensus.core.files import read_text
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Note
 from dissensus.predictions.reader import read_predictions
 from dissensus.study.reading import examine
 from dissensus.study.study import Study

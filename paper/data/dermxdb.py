@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Note
 from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import open_source
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Note
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
 from dissensus.study.reading import read

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import checked_path
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Note
 
 if TYPE_CHECKING:
     from dissensus.core.aliases import Path

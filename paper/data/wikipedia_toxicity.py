@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dissensus.core.aliases import Path
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Note
 
 WIKIPEDIA_TOXICITY = Publication(
     title="Wikipedia toxicity annotations",

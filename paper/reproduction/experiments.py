@@ -31,7 +31,7 @@ from paper.trials.plan import crowds
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.notes import Note
+    from dissensus.core.receipt import Note
 
 Watch: TypeAlias = Callable[[str, int, int], None]
 """Is told what begins, how many experiments are done, and how many there are."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.paper_settings import paper
+from dissensus.evaluation.evaluator import evaluate, paper
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions

@@ -15,8 +15,7 @@ from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInver
 from dissensus.core.aliases import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.paper_settings import paper
+from dissensus.evaluation.evaluator import evaluate, paper
 from dissensus.figures.charts import kept_places
 from dissensus.metrics.accuracy import Coverage
 from dissensus.predictions.lists import Predictions

@@ -16,7 +16,7 @@ from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.evaluation.evaluator import evaluate
-from dissensus.evaluation.panel_rule import why_panel_is_withheld
+from dissensus.evaluation.first_screen import why_panel_is_withheld
 from dissensus.metrics.accuracy import TopKAccuracy
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study

@@ -15,13 +15,13 @@ from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration
 from .evaluation.calibration import calibrate as calibrate
 from .evaluation.evaluator import evaluate as evaluate
+from .evaluation.evaluator import paper as paper
+from .evaluation.evaluator import score as score
 from .evaluation.expert_comparison.experts import Experts as Experts
 from .evaluation.expert_comparison.experts import experts as experts
 from .evaluation.expert_comparison.reader_studies import reader_study as reader_study
-from .evaluation.paper_settings import paper as paper
 from .evaluation.protocol import Protocol as Protocol
 from .evaluation.results import Evaluation as Evaluation
-from .evaluation.score import score as score
 from .evaluation.store import load as load
 from .pieces.evaluation import evaluate_files as evaluate_files
 from .predictions.lists import Predictions as Predictions

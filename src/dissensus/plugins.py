@@ -4,8 +4,7 @@ from dissensus.aggregations.base import Aggregation, PointAggregation
 from dissensus.draws import Batch, Sampler
 from dissensus.metrics.base import Drawn, Metric, Predicted
 from dissensus.report.section import ReportSection
-from dissensus.study.reading.format import Format
-from dissensus.study.reading.records import Collection
+from dissensus.study.reading.format import Collection, Format
 
 __all__ = [
     "Aggregation",

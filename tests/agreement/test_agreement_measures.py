@@ -336,14 +336,3 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
 
 
 # Coverage ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("measures", [("fleiss-kappa", "gwet-ac1", "cohen-kappa-quadratic"), ("icc-2-1", "icc-2-k")])
-def test_intervals_cover_the_value_of_a_large_study(measures: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DRAWS", 200)
-    simulate: Any = rated if measures[0] == "icc-2-1" else disputed
-    target = agreement_measures(simulate(20_000, 0), measures)["value"].to_numpy()
-    found = [agreement_measures(simulate(100, s), measures, seed=s) for s in range(1, 201)]
-    covered = np.mean([(t["low"].to_numpy() <= target) & (target <= t["high"].to_numpy()) for t in found], axis=0)
-    assert ((covered >= 0.83) & (covered <= 0.96)).all(), covered  # 90 % of 200, within three binomial errors

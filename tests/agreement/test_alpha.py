@@ -242,16 +242,6 @@ def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(found(), first, rtol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("distance", LEVELS)
-def test_the_interval_covers_the_value_of_a_large_study(distance: Any) -> None:
-    study: Any = disputed if distance == "first-choice" else simulated
-    target = value(study(20_000, 0), distance)
-    found = [krippendorff_alpha(study(150, s), distance=distance, draws=100, seed=s) for s in range(1, 401)]
-    covered = np.mean([alpha.low <= target <= alpha.high for alpha in found])
-    assert 0.83 <= covered <= 0.95  # 150 cases: 88 to 90 % in the long run, within three binomial errors of 400
-
-
 # Refusals ------------------------------------------------------------------------------------------------
 
 

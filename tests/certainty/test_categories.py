@@ -144,20 +144,6 @@ def test_the_range_of_risk_is_that_of_the_draws_also_where_the_rest_decides(aggr
         np.testing.assert_allclose(expected_risk(draws, other_way)[column], -mirrored, atol=1e-12)
 
 
-def test_one_category_is_certain_and_one_per_condition_is_the_condition() -> None:
-    study = ds.simulate.study(n_cases=25, seed=3).annotations
-    draws = PlackettLuce().sample(study, draws=80)
-    same = Categories.from_labels(["x"] * study.n_conditions, study.conditions)
-    own = Categories.from_labels(list(study.conditions), study.conditions)
-    for via in VIA:
-        np.testing.assert_allclose(annotation_certainty(draws, categories=same, via=via).values, 1.0, atol=1e-12)
-    by_condition, alone = annotation_certainty(draws, categories=own), annotation_certainty(draws)
-    np.testing.assert_allclose(by_condition.values, alone.values, atol=1e-12)
-    same_winner = np.array([one == other for one, other in zip(by_condition.winners, alone.winners, strict=True)])
-    assert same_winner.mean() > 0.8  # of equally frequent ones, either may be named
-    np.testing.assert_allclose(by_condition.errors[same_winner], alone.errors[same_winner], atol=1e-12)
-
-
 def test_the_top_condition_and_the_most_mass_may_differ_and_the_order_of_conditions_does_not_matter() -> None:
     risks = Categories.from_labels(["low", "high", "high"], CONDITIONS)
     assert annotation_certainty(VOTES, categories=risks).winners == (("low",),)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import dissensus as ds
 import naive_certainty as naive
 from dissensus import aggregations as by
-from dissensus.aggregations.diagnostics import sampling_diagnostics
 from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.categories import Categories
 from dissensus.certainty.top_sets import (
@@ -154,14 +153,6 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
         agrees(fixed(values, size + n_rest), data.draw(st.sampled_from(UNMENTIONED)), rank)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unranked", UNMENTIONED)
-def test_simulated_studies_agree_with_the_naive_twin(unranked: Unmentioned) -> None:
-    study = ds.simulate.study(n_cases=6, n_conditions=9, seed=2).annotations
-    for aggregation in AGGREGATIONS:
-        agrees(aggregation.sample(study, draws=30, threads=2), unranked)
-
-
 def test_ratings_have_a_certainty_too() -> None:
     said = ds.Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
     agrees(by.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
@@ -197,18 +188,6 @@ def test_many_tied_conditions_are_counted_not_written_out() -> None:
     assert annotation_certainty(draws, top=299, unranked="pool").values[0] == 1.0
 
 
-def test_resamples_full_of_ties_take_no_time() -> None:
-    rng = np.random.default_rng(0)
-    names = [f"k{i}" for i in range(80)]
-    blocks = [[[str(name) for name in rng.choice(names[:60], size=9, replace=False)]] for _ in range(8)]
-    apart = [[[name] for name in block[0]] for block in blocks]
-    study = ds.Study.from_rankings([blocks, apart, [block[:4] for block in apart]], names)
-    for aggregation in (by.AnnotatorBootstrap(by.MajorityVote()), by.AnnotatorBootstrap()):
-        for unranked in UNMENTIONED:
-            for one in certainty_profile(aggregation.sample(study, draws=300), tops=(1, 3, 12, 40), unranked=unranked):
-                assert ((one.values > 0) & (one.values <= 1)).all()
-
-
 # Properties -----------------------------------------------------------------------------------------------
 
 
@@ -227,23 +206,6 @@ def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the
             same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
             np.testing.assert_array_equal(first.errors[same], top.errors[same])
             assert np.mean(same) > 0.7, "only where shares are tied may another condition be named"
-
-
-def test_deterministic_aggregations_without_ties_are_certain() -> None:
-    said = ds.Study.from_rankings([[[["a"], ["b"], ["c"], ["d"]]], [[["c"], ["b"], ["a"]], [["b"]]]])
-    for one in certainty_profile(by.InverseRank().sample(said)):
-        np.testing.assert_array_equal(one.values, 1.0)
-        np.testing.assert_array_equal(one.errors, 0.0)
-
-
-def test_the_top_one_is_the_largest_share_of_draws() -> None:
-    draws = by.PlackettLuce(alpha=0.5, prior="observed").sample(
-        ds.simulate.study(n_cases=30, seed=6).annotations, draws=400
-    )
-    certainty = annotation_certainty(draws, unranked="pool")
-    shares = draws.summary().group_by("case", maintain_order=True).agg(top=pl.col("top").max())
-    np.testing.assert_allclose(certainty.values, shares["top"], atol=1e-15)
-    np.testing.assert_allclose(certainty.errors, sampling_diagnostics(draws).certainty_mcse, atol=1e-15)
 
 
 def test_errors_are_those_of_the_effective_sample_size() -> None:
@@ -291,19 +253,6 @@ def test_a_label_may_be_given_once_for_all_or_in_the_order_of_cases() -> None:
     assert every.values[0] == listed.values[0]
     assert (every.top, listed.top) == (1, None)
     assert listed.winners == (("cat",), ("cat", "dog"))
-
-
-def test_the_winner_of_a_place_is_worth_what_is_said() -> None:
-    draws = by.PlackettLuce(alpha=1.0, prior="observed").sample(
-        ds.simulate.study(n_cases=30, seed=5).annotations, draws=101
-    )
-    for rank in (1, 2, 3):
-        found = rank_certainty(draws, rank=rank)
-        mentioned = np.array([winner != ("any other",) for winner in found.winners])
-        labels = [winner[0] for winner in found.winners if winner != ("any other",)]
-        worth = certainty_of(draws.select(mentioned), labels, rank=rank)
-        np.testing.assert_array_equal(worth.values, found.values[mentioned])
-        np.testing.assert_array_equal(worth.errors, found.errors[mentioned])
 
 
 def test_categories_of_a_place_agree_with_the_shares_of_its_conditions() -> None:
@@ -404,14 +353,6 @@ def test_certainty_of_the_dermatology_annotations() -> None:
     assert certainty.share_below(0.99) == pytest.approx(0.59, abs=0.02)
     assert by_risk.share_below(0.99) == pytest.approx(0.382, abs=0.02)
     assert correlation == pytest.approx(0.90, abs=0.03)
-
-
-@needs_shared
-def test_certainty_of_crowd_labels() -> None:
-    counts = np.load(SHARED / "cifar10h" / "cifar10h-counts.npy").astype(np.int64)
-    said = ds.Study.from_counts(counts, [f"class {k}" for k in range(10)])
-    certainty = annotation_certainty(by.Dirichlet(reliability=1, alpha=1).sample(said, draws=1000))
-    assert abs((certainty.values < 0.99).sum() - 178) <= 8
 
 
 # Bad input ------------------------------------------------------------------------------------------------

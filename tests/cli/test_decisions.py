@@ -78,7 +78,7 @@ def test_sets_of_new_cases_are_written_and_can_be_read(run: Any, files: list[str
         (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cost", "case=0"], "must be positive"),
         (["judges", "humans.csv"], "there is no judge"),
         (["relabel", "opinions.csv", "--predictions", "A=Aster.csv", "-n", "1000"], "not so many cases"),
-        (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--alpha", "2"], "alpha must lie between"),
+        (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--alpha", "2"], "alpha must be between"),
         (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--new", "Aster.csv"], "--new and --out"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError
-from dissensus.core.notes import Note
+from dissensus.core.receipt import Note
 
 NUMBERS = st.one_of(
     arrays(np.float64, array_shapes(min_dims=0, min_side=0)),

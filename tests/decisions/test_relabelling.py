@@ -10,7 +10,6 @@ import pytest
 
 import dissensus as ds
 from dissensus.decisions.relabelling import expected_gains
-from shared_data import SHARED, needs_shared
 
 
 def closed_form(counts: np.ndarray, alpha: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -52,40 +51,6 @@ def test_metrics_of_the_data_set_and_of_one_model_lead_to_conclusions_too() -> N
         found = ds.relabel(said, models, metric, models=[name], draws=200)
         assert found.rows[0]["gain"] > 0
         assert len(found.rows) == 80
-
-
-@needs_shared
-def test_recommended_cases_of_chaosnli_reduce_the_error_more_than_random_and_not_less_than_least_certain_ones() -> None:
-    folder = SHARED / "chaosnli_snli"
-    counts = pl.read_csv(folder / "counts.csv").drop("case").to_numpy()
-    firsts = [
-        pl.read_csv(folder / f"pred_{name}.csv").drop("case").to_numpy().argmax(axis=1)
-        for name in ("bert-base-uncased_0", "roberta-base_0")
-    ]
-    n, rows = len(counts), np.arange(len(counts))
-    values = np.eye(3)[firsts[1]] - np.eye(3)[firsts[0]]
-    truth = (counts * values).sum() / 100 / n
-    seats = np.array([np.repeat(np.arange(3), row) for row in counts])
-    rng, runs, asked, alpha = np.random.default_rng(2), 1500, n // 10, np.full(3, 0.5)
-    errors = {"none": 0.0, "random": 0.0, "uncertain": 0.0, "recommended": 0.0}
-    for _ in range(runs):
-        chosen = rng.integers(0, 100, (n, 4))
-        labels = seats[rows[:, None], chosen]
-        votes = np.eye(3, dtype=int)[labels[:, :3]].sum(axis=1)
-        own = values[rows[:, None], labels]
-        before, after = own[:, :3].mean(axis=1), own.mean(axis=1)
-        gain = closed_form(votes, alpha, values) + 1e-9 * rng.random(n)
-        certain = votes.max(axis=1) + 0.5 * rng.random(n)
-        orders = {"random": rng.random(n), "uncertain": certain, "recommended": -gain}
-        errors["none"] += (before.mean() - truth) ** 2
-        for name, order in orders.items():
-            again = np.argpartition(order, asked)[:asked]
-            found = before.copy()
-            found[again] = after[again]
-            errors[name] += (found.mean() - truth) ** 2
-    reduction = {name: 1 - value / errors["none"] for name, value in errors.items()}
-    assert reduction["recommended"] > reduction["random"] + 0.02
-    assert reduction["recommended"] >= reduction["uncertain"]
 
 
 def test_lists_are_taken_by_label_studio_and_spreadsheets(tmp_path: Path) -> None:

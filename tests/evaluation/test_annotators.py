@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from dissensus import DissensusError, Evaluation, Study, evaluate, load
+from dissensus import DissensusError, Evaluation, Study, evaluate
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.core.aliases import BoolArray, FloatArray
 from dissensus.evaluation.annotators import Design, are_crossed, probe_vectors
@@ -231,17 +229,6 @@ def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Study
     widths = [float(np.ptp(spread.values[0, 0])) for spread in (one, other)]
     assert widths[0] / widths[1] > 0.8 * ratio
     assert [row["mean"] for row in sample.to_frame().to_dicts()] == [row["mean"] for row in fixed.to_frame().to_dicts()]
-
-
-def test_threads_and_the_disk_do_not_change_a_bit_of_what_annotators_move(said: Study, tmp_path: Path) -> None:
-    result = evaluated(said, "sample", 1)
-    assert result == evaluated(said, "sample", 2)
-    assert set(result.moved) == {result.keys[result.reference], "annotators"}, "of what results lead with"
-    result.save(tmp_path / "here")
-    again = load(tmp_path / "here")
-    assert again == result
-    assert again.to_frame().equals(result.to_frame())
-    assert again.compare().to_frame().equals(result.compare().to_frame())
 
 
 def test_merged_evaluations_do_not_know_what_annotators_move(said: Study) -> None:

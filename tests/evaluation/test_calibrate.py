@@ -16,7 +16,6 @@ import dissensus as ds
 from dissensus.aggregations import DawidSkene, Dirichlet, InverseRank, PlackettLuce, ProbabilisticInverseRank
 from dissensus.evaluation.calibration import candidates, restored_calibration
 from dissensus.evaluation.folds import HeldOut, clustered
-from shared_data import dermatology, needs_shared
 from watched import Watch
 
 NAMES = ["a", "b", "c", "d"]
@@ -170,21 +169,6 @@ def test_progress_counts_every_pair_and_panel_and_threads_change_no_bit() -> Non
     )
 
 
-def test_agreement_of_models_with_held_out_panels_is_predicted_and_observed() -> None:
-    study = ds.simulate.study(n_cases=150, n_conditions=10, seed=4)
-    models = {name: study.predictions[name] for name in ("Aster", "Dahlia")}
-    result = ds.calibrate(study.annotations, ["plackett-luce:1"], models, draws=100)
-    rows = {(row["model"], row["estimand"]): row for row in result.models.rows(named=True)}
-    assert {model for model, _ in rows} == set(models)
-    assert {"agreement", "adjusted"} <= {estimand for _, estimand in rows}
-    for model in models:
-        shared, adjusted = rows[model, "agreement"], rows[model, "adjusted"]
-        assert shared["low"] - 0.02 < 0 < shared["high"] + 0.02  # one half of the annotators is like the other
-        assert 0 < adjusted["predicted"] < 1
-        assert adjusted["gap"] == pytest.approx(adjusted["predicted"] - adjusted["observed"])
-    assert "agreement with held-out annotators" in repr(result)
-
-
 def test_a_prior_that_models_inform_is_judged_without_those_who_are_held_out() -> None:
     study = ds.simulate.study(n_cases=200, n_conditions=20, seed=4)
     models = {"Clover": study.predictions["Clover"]}
@@ -213,29 +197,3 @@ def test_the_usual_candidates_suit_the_kind_of_opinions() -> None:
     for specs in (labels, rankings):
         assert len(set(specs)) == len(specs)
         assert PlackettLuce() in specs
-
-
-@pytest.mark.slow
-@needs_shared
-def test_on_dermatology_the_score_orders_reliability_as_it_should() -> None:
-    said = dermatology()
-    observed = [PlackettLuce(gamma, prior="observed") for gamma in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)]
-    mass = 0.5 / said.n_conditions
-    ranks = [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
-    each = ProbabilisticInverseRank(0.5, alpha=mass, scale="annotator")
-    pairs = HeldOut.of(said, max_pairs=1000, seed=0)
-
-    def score(spec: PlackettLuce | ProbabilisticInverseRank) -> tuple[float, float]:
-        whole, first, _ = pairs.log_scores(spec, draws=150, seed=0, threads=None)
-        return tuple(clustered(one, pairs.weights, pairs.clusters).mean for one in (whole, first))  # type: ignore[return-value]
-
-    by_reliability = [score(spec) for spec in observed]
-    whole, first = ([pair[i] for pair in by_reliability] for i in (0, 1))
-    assert 0.25 <= observed[int(np.argmax(whole))].reliability <= 2
-    assert whole[3:] == sorted(whole[3:], reverse=True)
-    assert whole[3] - whole[-1] > 0.3
-    assert 1 <= observed[int(np.argmax(first))].reliability <= 2
-    by_rank = [score(spec)[0] for spec in ranks]
-    assert int(np.argmax(by_rank)) == 1
-    assert score(each)[0] > by_rank[1] > max(whole)
-    assert score(PlackettLuce())[0] > score(each)[0] + 0.3  # the rest by frequency gains about half a unit

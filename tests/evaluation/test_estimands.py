@@ -1,22 +1,17 @@
 """Panel, agreement and adjusted side by side: what is said about which, and why there is no panel."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 import pytest
 
 import dissensus as ds
 from dissensus.evaluation import sentences
-from dissensus.evaluation.tables import side_by_side, with_truth
-from dissensus.figures.charts import Chart, Line, Points
+from dissensus.evaluation.sentences import side_by_side, with_truth
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
 from watched import Watch
-
-Kind = TypeVar("Kind", Line, Points)
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
@@ -149,24 +144,6 @@ def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
         assert set(table["estimand"]) == {"adjusted", "panel", "agreement"}
 
 
-def test_flips_name_what_decides_first(result: ds.Evaluation) -> None:
-    found = result.compare()
-    turned = [
-        dataclasses.replace(
-            one if one.first < one.second else one.mirrored(),
-            low=0.1,
-            high=0.2,
-            p_value=0.0,
-            p_adjusted=0.0,
-            probability_better=float(one.metric != "Brier score"),
-        )
-        for one in found.differences
-    ]
-    flips = dataclasses.replace(found, differences=tuple(turned)).flips()
-    assert len(flips) == 3
-    assert all(row["first_better"].startswith("top-1 accuracy (annotators)") for row in flips.iter_rows(named=True))
-
-
 def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:
     names = list(STUDY.annotations.case_names)
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
@@ -185,37 +162,6 @@ def test_progress_counts_the_panel_run() -> None:
 
 
 # Figures ----------------------------------------------------------------------------------------------
-
-
-def marks_of(chart: Chart, kind: type[Kind]) -> list[Kind]:
-    return [mark for pane in chart.panels for mark in pane.marks if isinstance(mark, kind)]
-
-
-def test_panel_stands_beside_sweeps_and_joins_no_curve(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    chart, plain = (one.plot.chart("reliability") for one in (result, without))
-    assert [pane.title for pane in chart.panels] == [pane.title for pane in plain.panels]
-    lines = marks_of(chart, Line)
-    assert {len(line.x) for line in lines} == {2}
-    expected = result.to_frame().filter(estimand="panel", metric="top-1 accuracy")
-    marked = [mark for mark in marks_of(chart, Points) if mark.low is not None]
-    assert len(marked) == len(MODELS) * len(chart.panels)
-    np.testing.assert_allclose([float(mark.y[0]) for mark in marked[: len(MODELS)]], expected["mean"])
-    assert all(mark.x[0] > max(line.x.max() for line in lines) for mark in marked)
-    assert "panel" in [name for _, name in chart.panels[0].x.ticks]
-
-
-def test_figures_of_models_begin_with_panel_and_name_what_they_show(
-    result: ds.Evaluation, without: ds.Evaluation
-) -> None:
-    for name in ("draws", "comparison", "ranks"):
-        title = result.plot.chart(name).title
-        assert re.search("panel top-1", title, re.IGNORECASE)
-        assert "under panel" not in title
-        assert re.search("adjusted top-1", without.plot.chart(name).title, re.IGNORECASE)
-    swept = result.plot.chart("ranks", run="all")
-    assert "adjusted" in swept.title
-    assert all("panel" not in pane.title for pane in swept.panels)
-    assert result.plot.chart("by_certainty").panels[0].y.title == "adjusted top-1 accuracy"
 
 
 # Report -----------------------------------------------------------------------------------------------

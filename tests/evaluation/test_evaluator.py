@@ -110,15 +110,6 @@ def test_earlier_results_are_replaced_whole_when_asked_for_and_never_lost(
     assert sorted(tmp_path.iterdir()) == [target]
 
 
-def test_a_better_model_is_found_better_and_equal_ones_not_distinguishable(result: ds.Evaluation) -> None:
-    found = {(d.first, d.second): d for d in result.compare().differences if d.metric == "top-3 accuracy"}
-    assert found["good", "fair"].is_distinguishable
-    assert found["good", "fair"].verdict.startswith("good is better than fair")
-    assert found["good", "fair"].probability_better > 0.99
-    (equal,) = (one for pair, one in found.items() if set(pair) == {"fair", "same"})
-    assert "are not distinguishable" in equal.verdict
-
-
 def test_deterministic_aggregations_have_no_spread_but_an_interval() -> None:
     sites = ["north" if case % 3 else "south" for case in range(90)]
     result = evaluated(aggregations=["dirichlet:1,2,5", MajorityVote()], strata={"site": sites})
@@ -242,11 +233,3 @@ def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]] * 2, conditions=["a", "b"], case_names=["x", "nobody"])
     result = ds.evaluate(said, {}, aggregations=[drawn, "dirichlet"], draws=10)
     assert (result.case_names, result.excluded) == (("x",), ("nobody",))
-
-
-def test_the_repr_tells_the_story(result: ds.Evaluation) -> None:
-    text = repr(result)
-    assert "90 cases" in text
-    assert "3 models" in text
-    assert "adjusted" in text
-    assert "good outperforms same by" in text

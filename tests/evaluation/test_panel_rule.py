@@ -12,7 +12,7 @@ import pytest
 
 from dissensus import Evaluation, Predictions, Study, evaluate, load
 from dissensus.aggregations.priors import ScoreRange
-from dissensus.evaluation.panel_rule import n_groups, why_panel_is_withheld
+from dissensus.evaluation.first_screen import n_groups, why_panel_is_withheld
 
 LABELS = ("a", "b", "c")
 LABELS_ONLY = "all models give labels without scores"
@@ -80,17 +80,6 @@ def test_an_interval_that_is_too_wide_is_told_in_points() -> None:
     table = sure.to_frame().filter(estimand="panel")
     width = 100 * float((table["high"] - table["low"]).to_numpy().max())
     assert why_panel_is_withheld(sure) == (f"the interval is {width:.0f} points wide",)
-
-
-def test_metrics_without_limits_have_no_points() -> None:
-    rng = np.random.default_rng(1)
-    quality = 10 * rng.normal(size=120)
-    said = Study.from_scores((quality[:, None] + 10 * rng.normal(size=(120, 3))).tolist())
-    numbers = evaluate(said, {"A": quality}, draws=40)
-    assert numbers.panel is not None
-    rows = numbers.to_frame().filter(estimand="panel").to_dicts()
-    assert max(row["high"] - row["low"] for row in rows if row["metric"] == numbers.metrics[0].name) > 0.15
-    assert why_panel_is_withheld(numbers) == ()
 
 
 @pytest.mark.parametrize(("hard", "reasons"), [("AB", {LABELS_ONLY}), ("A", set()), ("B", set())])

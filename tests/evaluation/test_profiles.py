@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import dissensus as ds
@@ -13,8 +12,7 @@ from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, P
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation.profiles import pooled
-from dissensus.evaluation.tally import bin_of
+from dissensus.evaluation.tally import bin_of, pooled
 from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
 from dissensus.plugins import Metric
 
@@ -76,16 +74,6 @@ def test_metrics_by_category_use_the_category_of_each_draw(result: ds.Evaluation
     assert row["low"] < row["mean"] < row["high"]
     sizes = dict(result.by_category().select("category", "n_cases").unique("category").iter_rows())
     assert sum(sizes.values()) == pytest.approx(150)
-
-
-def test_metrics_that_need_all_draws_have_categories_too(result: ds.Evaluation, dense: FloatArray) -> None:
-    is_low = RISKS.codes[dense.argmax(axis=2)] == RISKS.names.index("low")
-    shares = SCORES["second"] / SCORES["second"].sum(axis=1, keepdims=True)
-    brier = dense @ np.ones(5) - 2 * np.einsum("ijk,ik->ij", dense, shares) + (shares**2).sum(axis=1)[:, None]
-    per_draw = (brier * is_low).sum(axis=0) / is_low.sum(axis=0)
-    check_draws(
-        result.by_category().filter(category="low", model="second", metric="Brier score").row(0, named=True), per_draw
-    )
 
 
 def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: ds.Evaluation, dense: FloatArray) -> None:
@@ -176,14 +164,6 @@ def test_merging_keeps_everything(result: ds.Evaluation, tmp_path: Path) -> None
         result.merge(different)
 
 
-def test_everything_comes_back_from_disk(result: ds.Evaluation, tmp_path: Path) -> None:
-    result.save(tmp_path / "results")
-    again = ds.load(tmp_path / "results")
-    assert again == result
-    assert again.images[2] == "2.png"
-    assert pl.read_parquet(tmp_path / "results" / "certainty.parquet").equals(result.certainties())
-
-
 def test_without_models_there_is_certainty() -> None:
     result = ds.evaluate(VOTES, {}, aggregations=[Dirichlet()], draws=50, categories=RISKS)
     tables = (result.to_frame(), result.by_certainty(), result.by_category(), result.per_case(), result.per_resample())
@@ -199,12 +179,3 @@ def test_no_opinions_and_different_conditions_are_refused() -> None:
     runs = [NormalInverseGamma(thresholds=(limit,)) for limit in (1.0, 2.0)]
     with pytest.raises(ds.DissensusError, match="different conditions"):
         ds.evaluate(ds.Study.from_scores([[1.0, 2.0]]), {}, aggregations=runs)
-
-
-def test_labels_of_runs_are_unique() -> None:
-    runs = [PlackettLuce(reliability=3), PlackettLuce(reliability=3, prior="symmetric"), Dirichlet()]
-    result = ds.evaluate(VOTES.select(slice(0, 3)), {}, aggregations=runs, draws=20)
-    labels = [result.run_label(run) for run in range(3)]
-    assert len(set(labels)) == 3
-    assert labels[2] == "dirichlet 1"
-    assert result.reference == 1

@@ -9,7 +9,6 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior
-from dissensus.aggregations.point_estimates import votes
 from dissensus.evaluation.refits import FamilySpread, FitSpread, other_family, refit_weights, reweighted_means
 from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
@@ -33,13 +32,6 @@ def labelled(n_cases: int, n_votes: int, seed: int = 0) -> tuple[ds.Study, dict[
         logits = signal + noise * rng.normal(size=signal.shape)
         models[name] = ds.Predictions.from_scores(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True), names)
     return study, models, theta
-
-
-def votes_of(study: ds.Study) -> np.ndarray:
-    """How many annotators chose each condition, shape (n_cases, K)."""
-    counts, opinions = np.zeros((study.n_cases, study.n_conditions)), study.opinions
-    counts[np.repeat(np.arange(study.n_cases), opinions.support_sizes), opinions.support] = votes(opinions)
-    return counts
 
 
 def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
@@ -174,25 +166,3 @@ def test_reasons_for_no_panel() -> None:
     ]
     for study, models, reason in cases:
         assert reason in why_no_panel(study, models)
-
-
-@pytest.mark.slow
-def test_intervals_of_the_panel_hold_where_the_truth_is_known() -> None:
-    """Forty studies of 150 cases, three votes each: 90 % intervals of two models and of their difference.
-
-    The truth is that of cases like these, 40 000 of them. By chance fewer than 32 of 40 would hold in 4 % of tries.
-    """
-    *_, theta = labelled(40_000, 1, seed=999)
-    _, models, _ = labelled(40_000, 1, seed=999)
-    best = theta.argmax(axis=1)
-    truth = [float((model.to_scores().argmax(axis=1) == best).mean()) for model in models.values()]
-    held, errors = np.zeros(2), []
-    for seed in range(40):
-        study, models, _ = labelled(150, 3, seed=seed)
-        how = {"aggregations": ["dirichlet:1"], "metrics": TOP, "draws": 200, "seed": seed, "level": 0.9}
-        rows = ds.evaluate(study, models, **how).to_frame()  # type: ignore[arg-type]
-        rows = rows.filter(rows["estimand"] == "panel")
-        held += [low <= value <= high for low, value, high in zip(rows["low"], truth, rows["high"], strict=True)]
-        errors.append(rows["mean"].to_numpy() - truth)
-    assert (held >= 32).all()
-    assert np.abs(np.mean(errors, axis=0)).max() < 0.02

@@ -14,8 +14,7 @@ import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.aggregations.base import RecordedAggregation
 from dissensus.core.aliases import FloatArray
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, Receipt
+from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics import TopKAccuracy, UserMetric
 from dissensus.metrics.base import RecordedMetric
@@ -149,16 +148,6 @@ def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None
         json.loads((tmp_path / "results" / name).read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert json.loads((tmp_path / "results" / "summary.json").read_text(encoding="utf-8"))[0]["mean"] is None
     assert np.isnan(ds.load(tmp_path / "results").to_frame()["mean"][0])
-
-
-@pytest.mark.slow
-def test_the_demo_is_small(tmp_path: Path) -> None:
-    study = ds.simulate.study(n_cases=400, seed=1)
-    result = ds.evaluate(
-        study.annotations, study.predictions, draws=1000, seed=1, categories=study.categories, strata=study.strata
-    )
-    result.save(tmp_path / "results")
-    assert (tmp_path / "results" / store.ARRAYS).stat().st_size <= 7_710_000
 
 
 # What is refused -----------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What an evaluation adds up over cases, by another route: dense draws and plain NumPy, from the tables it gives."""
 
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -83,22 +82,6 @@ def test_a_stratum_is_what_its_cases_say_alone(whole: ds.Evaluation) -> None:
     assert_frame_equal(own.select(names), alone.select(names), rel_tol=1e-9, abs_tol=1e-12)
     resampled = ["case_sd", "draw_sd", "low", "high"]
     assert_frame_equal(own.select(resampled), alone.select(resampled), rel_tol=0.1, abs_tol=0.02)
-
-
-def test_parts_are_merged_in_any_order_and_grouping(whole: ds.Evaluation) -> None:
-    parts = [evaluated(rows, annotators="fixed") for rows in np.array_split(np.arange(N_CASES), 3)]
-    for one, two, three in permutations(parts):
-        for merged in (one.merge(two).merge(three), one.merge(two.merge(three))):
-            assert_frame_equal(merged.to_frame(), whole.to_frame(), rel_tol=1e-9, abs_tol=1e-12)
-            assert_frame_equal(merged.per_resample(), whole.per_resample(), rel_tol=1e-6, abs_tol=1e-9)
-
-
-def test_draws_are_left_by_the_root_of_the_effective_number_of_cases() -> None:
-    """Of cases that are all alike on average, what draws differ by is shared by their effective number."""
-    for weights in (np.ones(N_CASES), WEIGHTS):
-        row = evaluated(weights=weights).to_frame().filter(estimand="adjusted").row(0, named=True)
-        n_effective = weights.sum() ** 2 / (weights**2).sum()
-        assert row["draw_sd"] == pytest.approx(row["sd"] / n_effective**0.5, rel=0.05)
 
 
 def test_infinite_values_are_not_hidden() -> None:

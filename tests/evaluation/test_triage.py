@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dissensus as ds
-from dissensus.evaluation.triage import MISSED, RULES, SPLIT, UNSETTLED, WRONG, triage
+from dissensus.evaluation.first_screen import MISSED, RULES, SPLIT, UNSETTLED, WRONG, triage
 
 
 def evaluated(n_cases: int = 60) -> ds.Evaluation:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.evaluation.expert_comparison.alternative_annotator import alternative_annotator_test
+from dissensus.evaluation.expert_comparison.experts import alternative_annotator_test
 from shared_data import SHARED, needs_shared
 
 NAMES = [f"c{i}" for i in range(40)]
@@ -86,8 +86,8 @@ def test_a_model_that_is_always_wrong_wins_nobody() -> None:
 @pytest.mark.parametrize(
     ("study", "epsilon", "words"),
     [
-        (labels(), 0.0, "epsilon must lie between 0 and 1"),
-        (labels(), 1.0, "epsilon must lie between 0 and 1"),
+        (labels(), 0.0, "epsilon must be between 0 and 1"),
+        (labels(), 1.0, "epsilon must be between 0 and 1"),
         (labels(n_annotators=1), 0.2, "no annotator shares enough cases"),
         (labels(n_cases=29), 0.2, "no annotator shares enough cases"),
         (ds.Study.from_counts([[2, 1]] * 40, ["a", "b"], case_names=NAMES), 0.2, "by name"),

@@ -183,8 +183,8 @@ NAMED = study_of([["a", "b"]] * 20, [["r0", "r1"]] * 20)
         ({"strata": {"site": ["x"] * 19}}, "site label"),
         ({"trained_on": ["B"]}, "there is no model 'B' to be trained on these annotations"),
         ({"epsilon": 0.2}, "leaves annotators out by name"),
-        ({"epsilon": 0.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
-        ({"epsilon": 1.0, "study": NAMED}, "epsilon must lie between 0 and 1"),
+        ({"epsilon": 0.0, "study": NAMED}, "epsilon must be between 0 and 1"),
+        ({"epsilon": 1.0, "study": NAMED}, "epsilon must be between 0 and 1"),
         ({"epsilon": 0.2, "study": NAMED}, "no annotator shares enough cases"),
     ],
 )
@@ -196,32 +196,6 @@ def test_bad_input_is_one_clear_error(change: dict[str, Any], words: str) -> Non
     test = ask if epsilon is None else partial(ask().alt_test, epsilon)
     with pytest.raises(ds.DissensusError, match=words):
         test()
-
-
-@pytest.mark.slow
-def test_intervals_hold_where_annotators_differ() -> None:
-    """200 cases, 4 of 8 annotators each, who differ in skill: 95 % intervals hold; false alarm below 1e-3 at 90 %."""
-
-    def opinions(truth: Any, hard: Any, skill: Any, rng: Any) -> Any:
-        right = rng.random(len(truth)) < 1 / (1 + np.exp(hard - skill))
-        return np.where(right, truth, rng.integers(4, size=len(truth)))
-
-    rng = np.random.default_rng(1)
-    n = 400_000
-    truth, hard = rng.integers(4, size=n), rng.normal(size=n)
-    a, b = (opinions(truth, hard, 0.8 + 0.7 * rng.normal(size=n), rng) for _ in range(2))
-    expected = np.mean(opinions(truth, hard, 1.1, rng) == a) - np.mean(a == b)
-    held, times = 0, 200
-    for seed in range(times):
-        rng = np.random.default_rng(seed)
-        truth, hard, skill = rng.integers(4, size=200), rng.normal(size=200), 0.8 + 0.7 * rng.normal(size=8)
-        who = np.argsort(rng.random((200, 8)), axis=1)[:, :4]
-        said = np.stack([opinions(truth, hard, skill[who[:, j]], rng) for j in range(4)], axis=1)
-        study = study_of([[CONDITIONS[k] for k in row] for row in said], [[f"r{k}" for k in row] for row in who])
-        model = model_of([CONDITIONS[k] for k in opinions(truth, hard, 1.1, rng)])
-        row = experts(study, {"A": model}, [TopKAccuracy(1)]).rows[0]
-        held += row["difference_low"] <= expected <= row["difference_high"]
-    assert held >= 0.90 * times
 
 
 def test_annotators_who_differ_widen_the_interval() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation.annotators import Design, are_crossed
-from dissensus.evaluation.panel_rule import why_panel_is_withheld
+from dissensus.evaluation.first_screen import why_panel_is_withheld
 from dissensus.study.canonical import write
 
 SITES = ("north", "south", "east", "west", "centre")

@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 import dissensus as ds
 from dissensus import metrics as m
-from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, PlackettLuce
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 from metrics.metric_studies import measured, one_batch
 
@@ -32,47 +30,6 @@ def full_rankings() -> ds.Study:
 @pytest.fixture(scope="module")
 def batch() -> Batch:
     return one_batch(PlackettLuce(reliability=0.3, alpha=1.0, prior="observed").sample(full_rankings(), draws=30))
-
-
-def first_places(values: FloatArray) -> IntArray:
-    return np.argsort(-values, axis=-1).astype(np.int64)
-
-
-def test_without_ties_metrics_are_those_of_sorted_lists(batch: Batch) -> None:
-    dense = batch.dense()
-    drawn, named = first_places(dense), first_places(SCORES)[:, None]
-    for k in (1, 2, 5, 20):
-        common = (drawn[..., :k, None] == named[..., None, :k]).sum(axis=(-2, -1))
-        hit = (drawn[..., :1] == named[..., :k]).any(axis=-1)
-        mass = np.take_along_axis(dense, np.broadcast_to(named[..., :k], (*dense.shape[:2], k)), axis=2).sum(axis=2)
-        np.testing.assert_array_equal(measured(m.TopKAccuracy(k), batch, MODEL), hit)
-        np.testing.assert_allclose(measured(m.Overlap(k), batch, MODEL), common / k, rtol=1e-13, atol=1e-15)
-        np.testing.assert_array_equal(measured(m.SetAccuracy(k), batch, MODEL), common == k)
-        inside = (drawn[..., : (k + 1) // 2, None] == named[..., None, :k]).any(axis=-1).all(axis=-1)
-        np.testing.assert_array_equal(measured(m.TopKAccuracy(k, j=(k + 1) // 2), batch, MODEL), inside)
-        np.testing.assert_allclose(measured(m.ExpectedAccuracy(k), batch, MODEL), mass, rtol=1e-12)
-
-
-def test_without_ties_full_lists_have_the_coefficients_of_scipy(batch: Batch) -> None:
-    kendall, footrule = (measured(kind(N), batch, MODEL) for kind in (m.KendallTau, m.SpearmanFootrule))
-    farthest = N * N // 2
-    for case, draws in enumerate(batch.dense()):
-        for draw, plausibilities in enumerate(draws[:5]):
-            tau = stats.kendalltau(plausibilities, SCORES[case]).statistic
-            moved = np.abs(stats.rankdata(plausibilities) - stats.rankdata(SCORES[case])).sum()
-            assert kendall[case, draw] == pytest.approx((1 + tau) / 2, abs=1e-12)
-            assert footrule[case, draw] == pytest.approx(1 - moved / farthest, abs=1e-12)
-
-
-def test_probabilities_are_scored_as_numpy_would(batch: Batch) -> None:
-    dense = batch.dense()
-    log = (dense * np.log(SCORES)[:, None]).sum(axis=2)
-    brier = 1 - 2 * (dense * SCORES[:, None]).sum(axis=2) + (SCORES**2).sum(axis=1)[:, None]
-    np.testing.assert_allclose(measured(m.LogScore(), batch, MODEL), log, rtol=1e-12)
-    np.testing.assert_allclose(measured(m.BrierScore(), batch, MODEL), brier, rtol=1e-12)
-    tripled = ds.Predictions.from_scores(3 * SCORES, NAMES)
-    np.testing.assert_allclose(measured(m.LogScore(), batch, tripled), log, rtol=1e-12)
-    np.testing.assert_allclose(measured(m.BrierScore(), batch, tripled), brier, rtol=1e-12)
 
 
 def test_hard_labels_give_the_numbers_of_scikit_learn() -> None:
@@ -102,20 +59,6 @@ def test_a_probability_of_zero_costs_everything_where_it_matters() -> None:
     assert measured(m.LogScore(), votes, sure)[0, 0] == pytest.approx(np.log(0.5))
     assert (measured(m.LogScore(), draws, sure) == -np.inf).all()
     assert np.isfinite(measured(m.LogScore(floor=1e-6), draws, sure)).all()
-
-
-def test_pairs_and_sets_by_hand() -> None:
-    said = ds.Study.from_rankings([[[["a"], ["b", "c"]]]], ["a", "b", "c", "d", "e"])
-    batch = one_batch(InverseRank().sample(said))
-    model = ds.Predictions.from_scores([[3, 2, 1, 1, 1]], said.conditions)
-    # a and b, which the model names, or a and c, of which it names c one time in three
-    assert measured(m.TopKAccuracy(3, j=2), batch, model)[0, 0] == pytest.approx(1 / 2 + 1 / 2 / 3, rel=1e-14)
-    # a, b and c; all of them in one of three breaks of the model's tie
-    assert measured(m.TopKAccuracy(3, j=3), batch, model)[0, 0] == pytest.approx(1 / 3, rel=1e-14)
-    for members, same, common in (["a"], 1, 1), (["a", "b"], 0.5, 0.75), (["a", "b", "c", "d"], 0.5, 3.5 / 4):
-        sets = ds.Predictions.from_sets([members], said.conditions)
-        assert measured(m.SetAccuracy(), batch, sets)[0, 0] == pytest.approx(same, rel=1e-14)
-        assert measured(m.Overlap(), batch, sets)[0, 0] == pytest.approx(common, rel=1e-14)
 
 
 # Bad input -----------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ SCORES = {"A": [[0.5, 0.5]] * 60}
         (NAMED, SCORES, {"members": MEMBERS}, "needs weights"),
         (NAMED, {"A": [[-0.5, 1.5]] * 60}, {}, "need probabilities"),
         (NAMED, {"A": [[0.0, 0.0]] * 60}, {}, "scores of a case are zero"),
-        (NAMED, SCORES, {"level": 0.0}, "level must lie between 0 and 1"),
+        (NAMED, SCORES, {"level": 0.0}, "level must be between 0 and 1"),
         (ds.Study.from_counts([[1, 0]] * 5, ["a", "b"]), {"A": [[0.5, 0.5]] * 5}, {}, "too few cases"),
         (
             ds.Study.from_counts([[2, 1]] * 5, ["a", "b"]),

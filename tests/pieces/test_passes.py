@@ -15,12 +15,10 @@ from dissensus import Predictions, Study
 from dissensus.aggregations.priors import Lessons, ScoreRange
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Receipt
+from dissensus.core.receipt import Note, Receipt
 from dissensus.pieces import passes as module
 from dissensus.pieces.inputs import Input
-from dissensus.pieces.passes import Survey, merged_receipts
-from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.passes import Piece, Reading, Survey, merged_receipts
 
 LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
 PLACES = {"study": "opinions", "model 0": "scores", "strata": "sites", "truth": "known"}

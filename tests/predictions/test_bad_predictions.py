@@ -76,7 +76,7 @@ REFUSED = [
     # rows without a case
     bad(WIDE + ",1,0,0\n", "a row has no case", "row 3"),
     bad(LONG.format("score") + ",a,1\n", "a row has no case", "row 1"),
-    bad(jsonl({"set": ["a"]}), "a row has no case", "row 1", name="m.jsonl"),
+    bad(jsonl({"set": ["a"]}), "the case of a row (case_id)", "row 1", name="m.jsonl"),
     # columns that are missing
     bad("case,diagnos,score\nc1,a,1\n", "no condition column", "'diagnos'"),
     bad("scan,label,score\n1,a,1\n", "no case column", "'scan'"),
@@ -150,8 +150,8 @@ REFUSED = [
     # lines that cannot be read
     bad(jsonl({"case": 1, "ranked": []}, {"case": 2, "set": []}), "mixes kinds", "in row 1; set in row 2", **LINES),
     bad(jsonl({"case": "c1", "answer": "a"}), "no predictions", "'answer'", **LINES),
-    bad(jsonl({"case": "c1", "set": "a"}), "cannot be read", "case 'c1'", **LINES),
-    bad(jsonl({"case": "c1", "set": ["a"]}, {"case": "c2"}), "a row has no set", "row 2, case 'c2'", **LINES),
+    bad(jsonl({"case": "c1", "set": "a"}), "the set of a row", "case 'c1'", **LINES),
+    bad(jsonl({"case": "c1", "set": ["a"]}, {"case": "c2"}), "the set of a row", "row 2, case 'c2'", **LINES),
     bad(jsonl({"case": "c1", "ranked": ["a"]}), "a score is not a number", format="wide", **LINES),
     # arrays
     bad({"probs": np.array([[None]], dtype=object)}, "without pickled objects", name="m.npz"),

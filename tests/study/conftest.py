@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 
 @pytest.fixture
 def put(tmp_path: Path) -> Any:
-    """A function that writes text, or what JSON can hold, into a new file, and returns its path.
+    """A function that writes text, a frame, arrays, or what JSON can hold, into a new file, and returns its path.
 
     A list goes into a file of JSON lines if its name says so; a name without an ending is a directory of such files.
     """
@@ -22,11 +24,18 @@ def put(tmp_path: Path) -> Any:
             path.mkdir(exist_ok=True)
             for inner, records in content.items():
                 write(records, f"{name}/{inner}" if "." in inner else f"{name}/{inner}.jsonl")
-            return path
-        if not isinstance(content, str):
+        elif isinstance(content, pl.DataFrame):
+            content.write_parquet(path)
+        elif isinstance(content, np.ndarray):
+            np.save(path, content)
+        elif path.suffix == ".npz":
+            np.savez(path, **content)
+        elif isinstance(content, str):
+            path.write_text(content, encoding="utf-8")
+        else:
             lines = path.suffix == ".jsonl" and isinstance(content, list)
-            content = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content)
-        path.write_text(content, encoding="utf-8")
+            text = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content)
+            path.write_text(text, encoding="utf-8")
         return path
 
     return write

@@ -355,10 +355,6 @@ def test_names_that_look_alike_are_noted_and_those_that_differ_are_not() -> None
     ]
 
 
-def test_votes_that_are_no_float_of_their_own_are_refused() -> None:
-    refused({"case": ["c1"], "label": ["x"], "votes": ["9007199254740993"]}, "whole number")
-
-
 # Kinds of questions ---------------------------------------------------------------------------------------
 
 
@@ -408,33 +404,6 @@ def test_shapes_are_compared_with_names_before_anything_is_unpacked(tmp_path: Pa
 # Small files that were read wrongly, or ended in the exception of a library ---------------------------------
 
 HUGE = "9" * 400
-RANKED = [{"value": "a", "rank": int(HUGE)}]
-CONTROL = [
-    {
-        "id": 1,
-        "data": {},
-        "annotations": [{"id": 1, "result": [{"from_name": ["x"], "type": "choices", "value": {"choices": ["a"]}}]}],
-    }
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options"),
-    [
-        ("a.csv", "case,A,B\nc1, ,x\nc2,x,x\n", {}),
-        ("a.csv", "case,a,b\nc1,-inf,1\nc2,0,3\n", {"format": "counts"}),
-        ("a.csv", "case,a,b\nc1,inf,1\nc2,0,3\n", {"format": "counts"}),
-        ("a.json", json.dumps(CONTROL), {}),
-        ("a.csv", f"case,reader,label,rank\nc1,A,x,{HUGE}\n", {}),
-        ("a.csv", f"case,reader,score\nc1,A,{HUGE}\n", {}),
-        ("a.json", json.dumps([{"id": "c1", "fields": {}, "responses": [{"values": {"q": {"value": RANKED}}}]}]), {}),
-    ],
-)
-def test_small_spoiled_files_of_opinions_end_in_one_error(
-    name: str, content: str, options: Any, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    assert name in refused(tmp_path / name, **options).where
 
 
 @pytest.mark.parametrize("text", ["case,x,y\nc1,{},1\n", "case,label,score\nc1,x,{}\n", "case,label,rank\nc1,x,{}\n"])

@@ -168,7 +168,7 @@ def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
         ({"conditions": np.array(["a", "b"])}, "the number of conditions does not fit"),
         ({"conditions": np.array(["a", "a", "b", "c"])}, "twice|several|duplicate|more than once"),
         ({"case_names": np.arange(3)}, "the array 'case_names'"),
-        ({"unranked": np.array("above")}, "the meaning of 'unranked'"),
+        ({"unranked": np.array("above")}, "'unranked' must be one word"),
     ],
 )
 def test_files_with_wrong_arrays_are_refused_with_their_name(changes: Any, message: str, tmp_path: Path) -> None:

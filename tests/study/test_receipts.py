@@ -14,8 +14,6 @@ from dissensus.core.receipt import Receipt
 from dissensus.predictions.reader import examine_predictions
 from format_examples import EXAMPLES, Example, write_json, write_lines
 
-BELOW = "what an annotator does not mention ranks below what they mention"
-
 
 def roles(receipt: Receipt) -> dict[str, str]:
     return {column.name: column.role for column in receipt.columns}
@@ -44,20 +42,6 @@ def test_every_format_gives_a_receipt_of_every_column_or_key_with_examples(examp
         assert {"case"} < set(roles(receipt).values())
 
 
-def test_a_column_is_known_by_its_name_or_as_said(put: Any) -> None:
-    path = put("image,who,dx,rank,age\np1,A,x,1,40\np1,A,y,2,40\n")
-    receipt = examine(path, columns={"annotator": "who", "condition": "dx"}).receipt
-    assert [str(column) for column in receipt.columns] == [
-        "'image' is the case (by its name)",
-        "'who' is the annotator (as said)",
-        "'dx' is the condition (as said)",
-        "'rank' is the rank (by its name)",
-        "'age' is not used",
-    ]
-    assert receipt.unused == ("age",)
-    assert not receipt.everything_was_used
-
-
 def test_everything_was_used_only_if_it_was(put: Any, tmp_path: Path) -> None:
     assert examine(put("case,annotator,label,rank\nc,A,x,1\n")).receipt.everything_was_used
     assert not examine(put("case,annotator,label,rank,site\nc,A,x,1,arm\n")).receipt.everything_was_used
@@ -65,40 +49,6 @@ def test_everything_was_used_only_if_it_was(put: Any, tmp_path: Path) -> None:
     receipt = examine(write_json(tmp_path / "a.json", [task]), conditions=["x"]).receipt
     assert [note.found for note in receipt.lost] == ["cancelled annotations"]
     assert not receipt.everything_was_used
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("case,annotator,label\nc,A,x\nc,A,y\n", "the conditions that an annotator gives on a case are tied"),
-        ("case,label\nc,x\nc,y\n", "there is no annotator column: every row is an opinion of its own"),
-        ("case,label,rank\nc,x,1\nc,y,2\n", "there is no annotator column: the rows of a case are one ranking"),
-        ("case,annotator,label,rank\nc,A,x,1\nc,B,y,1\n", BELOW),
-        ("photo,Ann,Bo\np1,x,x\np2,y,x\n", "the first column, 'photo', names the cases"),
-    ],
-)
-def test_what_a_table_does_not_say_is_assumed_in_words(put: Any, text: str, sentence: str) -> None:
-    assert any(sentence in assumed for assumed in examine(put(text)).receipt.assumed)
-
-
-def test_what_a_table_says_is_not_assumed(put: Any) -> None:
-    path = put("case,annotator,label,rank\nc,A,x,1\nc,A,y,2\n")
-    assert examine(path).receipt.assumed == ()
-    assert BELOW not in examine(put("case,annotator,label\nc,A,x\nc,B,y\n"), unranked="below").receipt.assumed
-
-
-def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) -> None:
-    names = ["Melanoma", "Nevus", "Acne", "Wart"]
-    told = "integers are codes of the given conditions: 0 is Melanoma, 1 is Nevus, 2 is Acne and so on"
-    for path in (
-        put("case,annotator,label\nc1,A,0\nc2,A,3\n", "long.csv"),
-        put("case,Ann,Bo\nc1,0,3\nc2,1,2\n", "codes.csv"),
-        write_json(tmp_path / "nested.json", [[[[0], [1]]]]),
-        write_lines(tmp_path / "lists.jsonl", [{"id": "c1", "labels": [0, 2]}]),
-    ):
-        assert told in examine(path, conditions=names, lists="votes").receipt.assumed
-    named = put("case,annotator,label\nc1,A,0\n", "named.csv")
-    assert told not in examine(named, conditions=["0", "1"]).receipt.assumed
 
 
 # Examples -----------------------------------------------------------------------------------------------

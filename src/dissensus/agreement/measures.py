@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from dissensus.agreement import coefficients
-from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table
-from dissensus.agreement.overlap import check_depth
+from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table, check_depth
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_choice, check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.screen import repr_html
@@ -138,7 +137,7 @@ def krippendorff_alpha(
     check_choice("distance", distance, get_args(Distance))
     check_count(draws=draws)
     check_seed(seed)
-    check_level(level)
+    check_share("level", level)
     if annotations.kind == "ratings":
         lowest = annotations.counted.scores.min(initial=0.0)
         if distance not in DISTANCES_OF_RATINGS:
@@ -329,7 +328,7 @@ def agreement_measures(
     import polars as pl
 
     check_seed(seed)
-    check_level(level)
+    check_share("level", level)
     if measures is not None and not len(measures):
         raise DissensusError(
             "there is no measure to compute", expected="names of measures, or None for those that suit"
@@ -388,7 +387,7 @@ def cohen_kappa(
     """
     check_choice("credit", credit, get_args(Credit))
     check_seed(seed)
-    check_level(level)
+    check_share("level", level)
     said = require_kind(annotations, "rankings", "Cohen's kappa").counted
     if len(annotators) != 2 or annotators[0] == annotators[1]:
         raise DissensusError("Cohen's kappa compares two annotators", expected="two names", got=repr(annotators))
@@ -467,9 +466,3 @@ def middle(values: FloatArray, level: float) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def check_level(level: float) -> None:
-    """Refuse a coverage that is not between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise DissensusError("level must be between 0 and 1", expected="for example 0.95", got=repr(level))

@@ -13,11 +13,9 @@ import numpy as np
 
 from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
 from dissensus.aggregations.ordered_probit import check_grades, graded_record
-from dissensus.agreement.coefficients import Table, inner, pairs_within, seats_of
-from dissensus.agreement.measures import check_level
-from dissensus.agreement.overlap import check_depth, soft_rankings
+from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_within, seats_of, soft_rankings
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
@@ -306,7 +304,7 @@ def annotator_quality(
     >>> table.sort("accuracy")["annotator"][0], table["cases"].to_list()
     ('C', [16, 16, 16])
     """
-    check_level(level)
+    check_share("level", level)
     if annotations.kind == "checklists":
         return quality_by_finding(annotations.by_finding(), gold=gold, draws=draws, seed=seed, level=level)
     opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
@@ -401,7 +399,7 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     >>> table.sort("shift")["annotator"][-1], table["cases"].to_list()
     ('C', [12, 12, 12])
     """
-    check_level(level)
+    check_share("level", level)
     check_grades(require_kind(annotations, "rankings", "the shift of annotators").opinions)
     opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
     chains = min(CHAINS, draws)

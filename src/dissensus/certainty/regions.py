@@ -13,7 +13,7 @@ import numpy as np
 from dissensus.certainty.categories import collected
 from dissensus.certainty.top_sets import check_top, told_apart
 from dissensus.core.aliases import BoolArray, FloatArray
-from dissensus.core.checks import check_count, checked
+from dissensus.core.checks import check_count, check_share, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import KINDS, Drawn, Predicted
@@ -216,8 +216,7 @@ def plausibility_regions(
     >>> bool(others.mean() > 0.8), regions.guarantee
     (True, 0.8)
     """
-    if not 0.0 < coverage < 1.0:
-        raise DissensusError("coverage must be between 0 and 1", expected="for example 0.9", got=str(coverage))
+    check_share("coverage", coverage)
     found = conformities(plausibilities, predictions, advance)
     n_cases, n_draws = found.shape
     missed = 1 - Fraction(str(float(coverage)))

@@ -112,7 +112,7 @@ class Bar:
     def expect(self, what: str, total: int, *, again: int = 0, unit: str = "cases") -> None:
         """Begin anew; what it costs to leave annotators out in turn is said before it starts."""
         if again and self.tells_cost:
-            from dissensus.evaluation.left_out import LEFT_OUT_DRAWS
+            from dissensus.evaluation.annotators import LEFT_OUT_DRAWS
 
             say(
                 f"annotators count as a sample: {again:,} cases are evaluated again without some of them, with "

@@ -51,6 +51,23 @@ def check_positive(**values: float) -> None:
             )
 
 
+def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:
+    """Refuse what is not a number between 0 and 1; 0 counts where it says at least, and 1 where it says at most.
+
+    >>> check_share("alpha", 1.5)
+    Traceback (most recent call last):
+    dissensus.core.errors.DissensusError: alpha must be between 0 and 1
+      expected: above 0 and below 1
+      got:      1.5
+    """
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    is_end = (number == 0 and "at least 0" in within) or (number == 1 and "at most 1" in within)
+    if not (is_end or 0 < number < 1):
+        advice = "use 0.95 for 95 % intervals" if name == "level" else ""
+        raise DissensusError(f"{name} must be between 0 and 1", expected=within, got=f"{value!r:.60}", advice=advice)
+
+
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse a parameter that is not one of a few words."""
     if not isinstance(value, str) or value not in choices:

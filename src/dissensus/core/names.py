@@ -153,3 +153,22 @@ def sampled_cases(names: Sequence[str], most: int) -> IntArray:
     True
     """
     return np.sort(in_order_of_keys(names)[:most])
+
+
+def checked_costs(costs: Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
+    """Return what a case, an opinion and so on cost, 1 by default; each must be positive.
+
+    >>> checked_costs({"opinion": 5}, ("case", "opinion"))
+    {'case': 1.0, 'opinion': 5.0}
+    """
+    found = dict.fromkeys(names, 1.0)
+    for name, value in (costs or {}).items():
+        if not 0 < value < float("inf"):
+            raise DissensusError(
+                f"the cost of one {name} must be positive",
+                expected="a positive number",
+                got=f"{float(value):g}",
+                advice="costs are relative: give what is cheap a small number, such as 0.01",
+            )
+        found[known_name("cost", name, names)] = float(value)
+    return found

@@ -1,4 +1,4 @@
-"""Receipts: what a reader understood of a file, so that a person can see whether it is what they meant."""
+"""Receipts: what a reader understood of a file, with notes on what was found: nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dissensus.core.aliases import IntArray, Said
 from dissensus.core.checks import check_fields, check_kind
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import known_name
-from dissensus.core.notes import Note
 from dissensus.core.value import Value
 
 # The usual reasons why a column has a role.
@@ -26,6 +25,27 @@ SAME = {"finding": ("condition",), "condition": ("finding",)}
 
 # Longer examples are cut off.
 LONGEST = 160
+
+
+@dataclass(frozen=True)
+class Note:
+    """Count one kind of finding and say what was done with it; ``lost`` if it did not reach the study.
+
+    Examples
+    --------
+    >>> print(Note("cancelled annotations", 2, "skipped", ("task 1", "task 7")))
+    cancelled annotations: 2, skipped (for example 'task 1', 'task 7')
+    """
+
+    found: str
+    count: int
+    action: str
+    examples: tuple[str, ...] = ()
+    lost: bool = False
+
+    def __str__(self) -> str:
+        examples = f" (for example {listing(self.examples, most=3)})" if self.examples else ""
+        return f"{self.found}: {self.count}, {self.action}{examples}"
 
 
 @dataclass(frozen=True)

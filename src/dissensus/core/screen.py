@@ -8,9 +8,12 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # So wide is text unless somebody says otherwise, and so wide it is at the most.
 WIDTH, WIDEST = 80, 120
@@ -175,6 +178,43 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return str(self.screen().html())
+
+
+class Rows(Shown):
+    """A result with rows, and sentences about them; subclasses are frozen dataclasses with a field ``rows``.
+
+    Where there is a field ``notes``, it holds what has to be known to read the rows.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+
+    def words(self) -> list[str]:
+        """Say what it is about, and what came out, a sentence each."""
+        raise NotImplementedError
+
+    def summary(self) -> pl.DataFrame:
+        """Return the rows that matter first."""
+        return self.to_frame()
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return all rows as a frame."""
+        import polars as pl
+
+        return pl.DataFrame(list(self.rows), infer_schema_length=None)
+
+    def screen(self) -> Screen:
+        """Return what is seen first of it."""
+        title, *told = self.words()
+        shown = self.summary()
+        table = {name: [_cell(value) for value in shown[name].to_list()] for name in shown.columns}
+        notes: tuple[str, ...] = getattr(self, "notes", ())
+        return Screen(title, "", table, tuple(told), notes, records=self.to_frame().to_dicts())
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def repr_html(shown: object) -> str:

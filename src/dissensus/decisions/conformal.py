@@ -24,10 +24,10 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.coefficients import Table
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, check_seed, checked
+from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_keys, known_name
-from dissensus.core.rows import Rows, check_share
+from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -276,7 +276,7 @@ def _alphas(alpha: float | Mapping[str, float], names: tuple[str, ...]) -> dict[
     given = alpha if isinstance(alpha, Mapping) else dict.fromkeys(names, alpha)
     for name, value in given.items():
         known_name("category", name, names)
-        check_share(alpha=value)
+        check_share("alpha", value)
     lacking = [name for name in names if name not in given]
     if lacking:
         raise DissensusError("categories have no alpha", expected="one for each", got=listing(lacking))

@@ -19,16 +19,15 @@ import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_positive, checked
+from dissensus.core.checks import check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.names import checked_costs, known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.rows import Rows, check_share, checked_costs
+from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
-from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, of_cells
 from dissensus.evaluation.expert_comparison.sample import Crossing, Side
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric
@@ -323,7 +322,7 @@ def judges(
     >>> found.n_labelled, found.n_cases, found.rows[0]["low"] < found.rows[0]["estimate"]
     (50, 200, True)
     """
-    check_share(level=level)
+    check_share("level", level)
     if width is not None:
         check_positive(width=width)
     cost, said, judged = checked_costs(costs, ("case", "opinion")), study.counted, _judged(study, judgements)

@@ -21,17 +21,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, check_positive, checked
+from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.names import checked_costs, in_order_of_keys, known_name
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.rows import Rows, check_share, checked_costs
+from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
-from dissensus.evaluation.questions import Questions
-from dissensus.evaluation.request import asked_questions, check_request, default_metrics
+from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.study.study import Study
@@ -278,7 +277,7 @@ class Plan(Rows):
         >>> found.plot().to_dict()["vconcat"] != []
         True
         """
-        from dissensus.figures.vega import drawn
+        from dissensus.figures.charts import drawn
 
         return drawn(self.chart())
 
@@ -337,7 +336,8 @@ def plan(
     (452, 3)
     """
     check_choice("design", design, get_args(Design))
-    check_share(power=power, level=level)
+    check_share("power", power)
+    check_share("level", level)
     for name, value in (("width", width), ("margin", margin)):
         if value is not None:
             check_positive(**{name: value})

@@ -21,7 +21,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.aliases import Path as AnyPath
 from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
-from dissensus.core.rows import Rows
+from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.judges import values_against
 from dissensus.decisions.planning import compared_models

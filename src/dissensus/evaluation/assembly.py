@@ -17,11 +17,10 @@ from dissensus.core.spec import distinct_names
 from dissensus.evaluation.estimates import PANEL, Run
 from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
-from dissensus.evaluation.profiles import Profiles
-from dissensus.evaluation.questions import IMAGES, joined_predictions
+from dissensus.evaluation.request import IMAGES, joined_predictions
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import DATA_SET, GROUPS, JOINED, Array, CaseWeights, Name, Sums
-from dissensus.evaluation.tally import is_of_places, profile_entries, table_entries, with_places
+from dissensus.evaluation.tally import Profiles, is_of_places, profile_entries, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 

@@ -23,7 +23,7 @@ from dissensus.core.aliases import FloatArray, IntArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
-from dissensus.core.screen import Screen, Shown
+from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
@@ -251,7 +251,7 @@ class Calibration(Shown, Value):
         """
         known = {"counts": dict(self.counts), "aggregations": [spec.record() for spec in self.specs]}
         rows = (self.score_rows, self.split_rows, self.model_rows)
-        return {"format": FORMAT, "version": VERSION, **known, **dict(zip(TABLES, map(_plain, rows), strict=True))}
+        return {"format": FORMAT, "version": VERSION, **known, **dict(zip(TABLES, map(plain_json, rows), strict=True))}
 
     @staticmethod
     @checked
@@ -684,14 +684,6 @@ def _frame(rows: Sequence[Row]) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(list(rows), infer_schema_length=None)
-
-
-def _plain(rows: Sequence[Row]) -> list[Row]:
-    """Leave numbers out that JSON cannot hold."""
-    return [
-        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in rows
-    ]
 
 
 def _restored(rows: Sequence[Row]) -> tuple[Row, ...]:

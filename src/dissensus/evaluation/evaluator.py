@@ -1,16 +1,19 @@
-"""Evaluate models against uncertain annotations: one pass over the cases, bounded memory."""
+"""Evaluate models against uncertain annotations, in one pass over the cases; one number alone; the paper's settings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import REFITS
+from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
+from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, checked
@@ -18,16 +21,17 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
 from dissensus.core.output import expect
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.annotators import AnnotatorsAre, Design, are_crossed
+from dissensus.evaluation.annotators import AnnotatorsAre, Design, LeftOut, Piece, are_crossed
 from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.estimates import leading_runs
+from dissensus.evaluation.estimates import AGREEMENT, leading_runs
 from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
-from dissensus.evaluation.left_out import LeftOut, Piece
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
 from dissensus.evaluation.protocol import Protocol
-from dissensus.evaluation.questions import IMAGES, Questions
 from dissensus.evaluation.refits import InformedPrior, known_prior
 from dissensus.evaluation.request import (
+    IMAGES,
+    ONE,
+    Questions,
     asked_questions,
     check_request,
     chosen_aggregations,
@@ -40,6 +44,7 @@ from dissensus.evaluation.request import (
 )
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
+from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.reading import as_study
@@ -395,3 +400,92 @@ def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
             advice="say annotators='fixed' (--annotators fixed)",
         )
     return design
+
+
+# What a score is against: one annotator, taken at random, or the majority vote (of ratings, their mean).
+Against: TypeAlias = Literal["annotator", "majority"]
+
+
+class Score(NamedTuple):
+    """The value of a metric, and the interval in which it lies on cases like these."""
+
+    value: float
+    low: float
+    high: float
+
+
+def score(
+    study: Readable,
+    predictions: Any,
+    metric: Metric | str,
+    *,
+    against: Against = "annotator",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Score:
+    """Return a metric of one model with its interval.
+
+    Parameters
+    ----------
+    study, predictions
+        As in :func:`evaluate`, of one model.
+    metric
+        A spec or any of its names, such as ``"accuracy"``, ``"auc"`` or ``"top-3 accuracy"``.
+    against
+        One ``"annotator"`` of each case, taken at random, or the ``"majority"`` vote (of ratings, their mean).
+    level
+        Probability that the interval holds.
+    seed
+        Same seed, same resamples.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["no", "yes"], question="binary")
+    >>> found = ds.score(said, [0.1, 0.8] * 10, "accuracy")
+    >>> found.value, found.low < found.value < found.high
+    (0.875, True)
+    """
+    check_choice("against", against, get_args(Against))
+    said = as_study(study)
+    point = "mean-rating" if said.kind == "ratings" else "majority-vote"
+    one = {ONE: predictions}
+    result = evaluate(said, one, aggregations=[point], metrics=[metric], panel=False, level=level, seed=seed)
+    rows = [row for row in result.to_frame().to_dicts() if (row["estimand"] == AGREEMENT) == (against == "annotator")]
+    if not rows or math.isnan(rows[0]["mean"]):
+        raise DissensusError(
+            f"{result.metrics[0].name} has no value against one {against}",
+            advice="say against='majority'" if against == "annotator" else "choose another metric",
+        )
+    return Score(*(float(rows[0][name]) for name in ("mean", "low", "high")))
+
+
+def paper() -> dict[str, Any]:
+    """Return the settings of the paper as arguments of :func:`evaluate`.
+
+    Plackett-Luce with shape 1 of the observed conditions and of all others together, and probabilistic inverse ranks
+    that give every tied condition the full weight of its rank (as the printed numbers do; the equation of the paper
+    shares it), each at five reliabilities; the metrics of its main figure; no panel estimate; annotators as they are.
+    Uncertainty-adjusted metrics lead, at the middle reliability, which the paper calls medium. Draws per case are 1000
+    as by default. The paper has no intervals over cases: their level is the default.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> simulated = ds.simulate.study(n_cases=20)
+    >>> result = ds.evaluate(simulated.annotations, simulated.predictions, draws=100, **ds.paper())
+    >>> [run.label for run in result.runs][:3], result.run_label(result.headline)
+    (['plackett-luce 1', 'plackett-luce 2', 'plackett-luce 3'], 'plackett-luce 3')
+    >>> [metric.name for metric in result.metrics]
+    ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
+    """
+    return {
+        "aggregations": (
+            *(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10)),
+            *(ProbabilisticInverseRank(reliability=gamma, ties="each") for gamma in (10, 20, 30, 50, 100)),
+        ),
+        "metrics": (TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3)),
+        "annotators": "fixed",
+        "panel": False,
+        "leads": "adjusted",
+    }

@@ -7,22 +7,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dissensus.core.aliases import BoolArray, IntArray
+from dissensus.core.errors import listing
+from dissensus.core.ragged import row_of_each
 from dissensus.core.screen import Screen
+from dissensus.core.thresholds import is_uncertain
+from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.panel_rule import why_panel_is_withheld
 from dissensus.evaluation.plan import TRUTH
-from dissensus.evaluation.sentences import MOST_NAMED, decision, other_leaders, ranked, rows_of, settling, subjects
-from dissensus.evaluation.tables import side_by_side
-from dissensus.evaluation.triage import triage
+from dissensus.evaluation.sentences import (
+    MOST_NAMED,
+    decision,
+    other_leaders,
+    ranked,
+    rows_of,
+    settling,
+    side_by_side,
+    subjects,
+)
+from dissensus.evaluation.sums import ALL
 from dissensus.evaluation.words import MINUS, NOTHING, counted
 from dissensus.evaluation.words import number as written
+from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     from dissensus.evaluation.results import Evaluation
+    from dissensus.predictions.lists import Predictions
 
 # So many models are shown, and so many warnings; the rest is counted.
 MOST_MODELS, MOST_WARNINGS = 10, 2
@@ -234,3 +251,183 @@ def warnings(evaluation: Evaluation, most: int = MOST_WARNINGS) -> tuple[str, ..
     found = [shorten(one, MOST_LETTERS, placeholder=" ...") for one in known[:most]]
     more = len(known) - len(found)
     return (*found, f"{counted(more, 'more warning')} in the report.") if more else tuple(found)
+
+
+# The rules, and what each says of a case.
+WRONG, MISSED, SPLIT, UNSETTLED = "confidently wrong", "high risk and missed", "models disagree", "unsettled"
+RULES = {
+    WRONG: "the annotations settle the case, and the first choice of the model is another",
+    MISSED: "most draws put the case into the category of the highest risk, and the model does not",
+    SPLIT: "the first choices of the models differ",
+    UNSETTLED: "the annotations do not settle the case",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Triage:
+    """Tell which cases that are held fall under which rule, in the reference run.
+
+    Attributes
+    ----------
+    is_settled, is_high, is_split : (n_cases,)
+        Whether the annotations settle the case, whether its category is the one of the highest risk, and whether models
+        differ in their first choices.
+    is_wrong, is_missed : (n_models, n_cases)
+        Whether the first choice of a model is not the most plausible condition, and whether it is of a lower risk than
+        a case of the highest.
+    """
+
+    is_settled: BoolArray
+    is_high: BoolArray
+    is_split: BoolArray
+    is_wrong: BoolArray
+    is_missed: BoolArray
+
+    def of_rule(self, rule: str, model: int | None = None) -> IntArray:
+        """Return the places of the cases that a rule names: for one model, or for any of them."""
+        some = slice(None) if model is None else [model]
+        found = {
+            WRONG: self.is_settled & self.is_wrong[some].any(axis=0),
+            MISSED: self.is_missed[some].any(axis=0),
+            SPLIT: self.is_split,
+            UNSETTLED: ~self.is_settled,
+        }
+        return np.flatnonzero(found[rule])
+
+    def agreed_and_missed(self, model: int) -> IntArray:
+        """Return the places of the cases of the highest risk that the annotations settle and the model misses."""
+        return np.flatnonzero(self.is_settled & self.is_missed[model] & self.is_wrong[model])
+
+
+def triage(evaluation: Evaluation) -> Triage:
+    """Find the cases that need a look; a model that gives numbers is wrong where its number is of another answer.
+
+    Examples
+    --------
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[9, 0], [5, 4]], ["a", "b"])
+    >>> found = triage(evaluate(said, {"A": [[0, 1], [0, 1]], "B": [[1, 0], [0, 1]]}, aggregations=["dirichlet:10"]))
+    >>> {rule: found.of_rule(rule).tolist() for rule in RULES}
+    {'confidently wrong': [0], 'high risk and missed': [], 'models disagree': [0], 'unsettled': [1]}
+    """
+    profile, categories = evaluation.profiles[evaluation.reference], evaluation.categories
+    n_cases, n_conditions = len(evaluation.case_names), len(evaluation.conditions)
+    members = np.flatnonzero(profile.is_member[0])
+    best = row_of_each(profile.support_offsets)[members] * n_conditions + profile.support[members]
+    is_high, highest = np.zeros(n_cases, dtype=np.bool_), np.zeros(n_conditions, dtype=np.bool_)
+    if categories is not None and categories.levels:
+        top = int(np.argmax(categories.levels))
+        is_high, highest = profile.category_winners == top, categories.codes == top
+    chosen = [first_choices(one, evaluation) for one in evaluation.predictions.values()]
+    said = np.zeros((len(chosen), n_cases), dtype=np.bool_)
+    is_right, is_found = said.copy(), said.copy()
+    for m, pairs in enumerate(chosen):
+        said[m, pairs // n_conditions] = True
+        is_right[m, pairs[np.isin(pairs, best)] // n_conditions] = True
+        is_found[m, pairs[highest[pairs % n_conditions]] // n_conditions] = True
+    pairs, n_models = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *chosen]), return_counts=True)
+    is_split = np.zeros(n_cases, dtype=np.bool_)
+    is_split[pairs[n_models < said.sum(axis=0)[pairs // n_conditions]] // n_conditions] = True
+    is_settled = ~is_uncertain(profile.certainties[0])
+    return Triage(is_settled, is_high, is_split, said & ~is_right, is_high & said & ~is_found)
+
+
+def first_choices(predicted: Predictions, evaluation: Evaluation) -> IntArray:
+    """Return what a model names first on every case, ties together: the case times all conditions plus the code."""
+    n_conditions = len(evaluation.conditions)
+    if predicted.kind == "numbers":  # the interval between thresholds that the number is in
+        run = evaluation.runs[evaluation.reference]
+        edges = getattr(run.spec, "thresholds", None) or tuple(run.fitted.values())[:1]
+        if len(edges) + 1 != n_conditions:
+            return np.empty(0, dtype=np.int64)
+        return np.arange(predicted.n_cases) * n_conditions + np.searchsorted(edges, predicted.numbers, side="right")
+    case, starts = predicted.case_of_entry, predicted.offsets[:-1]
+    first = np.flatnonzero(predicted.values == predicted.values[starts[case]])
+    return np.asarray(case[first] * n_conditions + predicted.codes[first])
+
+
+# What is asked of a study: cases in all and in every stratum, fewer opinions per case, a narrower interval.
+LEAST_CASES, MOST_OPINIONS, MOST_WIDTH = 100, 10, 0.15
+
+# So many cases may have opinions of one group of annotators only, where groups are known.
+MOST_ALONE = 0.5
+
+# Annotators who share no case count as several groups unless one of them has this share of the cases.
+MOST_SHARE = 0.9
+
+
+def why_panel_is_withheld(evaluation: Evaluation, stratum: tuple[str, str] | None = None) -> tuple[str, ...]:
+    """Say why the panel estimate does not stand in the first table; empty if it may.
+
+    The width of the interval is that of the first metric, where its values are between -1 and 1. Whether annotators
+    share cases is looked at where all cases are held.
+
+    Parameters
+    ----------
+    evaluation
+        What came out.
+    stratum
+        Column and label of the cases that are shown; all cases by default.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate.study(n_cases=60)
+    >>> why_panel_is_withheld(ds.evaluate(study.annotations, study.predictions, aggregations=["majority-vote"]))
+    ('there are 60 annotated cases, and at least 100 are needed',)
+    """
+    prior, place = evaluation.prior, ALL if stratum is None else ("stratum", *stratum)
+    if evaluation.panel is None or prior is None or prior.reason:
+        return ((prior and prior.reason) or "there is no panel estimate",)
+    seen = [str(row["model"]) for row in prior.models if row.get("left_out") is not None]
+    declared = [*evaluation.trained_on, *seen]
+    shown, gain = evaluation.estimates[evaluation.panel].at(place), prior.held_out_gain or 0.0
+    rows, n_cases = shown.rows(), evaluation.n_items if stratum is None else shown.n_cases
+    mean, width, groups = evaluation.n_votes / evaluation.n_cases, widest(evaluation, rows), n_groups(evaluation)
+    one_group = of_one_group(evaluation.study.counted)
+    alone = float(one_group.mean()) if len(one_group) else 0.0
+    reasons = {
+        f"these annotations were seen by {listing(dict.fromkeys(declared))}": bool(declared),
+        "all models give labels without scores": prior.are_labels,
+        "held-out annotators are predicted better without the models": gain < 0,
+        f"there are {n_cases} cases{'' if stratum is None else ' in the stratum'}": n_cases < LEAST_CASES,
+        f"there are {mean:.0f} opinions per case, and the majority vote is simpler": mean >= MOST_OPINIONS,
+        f"the interval is {100 * width:.0f} points wide": width >= MOST_WIDTH,
+        "the interval lacks the uncertainty of the fitted prior": any(np.isnan(row["fit_sd"]) for row in rows),
+        f"the annotators form {groups} groups that share no case": groups > 1,
+        f"{100 * alone:.0f} % of the cases have opinions of one group of annotators only": alone > MOST_ALONE,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def widest(evaluation: Evaluation, rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the width of the widest interval of any model, by the first metric; 0 where it has no points."""
+    metric = evaluation.metrics[0]
+    if not -1.0 <= metric.range[0] <= metric.range[1] <= 1.0:
+        return 0.0
+    return float(max(row["high"] - row["low"] for row in rows if row["metric"] == metric.name))
+
+
+def n_groups(evaluation: Evaluation) -> int:
+    """Count the groups of named annotators that share no case; 1 if one of them has nearly all cases.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = [[[["a"]], [["b"]]]] * 4
+    >>> study = ds.Study.from_rankings(said, ["a", "b"], annotator_names=[["Ada", "Bo"]] * 2 + [["Cy", "Di"]] * 2)
+    >>> n_groups(ds.evaluate(study, {}, aggregations=["majority-vote"]))
+    2
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    panel = evaluation.study.counted.panel
+    if evaluation.is_sample or not len(panel.annotators) or (panel.annotators == ANONYMOUS).any():
+        return 1
+    n_annotators = len(panel.annotator_names)
+    edges = (panel.units, n_annotators + panel.case_of_opinion)
+    size = n_annotators + evaluation.study.n_cases
+    count, member = connected_components(coo_array((np.ones(len(edges[0])), edges), shape=(size, size)), directed=False)
+    cases = np.bincount(member[np.unique(edges[1])], minlength=count)
+    return 1 if cases.max() >= MOST_SHARE * cases.sum() else int((cases > 0).sum())

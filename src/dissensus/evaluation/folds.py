@@ -23,8 +23,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.agreement.coefficients import Table, seats_of
-from dissensus.agreement.overlap import Matrix
+from dissensus.agreement.coefficients import Matrix, Table, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys

@@ -14,6 +14,7 @@ import polars as pl
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.certainty.categories import Categories
+from dissensus.certainty.top_sets import ANY_OTHER
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.checks import check_choice, check_position, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -25,16 +26,13 @@ from dissensus.core.screen import Screen, Shown
 from dissensus.core.spec import distinct_names, one_spec
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
-from dissensus.evaluation import tables
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, block_places, leading_runs, stacked
+from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
-from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.protocol import Protocol
-from dissensus.evaluation.sums import EACH, FINDING, Place, Sums
-from dissensus.evaluation.tables import SUMMARY
-from dissensus.evaluation.tally import EDGES
+from dissensus.evaluation.sums import EACH, FINDING, Place, Sums, block_places
+from dissensus.evaluation.tally import EDGES, Profiles
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
@@ -421,13 +419,13 @@ class Evaluation(Shown, Value):
         >>> result.cases().select("case", "reason", "models").rows()
         [('x', 'confidently wrong', 'A'), ('y', 'unsettled', None)]
         """
-        from dissensus.evaluation.triage import MISSED, RULES, WRONG, triage
+        from dissensus.evaluation.first_screen import MISSED, RULES, WRONG, triage
 
         columns = {**dict.fromkeys(("case", "reason", "models", "annotators"), pl.String), "certainty": pl.Float64}
         if not self.profiles:
             return pl.DataFrame(schema=columns)
         found, known = triage(self), self.profiles[self.reference]
-        best = [" + ".join(names) for names in tables.winners(self.conditions, known, 1).to_list()]
+        best = [" + ".join(names) for names in winners(self.conditions, known, 1).to_list()]
         rows: list[tuple[Any, ...]] = []
         for rule in RULES:
             places = found.of_rule(rule).tolist()
@@ -458,8 +456,7 @@ class Evaluation(Shown, Value):
     @cached_property
     def point_values(self) -> tuple[FloatArray, ...]:
         """For each deterministic aggregation, the mean over all cases, shape (models, metrics)."""
-        keys = (f"point {place}" for place in range(len(self.points)))
-        return tuple(Estimate(self, key).tally.means[..., 0] for key in keys)
+        return tuple(Estimate(self, key).tally.means[..., 0] for key in point_keys(self.points))
 
     def _cases(self, what: str) -> FloatArray:
         if not self.models:
@@ -517,7 +514,10 @@ class Evaluation(Shown, Value):
     # Groups of cases --------------------------------------------------------------------------------------
 
     def by_group(self, column: str) -> pl.DataFrame:
-        """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
+        """Return the same rows for each stratum of a column of cases, with the number of cases in it.
+
+        Usual practice has rows of its own, without intervals.
+        """
         if column not in self.strata:
             raise DissensusError(
                 f"cases have no column {column!r}",
@@ -548,11 +548,13 @@ class Evaluation(Shown, Value):
     def _grouped(self, name: str, places: Sequence[Place]) -> pl.DataFrame:
         wanted: list[tuple[dict[str, Any], Estimate]] = []
         for place in places:
-            runs = [one.at(place) for one in self.estimates[: len(self.runs)]]
+            usual = (Estimate(self, key) for key in point_keys(self.points))
+            found = [one.at(place) for one in (*self.estimates, *usual)] if self.models else []
+            runs = found[: len(self.runs)]
             size = float(runs[0].n_cases) if runs else 0.0
             if name == "category":
                 size = float(np.mean([one.tally.weights.mean() for one in runs]))
-            wanted += [({name: place[-1], "n_cases": size}, one) for one in runs]
+            wanted += [({name: place[-1], "n_cases": size}, one) for one in found if one.is_known]
         return _summarised({name: pl.String, "n_cases": pl.Float64}, wanted)
 
     def by_certainty(self) -> pl.DataFrame:
@@ -657,12 +659,12 @@ class Evaluation(Shown, Value):
         names = [self.metrics[k].name for k in own]
         both = zip(self.case_means[:, :, own], self._cases("deviations")[:, :, own], strict=True)
         parts = ({"mean": means, "sd": deviations} for means, deviations in both)
-        return tables.laid_out(self, "case", pl.Series(self.case_names, dtype=pl.String), parts, names)
+        return laid_out(self, "case", pl.Series(self.case_names, dtype=pl.String), parts, names)
 
     def per_draw(self) -> pl.DataFrame:
         """Return the mean over cases of every draw: one row per aggregation, model, metric and draw."""
         parts = ({"mean": one.tally.means} for one in self.estimates[: len(self.runs)])
-        return tables.laid_out(self, "draw", None, parts)
+        return laid_out(self, "draw", None, parts)
 
     def per_resample(self) -> pl.DataFrame:
         """Return the mean over every resample of the cases: one row per aggregation, model, metric and resample.
@@ -670,7 +672,7 @@ class Evaluation(Shown, Value):
         The quantiles of these means are the limits of intervals, so they hold everything that widens one.
         """
         parts = ({"mean": one.spread.values} for one in self.estimates[: len(self.runs)])
-        return tables.laid_out(self, "resample", None, parts)
+        return laid_out(self, "resample", None, parts)
 
     def certainties(self) -> pl.DataFrame:
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
@@ -687,10 +689,10 @@ class Evaluation(Shown, Value):
                 "case": pl.concat([cases for _ in tops]),
                 "certainty": known.certainties.ravel(),
                 "error": known.errors.ravel(),
-                "winner": pl.concat([tables.winners(self.conditions, known, top) for top in tops]),
+                "winner": pl.concat([winners(self.conditions, known, top) for top in tops]),
             }
             found.append(columns)
-        return tables.of_runs(self, found)
+        return of_runs(self, found)
 
     def category_certainties(self) -> pl.DataFrame:
         """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
@@ -716,7 +718,7 @@ class Evaluation(Shown, Value):
             }
             for known in self.profiles  # which hold nothing without categories
         ]
-        return tables.of_runs(self, found)
+        return of_runs(self, found)
 
     def risks(self) -> pl.DataFrame:
         """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case."""
@@ -724,7 +726,7 @@ class Evaluation(Shown, Value):
         for known in self.profiles:  # which hold nothing without levels of risk
             cases = pl.Series(self.case_names[: known.risks.shape[1]], dtype=pl.String)
             found.append({"case": cases, **dict(zip(("mean", "min", "max"), known.risks, strict=True))})
-        return tables.of_runs(self, found)
+        return of_runs(self, found)
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
@@ -744,7 +746,7 @@ class Evaluation(Shown, Value):
             }
             for known in self.profiles
         ]
-        return tables.of_runs(self, found)
+        return of_runs(self, found)
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
@@ -843,3 +845,63 @@ def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, 
     rows = [{**row, **labels} for labels, one in wanted for row in one.rows()]
     first = {name: kind for name, kind in columns.items() if name not in SUMMARY}
     return pl.DataFrame(rows, schema={**first, **SUMMARY, **columns})
+
+
+# Columns that say which run a row belongs to, and what it estimates.
+RUN = {"run": pl.String, "aggregation": pl.String, "reliability": pl.Float64, "estimand": pl.String}
+
+
+# Columns of the tidy table.
+SUMMARY = {
+    **RUN,
+    "model": pl.String,
+    "metric": pl.String,
+    **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
+    **dict.fromkeys(
+        ("case_sd", "annotator_sd", "draw_sd", "fit_sd", "family_sd", "mc_error", "point_estimate", "difference"),
+        pl.Float64,
+    ),
+    "n_cases": pl.Int64,
+    "n_draws": pl.Int64,
+}
+
+
+def of_runs(evaluation: Evaluation, found: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Put the columns of all runs together, and say before them which run each is of."""
+    parts = []
+    for run, columns in zip(evaluation.runs, found, strict=True):
+        labels = (pl.lit(run.identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
+        parts.append(pl.DataFrame(columns).select(*labels, pl.all()))
+    return pl.concat(parts)
+
+
+def laid_out(
+    evaluation: Evaluation,
+    name: str,
+    names: pl.Series | None,
+    found: Iterable[Mapping[str, FloatArray]],
+    metrics: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Lay out arrays (models, metrics, last) of every run; the last axis has a name, and names or numbers."""
+    measures = [one.name for one in evaluation.metrics] if metrics is None else metrics
+    parts = []
+    for columns in list(found) or [{"mean": np.empty((0, 0, 0))} for _ in evaluation.runs]:
+        model, measure, last = np.indices(next(iter(columns.values())).shape).reshape(3, -1)
+        labels = {
+            "model": pl.Series(evaluation.models, dtype=pl.String).gather(model),
+            "metric": pl.Series(measures, dtype=pl.String).gather(measure),
+            name: pl.Series(last) if names is None else names.gather(last),
+        }
+        parts.append({**labels, **{column: values.ravel() for column, values in columns.items()}})
+    return of_runs(evaluation, parts)
+
+
+def winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Series:
+    """Name the winning set of every case; what it lacks is some unmentioned condition."""
+    chosen, offsets = np.flatnonzero(known.is_member[top - 1]), known.support_offsets
+    cases = row_of_each(offsets)[chosen]
+    lacking = np.repeat(np.arange(len(offsets) - 1), top - np.bincount(cases, minlength=len(offsets) - 1))
+    names = pl.Series([*conditions, ANY_OTHER], dtype=pl.String)
+    codes = np.concatenate([known.support[chosen], np.full(len(lacking), len(conditions))])
+    rows = pl.DataFrame({"case": np.concatenate([cases, lacking]), "winner": names.gather(codes)})
+    return rows.sort("case", maintain_order=True).group_by("case", maintain_order=True).agg("winner")["winner"]

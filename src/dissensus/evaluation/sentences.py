@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import polars as pl
 
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.errors import listing
+from dissensus.core.spec import distinct_names
 from dissensus.core.thresholds import ROUGH
+from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
+from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.tables import Beside, Result, called, practices, side_by_side
+from dissensus.evaluation.sums import ALL, Sums
 from dissensus.evaluation.words import NOTHING, counted, number, p_values, percent, probability
+from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dissensus.evaluation.results import Evaluation
 
 # So many metrics are named in a sentence; more are counted.
 MOST_NAMED = 4
@@ -335,3 +345,158 @@ def flips(comparison: Comparison) -> list[str]:
     """Say which models change order between metrics or aggregations."""
     told = "{first} leads {second} in {first_better}; {second} leads in {second_better}."
     return [told.format(**row) for row in comparison.flips().iter_rows(named=True)]
+
+
+# Estimands and practices ----------------------------------------------------------------------------------
+
+# The practices that every table shows, the most usual first.
+USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
+
+# Why the truth is known.
+SIMULATED, GIVEN = "because the study is simulated", "because it was given"
+
+# A row of :meth:`Evaluation.to_frame`.
+Result: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All that is said about one model and metric, side by side.
+
+    Attributes
+    ----------
+    model, metric
+        What it is about.
+    agreement, adjusted, panel
+        The rows of the estimands, the second in the reference run; each is missing where it is not defined.
+    practices
+        The value against each deterministic aggregation, by its name.
+    truth, truth_reason
+        The value against the truth, where it is known, and why it is.
+    """
+
+    model: str
+    metric: Metric
+    agreement: Result | None
+    adjusted: Result | None
+    panel: Result | None
+    practices: Mapping[str, float]
+    truth: float | None
+    truth_reason: str = ""
+
+    @property
+    def headline(self) -> Result:
+        """The row that sentences are about: what a large panel would say, otherwise the adjusted value."""
+        found = self.panel or self.adjusted
+        assert found is not None, "every evaluation has a run of either kind"
+        return found
+
+
+def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
+    """Put estimands and practices together for every model and metric, in the order of the table of results.
+
+    >>> from dissensus import Study, evaluate
+    >>> said = Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
+    >>> result = evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["dirichlet:1"], draws=50)
+    >>> (one,) = side_by_side(result, result.to_frame())
+    >>> one.agreement["mean"], dict(one.practices)
+    (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
+    """
+    adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
+    kinds = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
+    rows = {
+        (name, row["model"], row["metric"]): row for name, frame in kinds.items() for row in of_estimand(frame, name)
+    }
+    known, metrics = practices(evaluation), [one.name for one in evaluation.metrics]
+    simulated = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
+    found = []
+    for row in leading.to_dicts():
+        model, name = row["model"], row["metric"]
+        place = evaluation.models.index(model), metrics.index(name)
+        values = [float(one[place]) for one in evaluation.point_values]
+        agreed, over_draws, panel, given = (rows.get((estimand, model, name)) for estimand in kinds)
+        usual = {practice: values[number] for practice, number in known.items()}
+        truth = (None, "") if given is None else (given["mean"], GIVEN)
+        if simulated:
+            truth = values[simulated[0]], SIMULATED
+        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, *truth))
+    return found
+
+
+def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
+    """Return what has no interval, by name and model: the value of the most usual practice, and the truth if known."""
+    found = [one for one in side_by_side(evaluation, results) if one.metric.name == metric]
+    name = next(iter(found[0].practices), "") if found else ""
+    usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
+    truth = {one.model: one.truth for one in found if one.truth is not None}
+    return {**usual, **({TRUTH: truth} if truth else {})}
+
+
+def of_estimand(results: pl.DataFrame, estimand: str) -> list[Result]:
+    """Return the rows of a table that estimate one thing."""
+    return results.filter(results["estimand"] == estimand).to_dicts()
+
+
+def practices(evaluation: Evaluation) -> dict[str, int]:
+    """Name the deterministic aggregations that are shown, with their places among all that were evaluated.
+
+    They are the usual ones, and the one that the reference run tends to.
+    """
+    points = evaluation.points
+    wanted = [*USUAL, evaluation.runs[evaluation.reference].spec.limit]
+    places = list(dict.fromkeys(points.index(spec) for spec in wanted if spec in points))
+    specs = [points[place] for place in places]
+    names = (told.replace(one.id, one.plain_name, 1) for told, one in zip(distinct_names(specs), specs, strict=True))
+    return dict(zip(names, places, strict=True))
+
+
+def called(practice: str) -> str:
+    """Name a practice in a sentence.
+
+    >>> called("majority vote"), called("inverse rank")
+    ('the majority vote', 'inverse rank')
+    """
+    named = {spec.plain_name for spec in (MajorityVote(), MeanRating(), MedianRating())}
+    return f"the {practice}" if practice in named else practice
+
+
+def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
+    """Add the truth where it is known, as in a simulated study: every table of practices then shows it.
+
+    Parameters
+    ----------
+    evaluation
+        An evaluation with models.
+    theta
+        The true plausibilities of its cases, a single draw each.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
+    >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
+    >>> theta = ds.Plausibilities.from_draws([[[0.4, 0.6]], [[0.1, 0.9]]], conditions=["a", "b"], case_names=["x", "y"])
+    >>> known = with_truth(result, theta)
+    >>> side_by_side(known, known.to_frame())[0].truth
+    0.5
+    """
+    from dissensus.aggregations.given_draws import GivenDraws
+    from dissensus.evaluation.evaluator import evaluate
+
+    given = GivenDraws(theta, name=TRUTH)
+    found = evaluate(
+        evaluation.study,
+        evaluation.predictions,
+        aggregations=[given],
+        metrics=evaluation.metrics,
+        annotators="fixed",
+        panel=False,
+    )
+    key = f"point {len(evaluation.points)}"
+    own = {
+        ("draws", key, *name[2:]): array
+        for name, array in found.sums.arrays.items()
+        if name[:3] == ("draws", "run 0", *ALL)
+    }
+    sums = Sums({**evaluation.sums.arrays, **own})
+    return replace(evaluation, points=(*evaluation.points, given), sums=sums)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path as FilePath
@@ -30,6 +29,7 @@ from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
 from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
+from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.estimates import Run
@@ -101,7 +101,7 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
         write_files(evaluation.disputed, place / DISPUTED)
     write_arrays(_arrays(evaluation), place / ARRAYS)
     hashes = {name: _hash(place / name) for name in _numbers(evaluation.is_sample)}
-    described = _plain({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": hashes})
+    described = plain_json({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": hashes})
     (place / "run.json").write_text(_json({**described, "checksum": checksum(described)}), encoding="utf-8")
 
 
@@ -186,16 +186,7 @@ def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(_plain(value), indent=1, ensure_ascii=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """Replace what JSON cannot hold: a number that is not finite is missing."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(plain_json(value), indent=1, ensure_ascii=False) + "\n"
 
 
 # Verification --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ order of their keys and in runs of fixed length, so that threads, workers and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -20,6 +20,7 @@ from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.names import case_keys
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Resampled
+from dissensus.metrics.base import Metric
 from dissensus.study.panel import Panel
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -307,3 +308,8 @@ def resampled_means(both: FloatArray, squares: FloatArray, tally: Tally, designs
     gaps = np.where(is_known, ratio(np.sqrt(squares), totals)[..., None] * (means - centres[..., None]), 0.0)
     again = np.arange(both.shape[-1]) % tally.n_draws
     return Resampled(ratio(*both), both[1], designs * ratio(squares, totals), gaps[..., again])
+
+
+def block_places(metrics: Sequence[Metric], block: str) -> list[int]:
+    """Say where metrics of single cases, or those of a whole data set, stand among all metrics."""
+    return [k for k, one in enumerate(metrics) if (one.sees == "data set") == (block == DATA_SET)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
-from dissensus.certainty.categories import order_chances
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.certainty.categories import Categories, category_certainty, order_chances, risk_ranges
+from dissensus.certainty.top_sets import batch_certainty
+from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
 from dissensus.core.names import case_positions, in_order_of_keys
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
+from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
-from dissensus.evaluation.profiles import Profiles
 from dissensus.evaluation.refits import (
     REFIT_DRAWS,
     known_prior,
@@ -37,7 +38,6 @@ from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.evaluation.plan import Plan, Reference
-
 
 Item = TypeVar("Item", bound=np.generic)
 
@@ -297,43 +297,55 @@ class Tallier:
                     for truth, one in labels.items()
                 }
         found = label_entries(key, labels)
+        if is_run:
+            found |= self._profile(key, values)
         if self.models:
-            found |= draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
+            found |= self._places(reference, values, own, n_draws, found.get(("profile", key, "certainties")))
         if reference.detail == "point":
             return found
         for name, part in zip(("means", "deviations", "shares"), values.moments(), strict=True):
             found["cases", name, key, EACH] = part
-        if is_run:
-            found |= self._details(key, values, own, n_draws)
         if refits is not None:
-            strata = {column: np.array([of[name] for name in batch.case_names]) for column, of in self.strata.items()}
-            places = {ALL: np.arange(plain.n_cases), **cases_of_places(strata, None)}
+            places = {ALL: np.arange(plain.n_cases), **cases_of_places(self._labels_of(batch.case_names), None)}
             fits = _fits(refits, values, own, places.values(), others)
             found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
         return found
 
-    def _details(self, key: str, values: Values, own: CaseWeights, n_draws: int) -> dict[Name, Array]:
-        """Say what the draws look like, and sum over those that count for a group of cases or a category."""
-        plan, drawn, step = self.plan, values.drawn, step_of(n_draws)
-        found: dict[Name, Array] = {}
-        chances = [] if plan.categories is None else order_chances(drawn, plan.categories)
+    def _labels_of(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Return for every column the labels of some cases."""
+        return {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
+
+    def _profile(self, key: str, values: Values) -> dict[Name, Array]:
+        """Say what the draws look like."""
+        plan, found = self.plan, dict[Name, Array]()
         if len(plan.tops):
-            known = Profiles.of(drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
+            chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
+            known = Profiles.of(values.drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
             first, categories = known.certainties[0], known.category_certainties
             open_cases = is_uncertain(first).sum(), is_uncertain(categories).sum(), (known.errors[0] > ROUGH).sum()
             found |= profile_entries(key, known)
             found["certainty", key] = np.array([len(first), *open_cases, first.sum()], dtype=np.float64)
-        if not self.models:
-            return found
-        names = drawn.batch.case_names
-        labels = {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
-        for place, rows in cases_of_places(labels, found.get(("profile", key, "certainties"))).items():
+        return found
+
+    def _places(
+        self, reference: Reference, values: Values, own: CaseWeights, n_draws: int, certainties: FloatArray | None
+    ) -> dict[Name, Array]:
+        """Sum over all cases, over those of a stratum or a certainty, and over draws that count for a category."""
+        key, step, names = reference.key, step_of(n_draws), values.drawn.batch.case_names
+        found = draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
+        for place, rows in cases_of_places(self._labels_of(names), certainties).items():
             found |= draw_entries((key, *place), *values.by_draw(own.weights, n_draws, step=step, rows=rows))
-        few = own.bootstrap(slice(None), GROUP_RESAMPLES) if chances else np.empty((0, 0))
-        for name, chance in zip(plan.category_names, chances, strict=True):
-            where, (means, _, shares) = (key, "category", name), values.moments(chance)
+        categories = self.plan.categories
+        for name, chance in (
+            ()
+            if categories is None
+            else zip(self.plan.category_names, order_chances(values.drawn, categories), strict=True)
+        ):
+            where = (key, "category", name)
             found |= draw_entries(where, *values.by_draw(own.weights, n_draws, step=step, chance=chance))
-            found |= place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
+            if reference.detail != "point":
+                means, _, shares = values.moments(chance)
+                found |= category_sums(means, shares, own, where)
         return found
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
@@ -351,39 +363,58 @@ class Tallier:
 
     def _single_opinions(self, key: str) -> dict[Name, Array]:
         """Average over the opinions on each case what every one of them gives."""
-        means = opinion_means(self.study.counted, self.of_opinions())
-        is_known = ~np.isnan(means)
-        weights = np.where(is_known, self.weights.weights, 0.0)
-        sums = np.stack([(weights * np.where(is_known, means, 0.0)).sum(axis=-1), weights.sum(axis=-1)])[..., None]
+        (values, _), *by_category = self.of_opinions()
+        said, own = self.study.counted, self.weights
+        means = opinion_means(said, values)
+        is_known = (~np.isnan(means)).astype(np.float64)
         votes = vote_labels(self.study, self.study.case_names) if self.truths else None
-        return {
-            **draw_entries((key, *ALL), sums, np.array([float(self.weights.weights.sum())])),
+        found: dict[Name, Array] = {
             ("cases", "means", key, EACH): means,
-            ("cases", "shares", key, EACH): is_known.astype(np.float64),
+            ("cases", "shares", key, EACH): is_known,
             **({} if votes is None else label_entries(key, dict.fromkeys(self.truths, votes))),
         }
+        places = cases_of_places(self._labels_of(self.study.case_names), None)
+        for place, rows in {ALL: np.arange(self.study.n_cases), **places}.items():
+            weights = own.weights[rows]
+            found |= case_entries((key, *place), means[..., rows], is_known[..., rows] * weights, weights.sum())
+        for name, (of_opinions, shares) in zip(self.plan.category_names, by_category, strict=True):
+            counted = opinion_means(said, shares)
+            means = ratio(opinion_means(said, np.nan_to_num(of_opinions) * shares), counted)
+            counted = np.where(np.isnan(means), 0.0, counted)
+            masses = counted * own.weights
+            found |= case_entries((key, "category", name), means, masses, masses.sum(axis=-1).max(initial=0.0))
+            found |= category_sums(means, counted, own, (key, "category", name))
+        return found
 
-    def of_opinions(self) -> FloatArray:
+    def of_opinions(self) -> list[tuple[FloatArray, FloatArray]]:
         """Compare every opinion that counts with every model, each as a case of its own: (models, metrics, n_opinions).
 
-        Metrics that need more than an order are undefined.
+        That is how far it agrees, and how much of it counts: in all, and in every category. Metrics that need more than
+        an order are undefined.
         """
         said: Any = self.study.counted
         spec = MeanRating() if self.has_numbers else InverseRank("each")
-        values = np.full((len(self.models), len(self.metrics), said.n_opinions), np.nan)
+        shape = (2, 1 + len(self.plan.category_names), len(self.models), len(self.metrics), said.n_opinions)
+        found = np.full(shape, np.nan)
         is_able = [isinstance(metric, OrderMetric) or metric.accepts == ("numbers",) for metric in self.metrics]
-        ordered = np.flatnonzero(is_able).tolist()
+        ordered = np.flatnonzero(is_able)
         plan = replace(self.plan, metrics=tuple(self.metrics[k] for k in ordered))
-        for start in range(0, said.n_opinions if ordered else 0, OPINIONS_AT_ONCE):
+        for start in range(0, said.n_opinions if len(ordered) else 0, OPINIONS_AT_ONCE):
             chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
             names, cases = tuple(map(str, chosen)), [said.case_names[i] for i in said.panel.case_of_opinion[chosen]]
             alone, models = said.each_alone(chosen, names), {}
             for name, model in self.models.items():  # every opinion has the predictions of its case
                 models[name] = repeated(model, case_positions(cases, model._positions), names)
-            values[:, ordered, start : start + len(chosen)] = Tallier(plan, alone, models, {}).compared(
-                spec.sample(alone)
-            )[0]
-        return values
+            own, end = Tallier(plan, alone, models, {}), start
+            for batch in batches(spec.sample(alone), range(len(chosen))):
+                values, first = own._valued(batch)[1], end
+                end += batch.n_cases
+                chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
+                for place, chance in enumerate((None, *chances)):
+                    means, _, shares = values.moments(chance)
+                    found[0, place, :, ordered, first:end] = np.moveaxis(means, 1, 0)
+                    found[1, place, :, ordered, first:end] = np.moveaxis(np.broadcast_to(shares, means.shape), 1, 0)
+        return list(zip(*found, strict=True))
 
 
 def opinion_means(said: Study, values: FloatArray) -> FloatArray:
@@ -466,11 +497,10 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
     for key in [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]:
         means, shares = (sums["cases", what, key, EACH] for what in ("means", "shares"))
         places: dict[Place, IntArray] = {ALL: np.arange(len(order))}
-        if key.startswith("run"):
-            certainties = sums.arrays.get(("profile", key, "certainties"))
-            own = cases_of_places(labels, None if certainties is None else certainties[:, order])
-            found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
-            places |= own
+        certainties = sums.arrays.get(("profile", key, "certainties"))
+        own = cases_of_places(labels, None if certainties is None else certainties[:, order])
+        found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
+        places |= own
         if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
     return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
@@ -511,6 +541,18 @@ def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:
     return (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
 
 
+def category_sums(means: FloatArray, shares: FloatArray, own: CaseWeights, where: Name) -> dict[Name, Array]:
+    """Sum what intervals of a category are found from: a share of every case may count for it."""
+    few = own.bootstrap(slice(None), GROUP_RESAMPLES)
+    return place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
+
+
+def case_entries(where: Name, means: FloatArray, masses: FloatArray, total: float) -> dict[Name, Array]:
+    """Name the sums over cases of what there is one value of each, and its mass (models, metrics, n_cases)."""
+    sums = np.stack([(masses * np.nan_to_num(means)).sum(axis=-1), masses.sum(axis=-1)])
+    return draw_entries(where, sums[..., None], np.array([total]))
+
+
 def draw_entries(where: tuple[str | int, ...], sums: FloatArray, total: FloatArray) -> dict[Name, Array]:
     """Name the sums of every draw."""
     return {("draws", *where, EACH): sums, ("weight", *where): total}
@@ -543,3 +585,133 @@ def table_entries(
     for column, of_cases in strata.items():
         found["rows", "table", "strata", column] = np.array([of_cases[name] for name in names], dtype=np.str_)
     return found
+
+
+# How many draws of each case are kept to be looked at.
+SKETCHED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles(Value):
+    """Hold what the draws of one aggregation say about every case.
+
+    Attributes
+    ----------
+    support_sizes : (n_cases,)
+        Number of conditions of each case that have plausibilities of their own, U; all others are the rest.
+    support : (sum of U,)
+        Their codes.
+    certainties, errors : (n_tops, n_cases)
+        Certainty of the first 1, 2, ... conditions, and its Monte Carlo standard error.
+    is_member : (n_tops, sum of U)
+        One for the mentioned conditions that belong to the winning set of their case.
+    means, tops : (sum of (U + 1),)
+        Mean plausibility of each mentioned condition and of all others together, and how often it is on top.
+    sketch : (at most 20, sum of (U + 1))
+        A few draws, to be looked at: in half precision.
+    category_certainties, category_errors, category_winners : (n_cases,)
+        Certainty of the category of the first condition; empty without categories.
+    risks : (3, n_cases)
+        Mean, least and greatest expected risk over the draws; empty without levels of risk.
+    """
+
+    support_sizes: IntArray
+    support: IntArray
+    certainties: FloatArray
+    errors: FloatArray
+    is_member: IntArray
+    means: FloatArray
+    tops: FloatArray
+    sketch: SmallFloatArray
+    category_certainties: FloatArray
+    category_errors: FloatArray
+    category_winners: IntArray
+    risks: FloatArray
+
+    @staticmethod
+    def of(
+        drawn: Drawn,
+        tops: IntArray,
+        categories: Categories | None,
+        chances: Sequence[FloatArray],
+        *,
+        sketches: bool = True,
+    ) -> Profiles:
+        """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories.
+
+        Without ``sketches`` no draws are kept.
+        """
+        from dissensus.kernels.orders import place_shares
+
+        batch = drawn.batch
+        certain = batch_certainty(drawn, tops)
+        by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
+        if categories is not None:
+            by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
+        tops_of_members, told = place_shares(drawn.layout, drawn.orders, 1), np.arange(len(batch.support))
+        if batch.is_mentioned is not None:
+            told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
+        return Profiles(
+            np.bincount(drawn.case_of_member[told], minlength=batch.n_cases),
+            batch.support[told],
+            certain.values,
+            certain.errors,
+            certain.is_member[:, told],
+            pooled(batch, batch.means(), told),
+            pooled(batch, tops_of_members, told),
+            sketched(batch, told) if sketches else np.empty((0, len(told) + batch.n_cases), dtype=np.float16),
+            *by_category,
+            risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
+        )
+
+    def take(self, cases: IntArray) -> Profiles:
+        """Keep the cases at these positions."""
+        members, columns = take_rows(self.support_offsets, cases)[1], take_rows(self.columns, cases)[1]
+        chosen = {"support": members, "is_member": members, "means": columns, "tops": columns, "sketch": columns}
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Profiles(
+            **{name: part[..., chosen.get(name, cases)] if part.shape[-1] else part for name, part in parts.items()}
+        )
+
+    @property
+    def support_offsets(self) -> IntArray:
+        """Where the support of each case begins, shape (n_cases + 1,)."""
+        return offsets_from_lengths(self.support_sizes)
+
+    @property
+    def columns(self) -> IntArray:
+        """Where the U + 1 numbers of each case begin when all are put side by side, shape (n_cases + 1,)."""
+        return self.support_offsets + np.arange(len(self.support_sizes) + 1)
+
+
+def pooled(batch: Batch, side_by_side: FloatArray, told: IntArray) -> FloatArray:
+    """Add what is not told apart any more to the rest of its case; ``side_by_side`` has U + 1 numbers per case."""
+    if len(told) == len(batch.support):
+        return side_by_side
+    case = row_of_each(batch.support_offsets)
+    is_told = np.zeros(len(case), dtype=np.bool_)
+    is_told[told] = True
+    of_members = side_by_side[np.arange(len(case)) + case]
+    rests = side_by_side[batch.columns[1:] - 1] + weighted_counts(case, of_members * ~is_told, batch.n_cases)
+    ends = np.cumsum(np.bincount(case[told], minlength=batch.n_cases))
+    return np.insert(of_members[told], ends, rests)
+
+
+def sketched(batch: Batch, told: IntArray) -> SmallFloatArray:
+    """Pick a few draws of every case, evenly spaced, shape (at most 20, sum of (U + 1))."""
+    kept = np.unique(np.linspace(0, batch.n_draws - 1, SKETCHED).astype(np.int64))
+    columns, owner = batch.columns, row_of_each(batch.columns)
+    first = batch.n_draws * columns[owner] + np.arange(columns[-1]) - columns[owner]
+    sketch = batch.values[first + kept[:, None] * np.diff(columns)[owner]]
+    if batch.is_mentioned is not None:
+        # unmentioned conditions that are told apart are taken out of the rest, and the others dropped
+        case = row_of_each(batch.support_offsets)
+        for member in told[~batch.is_mentioned[told]]:
+            masses = batch.plausibility_of(int(case[member]), int(batch.support[member]), kept)
+            sketch[:, member + case[member]] = masses
+            sketch[:, columns[case[member] + 1] - 1] -= masses
+        is_kept = np.zeros(sketch.shape[1], dtype=np.bool_)
+        is_kept[told + case[told]] = is_kept[columns[1:] - 1] = True
+        sketch = np.maximum(sketch[:, is_kept], 0.0)
+    small: SmallFloatArray = sketch.astype(np.float16)
+    return small

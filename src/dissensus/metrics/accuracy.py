@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.core.aliases import FloatArray
-from dissensus.core.checks import check_count, check_length
+from dissensus.core.checks import check_count, check_length, check_share
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, SetMetric, check_share, expected_worth
+from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, SetMetric, expected_worth
 from dissensus.predictions.lists import Predictions
 
 

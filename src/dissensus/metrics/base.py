@@ -705,15 +705,6 @@ def at_threshold(name: str, threshold: float | None) -> str:
     return name if threshold is None else f"{name} at {threshold:g}"
 
 
-def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:
-    """Refuse what is not a number between 0 and 1; 0 counts where it says at least, and 1 where it says at most."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
-    is_end = (number == 0 and "at least 0" in within) or (number == 1 and "at most 1" in within)
-    if not (is_end or 0 < number < 1):
-        raise DissensusError(f"{name} must be {within}", got=repr(value))
-
-
 def one_of(words: Any) -> Check:
     """Refuse what is not one of a few words, those of a literal type."""
     return partial(check_choice, choices=get_args(words))

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_positive
-from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, check_share, one_of
+from dissensus.core.checks import check_positive, check_share
+from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of
 from dissensus.metrics.data_set import (
     NO_MARKS,
     Added,

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_count
+from dissensus.core.checks import check_count, check_share
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.metrics.base import Average, Drawn, Metric, Predicted, Truth, check_share
+from dissensus.metrics.base import Average, Drawn, Metric, Predicted, Truth
 from dissensus.metrics.data_set import BinaryMetric, FormulaMetric, Part, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 

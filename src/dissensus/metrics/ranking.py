@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.metrics.base import Average, Truth, check_share
+from dissensus.core.checks import check_share
+from dissensus.metrics.base import Average, Truth
 from dissensus.metrics.data_set import Added, BinaryMetric, Part, Question, Said
 
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.checks import check_count, check_seed, checked
+from dissensus.core.checks import check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.core.rows import Rows, check_share
+from dissensus.core.screen import Rows
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
@@ -113,7 +113,7 @@ def soft_targets(
     >>> round(found.rows[0]["squared_distance"], 4)
     -0.0525
     """
-    check_share(level=level)
+    check_share("level", level)
     check_count(draws=draws)
     check_seed(seed)
     said = require_kind(study, "rankings", "a soft target").counted

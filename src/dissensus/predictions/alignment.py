@@ -12,8 +12,8 @@ import numpy as np
 from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
-from dissensus.core.notes import Note
 from dissensus.core.ragged import take_rows
+from dissensus.core.receipt import Note
 from dissensus.predictions.lists import Predictions
 from dissensus.study.builders import unknown_condition
 from dissensus.study.question import ANSWERS, PAIR

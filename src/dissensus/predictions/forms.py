@@ -189,15 +189,11 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             advice="transpose the matrix" if turned else "give one case per row and one condition per column",
         )
     subject = Subject(options.name, columns, rows, options.findings)
-    wrong = np.argwhere((matrix != 0) & (matrix != 1)) if what == "sets" else np.empty((0, 2))
-    wrong = np.argwhere(matrix[:, 1:] < 0) if what == "numbers" else wrong  # standard deviations
+    fits = {"sets": (matrix == 0) | (matrix == 1), "numbers": (matrix >= 0) | (np.arange(n_conditions) == 0)}
+    wrong = np.argwhere(~fits.get(what, np.ones((1, 1), dtype=np.bool_)))
     if len(wrong):
-        row, column = map(int, wrong[0])
-        if what == "sets":
-            got, where = str(matrix[row, column]), subject.place(row, column)
-            raise DissensusError("a matrix of sets must hold 0 and 1 only", got=got, where=where)
-        got = f"{matrix[row, 1]:g}"
-        raise DissensusError("an sd is negative", expected="0 or more", got=got, where=subject.place(row))
+        problem = "a matrix of sets must hold 0 and 1 only" if what == "sets" else "an sd is negative"
+        raise DissensusError(problem, got=f"{matrix[tuple(wrong[0])]:g}", where=subject.place(*map(int, wrong[0])))
     if what == "sets":
         case, codes = np.nonzero(matrix)
         return subject.with_some("set", case, codes, np.ones(len(codes)))

@@ -20,9 +20,8 @@ from dissensus.core.checks import (
 )
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import Cases, case_positions, check_names
-from dissensus.core.notes import Note
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
-from dissensus.core.receipt import Received, shortened, spaced, tied_in_words
+from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
 from dissensus.study.diagnosis import percent, plural, span
 

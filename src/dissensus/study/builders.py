@@ -19,8 +19,8 @@ from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, 
 from dissensus.core.checks import check_length, check_most, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import composed, spelt
-from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
+from dissensus.core.receipt import Note
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
 from dissensus.study.question import ABSENT, NOT_ASSESSED, AnswerArray, asked_of
 

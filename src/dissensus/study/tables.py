@@ -22,8 +22,8 @@ from dissensus.core.aliases import (
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
-from dissensus.core.notes import Note
 from dissensus.core.ragged import begins_run, offsets_from_lengths
+from dissensus.core.receipt import Note
 from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats
 from dissensus.study.panel import ANONYMOUS, MOST_VOTES, Panel
 from dissensus.study.question import ABSENT, NOT_ASSESSED, PRESENT, asked_of, chosen_question
@@ -378,9 +378,7 @@ def _declared(table: pl.DataFrame, role: str) -> Any:
     known = get_args(Unranked if role == "unranked" else Question)
     if len(found) > 1 or any(name not in known for name in found):
         raise DissensusError(
-            f"the column {role!r} must be the same in the whole table",
-            expected=" or ".join(map(repr, known)),
-            got=listing(found),
+            f"{role!r} must be one word for the whole study", expected=" or ".join(map(repr, known)), got=listing(found)
         )
     return found[0] if found else None
 

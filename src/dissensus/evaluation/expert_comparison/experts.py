@@ -14,31 +14,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import Readable
-from dissensus.core.checks import checked
+from dissensus.agreement.coefficients import Table, inner
+from dissensus.core.aliases import FloatArray, Readable
+from dissensus.core.checks import check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys, known_name
-from dissensus.core.screen import Screen, Shown
+from dissensus.core.ragged import weighted_counts
+from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.spec import as_specs
+from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.comparison import holm
-from dissensus.evaluation.expert_comparison.alternative_annotator import (
-    AlternativeAnnotator,
-    alternative_annotator_test,
-)
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, needs_scores, paired
+from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, needs_scores, paired
 from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
-from dissensus.evaluation.panel_rule import of_one_group
-from dissensus.evaluation.questions import cases_of_rows
-from dissensus.evaluation.request import asked_questions, check_request, default_metrics, listed_metrics
+from dissensus.evaluation.request import asked_questions, cases_of_rows, check_request, default_metrics, listed_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
+from dissensus.study.panel import ANONYMOUS
 from dissensus.study.reading import as_study
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dissensus.predictions.lists import Predictions
+    from dissensus.study.study import Study
 
 # So many rows are shown; the rest is counted.
 MOST_SHOWN = 12
@@ -127,14 +128,8 @@ class Experts(Shown):
         >>> sorted(found.to_json()["worth"]["Aster"])
         ['high', 'low', 'most', 'value']
         """
-        found: dict[str, Any] = {
-            name: [{column: _finite(value) for column, value in row.items()} for row in getattr(self, name)]
-            for name in ROWS
-        }
-        found["worth"] = {
-            name: {part: _finite(value) for part, value in asdict(one).items()} for name, one in self.worth.items()
-        }
-        return found | {name: getattr(self, name) for name in SINGLE} | {"notes": list(self.notes)}
+        worth = {name: asdict(one) for name, one in self.worth.items()}
+        return dict(plain_json({name: getattr(self, name) for name in (*ROWS, *SINGLE, "notes")} | {"worth": worth}))
 
     @staticmethod
     @checked
@@ -299,10 +294,6 @@ class Experts(Shown):
 
 # What holds rows, and what is one value, in files.
 ROWS, SINGLE = (("rows", "annotator_rows", "strata_rows"), ("called", "margin", "level", "n_cases", "n_left_out"))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(row: Mapping[str, Any], name: str = "", sign: str = "") -> str:
@@ -535,3 +526,128 @@ def _notes(sample: Sample, called: str, trained_on: Sequence[str], level: float)
                 "compared on harder cases; every case counts once unless it has a weight"
             )
     return found
+
+
+# The alternative annotator test ---------------------------------------------------------------------------
+#
+# Every annotator is left out in turn. On each of their cases, the model and the annotator are compared by how well they
+# agree with the others; the model wins an annotator if it is at least as good on enough of the cases, allowing for
+# ``epsilon``, what it saves (Calderon and others 2025).
+
+# An annotator is compared on so many cases at least.
+LEAST_OF_ONE = 30
+
+# Agreements that differ by less are equal: shares of tied first choices may be thirds.
+ROUNDED = 1e-12
+
+
+@dataclass(frozen=True)
+class AlternativeAnnotator:
+    """Hold the outcome of the alternative annotator test for one model.
+
+    Attributes
+    ----------
+    rows
+        A row per annotator who was compared: ``annotator``, ``n_cases``, ``advantage`` (how often the model is at least
+        as good), ``p_value``, ``won``.
+    epsilon
+        By how much the annotator may be the better one.
+
+    Examples
+    --------
+    >>> import dissensus as ds, polars as pl
+    >>> rows = [(f"c{i}", who, "ab"[i % 2]) for i in range(40) for who in ("Ada", "Bo", "Cy")]
+    >>> said = ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"))
+    >>> model = ds.Predictions.from_rankings([["a"], ["b"]] * 20, case_names=[f"c{i}" for i in range(40)])
+    >>> found = alternative_annotator_test(said, model)
+    >>> found.winning_rate, found.advantage, found.passes
+    (1.0, 1.0, True)
+    """
+
+    rows: pl.DataFrame
+    epsilon: float
+
+    @property
+    def winning_rate(self) -> float:
+        """Share of the annotators whom the model wins, by the procedure of Benjamini and Yekutieli at 0.05."""
+        return float(self.rows["won"].mean())  # type: ignore[arg-type]
+
+    @property
+    def advantage(self) -> float:
+        """How often the model is at least as good as the annotator, on average over annotators."""
+        return float(self.rows["advantage"].mean())  # type: ignore[arg-type]
+
+    @property
+    def passes(self) -> bool:
+        """Whether the model wins at least half of the annotators."""
+        return self.winning_rate >= 0.5
+
+
+@checked
+def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: float = 0.2) -> AlternativeAnnotator:
+    """Test whether a model may take the place of an annotator, as published.
+
+    Parameters
+    ----------
+    study
+        Labels, rankings (their first choices count) or ratings of named annotators.
+    model
+        What the model says; its first choice counts, or its number.
+    epsilon
+        By how much the annotator may be the better one, between 0 and 1: 0.2 for experts, 0.1 for crowds.
+    """
+    import polars as pl
+    from scipy.stats import false_discovery_control, ttest_1samp
+
+    check_share("epsilon", epsilon)
+    said = study.counted
+    said = said.select([name for name in said.case_names if name in set(model.case_names)])
+    if not said.annotator_names or (said.annotators == ANONYMOUS).any():
+        raise DissensusError(
+            "the alternative annotator test leaves annotators out by name",
+            expected="a name for the annotator of every opinion",
+            got=f"{int((said.annotators == ANONYMOUS).sum())} anonymous opinions",
+        )
+    case, (theirs, own) = said.panel.case_of_opinion, agreement_with_others(said, model)
+    several = said.votes_per_case[case] > 1
+    found = []
+    for code, name in enumerate(said.annotator_names):
+        chosen = several & (said.annotators == code)
+        if chosen.sum() >= LEAST_OF_ONE:
+            wins, loses = own[chosen] >= theirs[chosen] - ROUNDED, theirs[chosen] >= own[chosen] - ROUNDED
+            apart = loses.astype(float) - wins
+            p = ttest_1samp(apart, epsilon, alternative="less").pvalue if np.ptp(apart) else float(apart[0] >= epsilon)
+            found.append({"annotator": name, "n_cases": len(apart), "advantage": wins.mean(), "p_value": float(p)})
+    if not found:
+        raise DissensusError(
+            "no annotator shares enough cases with another one",
+            expected=f"at least {LEAST_OF_ONE} cases with two opinions",
+            got=f"at most {max(np.bincount(said.annotators[several], minlength=1))}",
+        )
+    rows = pl.DataFrame(found)
+    won = false_discovery_control(rows["p_value"].to_numpy(), method="by") <= 0.05
+    return AlternativeAnnotator(rows.with_columns(won=pl.Series(won)), epsilon)
+
+
+def agreement_with_others(said: Study, model: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Return how well each opinion agrees with the others on its case, and how well the model does, (n_opinions,) each.
+
+    It is the share of the others with the same label, or minus the root mean square distance of ratings.
+    """
+    case = said.panel.case_of_opinion
+    others = np.maximum(said.votes_per_case[case] - 1.0, 1.0)
+    placed = model.align(said.case_names, said.conditions, allow_missing=True)
+    if said.kind == "ratings":
+        scores, number = said.scores, placed.numbers[case]
+
+        def distance(value: FloatArray) -> FloatArray:
+            sums = [weighted_counts(case, scores**power, said.n_cases)[case] for power in (0, 1, 2)]
+            squares = sums[0] * value**2 - 2 * value * sums[1] + sums[2] - (value - scores) ** 2
+            return np.asarray(-np.sqrt(np.maximum(squares, 0.0) / others))
+
+        return distance(scores), distance(number)
+    table = Table.of(said)
+    shares, totals = table.shares[table.kind], table.by_value[case]
+    first = first_shares(placed, said.n_conditions)[case]
+    theirs, own = ((inner(one, totals) - inner(one, shares)) / others for one in (shares, first))
+    return theirs, own

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
-from dissensus.agreement.coefficients import seats_of
+from dissensus.agreement.coefficients import Matrix, seats_of, sparse
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.labels import vote_labels
@@ -313,3 +313,13 @@ def needs_scores(metric: Metric) -> bool:
     (True, False)
     """
     return not {"ranking", "numbers"} & set(metric.accepts)
+
+
+def first_shares(model: Predictions, n_conditions: int) -> Matrix:
+    """Return how a model shares its first choice among conditions, shape (n_cases, K); sparse."""
+    case = model.case_of_entry
+    best = np.full(model.n_cases, -np.inf)
+    np.maximum.at(best, case, model.values)
+    first = model.values == best[case]
+    share = 1.0 / np.bincount(case[first], minlength=model.n_cases)[case[first]]
+    return sparse(share, case[first], model.codes[first], (model.n_cases, n_conditions))

@@ -25,8 +25,7 @@ from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
-from dissensus.evaluation.expert_comparison.alternative_annotator import first_shares
-from dissensus.evaluation.expert_comparison.pairs import Pairs, needs_scores, of_cells, of_kinds
+from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part

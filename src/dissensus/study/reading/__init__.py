@@ -12,15 +12,21 @@ from typing import Any, ParamSpec
 from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import INSPECT, Source, open_source
-from dissensus.core.limits import Limits
+from dissensus.core.files import INSPECT, Limits, Source, open_source
 from dissensus.core.names import composed
-from dissensus.core.notes import Note
-from dissensus.core.receipt import AS_SAID, IGNORED, Column, Receipt, codes_in_words, refuse_unheard, warn_of_losses
+from dissensus.core.receipt import (
+    AS_SAID,
+    IGNORED,
+    Column,
+    Note,
+    Receipt,
+    codes_in_words,
+    refuse_unheard,
+    warn_of_losses,
+)
 from dissensus.study.question import asked_of, chosen_question, question_in_words, recognised_question
 from dissensus.study.reading.annotator_files import listed_files
-from dissensus.study.reading.format import Format, Options, Parsed
-from dissensus.study.reading.records import has_role, prepared, refuse_types
+from dissensus.study.reading.format import Format, Options, Parsed, has_role, prepared, refuse_types
 from dissensus.study.study import Study
 from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
 
@@ -172,7 +178,7 @@ def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
         positive
             The positive one of two conditions; to name it is to say that the question is binary.
         limits
-            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
         Raises
         ------
@@ -235,9 +241,9 @@ def examine_source(
         columns = (chosen_rows.get(one.name, one) if not one.role else one for one in receipt.columns)
         receipt = replace(receipt, columns=(*columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
-        place = place or str(source.path)
-        files = [str(path) for path in source.content] if source.kind == "directory" else []
-        raise error if any(one in error.where for one in (place, *files)) else error.at(place) from None
+        files = source.content if source.kind == "directory" else ()
+        named = any(str(path) in error.where for path in files)
+        raise error if named else error.at(place or str(source.path)) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
 
 

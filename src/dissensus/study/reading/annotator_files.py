@@ -11,12 +11,10 @@ import polars as pl
 from dissensus.core.aliases import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
-from dissensus.core.notes import Note
-from dissensus.core.receipt import columns_of
+from dissensus.core.receipt import Note, columns_of
 from dissensus.study import tables
-from dissensus.study.reading.format import Format, Options, Parsed
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_ranking, as_table, files_of
 from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
-from dissensus.study.reading.records import Collection, as_ranking, as_table
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")
@@ -40,7 +38,7 @@ class AnnotatorFiles(Format):
         """Tell a directory with tables or JSON, and no files of another format that is a directory."""
         if source.kind != "directory":
             return False
-        endings = {path.suffix.lower() for path in _shown(source)}
+        endings = {path.suffix.lower() for path in source.content if not path.name.startswith(".")}
         return not endings.isdisjoint(ENDINGS) and endings.isdisjoint(OTHERS)
 
     def parse(self, source: Source, options: Options) -> Parsed:
@@ -99,7 +97,8 @@ def parsed_files(
     """
     if source.kind != "directory":
         raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
-    paths, notes = _sorted_out(source) if source.path.is_dir() else (list(source.content), ())  # all of a list is meant
+    endings = (*ENDINGS, *LINES, *SPREADSHEETS)
+    paths, notes = files_of(source, endings, f"one file per annotator, ending in {', '.join((*ENDINGS, *LINES))}")
     by_name: dict[str, Path] = {}
     for path in paths:
         if by_name.setdefault(path.stem, path) != path:
@@ -114,40 +113,11 @@ def parsed_files(
         try:
             parsed = parse(open_source(path, options.limits), options)
         except DissensusError as error:
-            advice = error.advice or "correct the file, or take it out of the directory"
-            told = {"expected": error.expected, "got": error.got, "where": error.where, "advice": advice}
-            named = FormatError(error.problem, **told)
-            raise named if str(path) in error.where else named.at(str(path)) from None
+            raise error.at(str(path), "correct the file, or take it out of the directory") from None
         if "annotator" not in parsed.frame.columns:
             parsed = replace(parsed, frame=parsed.frame.with_columns(annotator=pl.lit(path.stem)))
         files[path] = parsed
     return files, notes
-
-
-def _sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
-    shown = _shown(source)
-    paths = [path for path in shown if path.suffix.lower() in (*ENDINGS, *LINES, *SPREADSHEETS)]
-    if not paths:
-        raise FormatError(
-            "the directory holds no files of data",
-            expected=f"one file per annotator, ending in {', '.join((*ENDINGS, *LINES))}",
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
-        )
-    found = {
-        "hidden files": [path.name for path in source.content if path.name.startswith(".")],
-        "files that are not data": [path.name for path in shown if path not in paths],
-        "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
-    }
-    return paths, tuple(
-        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
-        for what, names in found.items()
-        if names
-    )
-
-
-def _shown(source: Source) -> list[Path]:
-    return [path for path in source.content if not path.name.startswith(".")]
 
 
 def put_together(

@@ -9,14 +9,12 @@ import polars as pl
 
 from dissensus.core.errors import listing
 from dissensus.core.files import Source
-from dissensus.core.notes import Note
-from dissensus.core.receipt import Column, columns_of
+from dissensus.core.receipt import Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
-from dissensus.study.reading.format import TABLES, Format, Options, Parsed
+from dissensus.study.reading.format import BOX, TABLES, Format, Options, Parsed, as_table, has_answers, has_boxes
 from dissensus.study.reading.guesses import refuse_rivals
-from dissensus.study.reading.records import BOX, as_table, has_answers, has_boxes
 from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
 from dissensus.study.reading.wide import with_cases
 

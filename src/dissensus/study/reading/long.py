@@ -1,16 +1,33 @@
-"""The long form: a table with one row per mentioned condition, also as crowd-kit has it, or per rating."""
+"""A row per opinion: a condition, also as crowd-kit has it, or a rating, also of a reader study or an Inspect log."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
-from dissensus.core.errors import DissensusError
-from dissensus.core.files import Source
-from dissensus.core.receipt import columns_of
+from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.files import INSPECT, Source
+from dissensus.core.names import known_name
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
-from dissensus.study.reading.format import TABLES, Format, Options, Parsed
-from dissensus.study.reading.guesses import refuse_lists, refuse_numbers_without_role, refuse_rivals, rivals_of
-from dissensus.study.reading.records import as_table, column_names, has_role, holds_lists
+from dissensus.study.reading.format import (
+    TABLES,
+    Format,
+    Options,
+    Parsed,
+    as_table,
+    column_names,
+    has_role,
+    holds_lists,
+)
+from dissensus.study.reading.guesses import (
+    holds_numbers,
+    refuse_lists,
+    refuse_numbers_without_role,
+    refuse_rivals,
+    rivals_of,
+)
 
 CROWD_KIT = ("task", "label")
 CROWD_WORKER = ("worker", "performer")
@@ -98,14 +115,12 @@ class Scores(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
-        if not source.is_table:
-            raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
-        aliases, needed = tables.RATING_ALIASES, ("case", "score")
-        roles = tables.find_columns(source.table.columns, options.columns, aliases=aliases, required=needed)
-        refuse_rivals(source.table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
-        columns = columns_of(source.table.columns, roles, options.columns)
+        table, (aliases, needed) = as_table(source), tables.OF_QUESTION["numbers"]
+        roles = tables.find_columns(table.columns, options.columns, aliases=aliases, required=needed)
+        refuse_rivals(table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
+        columns = columns_of(table.columns, roles, options.columns)
         nobody = () if "annotator" in roles else ("there is no annotator column: every row is a rating of its own",)
-        return Parsed(tables.with_roles(source.table, roles), columns=columns, assumed=nobody)
+        return Parsed(tables.with_roles(table, roles), columns=columns, assumed=nobody)
 
 
 def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
@@ -158,3 +173,82 @@ def has_several_rows(table: pl.DataFrame) -> bool:
     keys = [role for role in OPINION if role in table.columns]
     said = table.filter(pl.col("condition").is_not_null()).select(keys)
     return said.n_unique() < len(said)
+
+
+class InspectLog(Long):
+    """Scores of samples, a row per sample, epoch and scorer."""
+
+    id = "inspect"
+    title = "Inspect log (.eval): samples are cases, scorers annotators (or --column annotator=epoch)"
+    kinds = ("table",)
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a log by the ending of its name."""
+        return source.path.suffix.lower() == INSPECT
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read a score (or, if said, an answer) as an opinion; further epochs are further opinions of a scorer."""
+        by_epoch = options.columns.get("annotator") == "epoch"
+        usual = {"annotator": "scorer", "annotation": "scorer" if by_epoch else "epoch", "condition": "value"}
+        said = {**usual, **options.columns}
+        names = source.table.columns if source.is_table else ()
+        name = known_name("column", str(said["condition"]), names, purpose="for the condition")
+        values = source.table[name]
+        if holds_numbers(values) and not set(values.drop_nulls()) <= {"0", "1", "0.0", "1.0"}:
+            raise FormatError(
+                "the scores of the log are numbers",
+                expected="words such as C and I, or 0 and 1",
+                got=f"for example {values[0]}",
+                advice="read them as ratings: --format ratings --column score=value --column annotator=scorer",
+            )
+        parsed = super().parse(source, replace(options, columns=said))
+        own = {name for name in options.columns.values() if name}
+        columns = tuple(
+            replace(one, reason="of the log") if one.reason == AS_SAID and one.name not in own else one
+            for one in parsed.columns
+        )
+        return replace(parsed, columns=columns)
+
+
+# What iMRMC calls the reader of rows that hold the truth, and names of a column that holds it.
+TRUTH = "truth"
+
+
+class ReaderStudy(Scores):
+    """Ratings of readers in one modality; what is true is no opinion."""
+
+    id = "reader-study"
+    title = "reader study: reader, modality (or treatment), case, score, maybe truth (iMRMC, MRMCaov)"
+
+    def recognises(self, source: Source) -> bool:
+        """Tell a table of scores by its columns of readers and modalities."""
+        names = column_names(source) if source.is_table else set()
+        is_rated = not names.isdisjoint(tables.SCORE_NAMES) and has_role(source, "case")
+        return is_rated and has_role(source, "annotator") and not names.isdisjoint(MODALITIES)
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read the scores of readers in one modality, and count the rows that tell the truth."""
+        table, aliases = as_table(source), tables.RATING_ALIASES
+        reader = tables.find_columns(table.columns, options.columns, aliases=aliases, required=("annotator",))
+        is_truth = table[reader["annotator"]].cast(pl.String).str.to_lowercase() == TRUTH
+        rows, named = (
+            table.filter(~is_truth.fill_null(False)),
+            {tables.normalised(name): name for name in table.columns},
+        )
+        modality = next((named[one] for one in MODALITIES if one in named), None)
+        modalities = [] if modality is None else rows[modality].cast(pl.String).unique(maintain_order=True).to_list()
+        if len(modalities) > 1:
+            raise FormatError(
+                "the file holds several modalities",
+                expected="one, as each makes a study of its own",
+                got=listing(modalities),
+                where=f"column {modality!r}",
+                advice=f"say which: --only {modality}={modalities[0]} (only={{{modality!r}: {modalities[0]!r}}})",
+            )
+        parsed = super().parse(replace(source, kind="table", content=rows), options)
+        roles = {modality: "modality", named.get(TRUTH): TRUTH}
+        columns = tuple(
+            Column(one.name, roles[one.name], BY_NAME) if one.name in roles else one for one in parsed.columns
+        )
+        note = Note("rows that tell the truth", int(is_truth.sum()), "not opinions (agreement.reader_study takes them)")
+        return replace(parsed, columns=columns, notes=(note,) if note.count else ())

@@ -1,17 +1,22 @@
-"""Exports of annotation tools: Argilla's records, Label Studio's tasks, Prodigy's lines and doccano's files."""
+"""Records of tools: Argilla, Label Studio, Prodigy, doccano, and lists of labels as Hugging Face has them."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
 
+import polars as pl
+
+from dissensus.core.aliases import Lists
+from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.names import known_name
-from dissensus.core.receipt import AS_SAID
-from dissensus.study.reading import records as read
-from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
+from dissensus.core.receipt import AS_SAID, Column, columns_of
+from dissensus.study.reading import format as read
+from dissensus.study.reading.format import ANNOTATORS, LABELS, RECORDS, RESPONSES, TABLES, Format, Options, Parsed
+from dissensus.study.tables import find_columns, normalised, refuse_repeated_cases
 
 
 class _Answers(NamedTuple):
@@ -104,7 +109,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             for number, item in enumerate(read.optional_list(given, "the list of responses", place), start=1):
                 where = f"case {case!r}, response {number}"
                 response = read.as_object(item, "a response", where)
-                if _is_submitted(response, case, said):
+                if _is_submitted(response.get("status", SUBMITTED), case, said):
                     values = {} if response.get("values") is None else response["values"]
                     values = read.as_object(values, "the values of a response", where)
                     asked = {key: read.as_object(one, "the answer to a question", where) for key, one in values.items()}
@@ -116,7 +121,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             where = f"case {case!r}, question {question!r}"
             for item in read.as_list(answers, "the list of answers", where):
                 answer = read.as_object(item, "an answer", where)
-                if _is_submitted(answer, case, said):
+                if _is_submitted(answer.get("status", SUBMITTED), case, said):
                     user = read.optional_name(answer.get("user_id"), "the user of an answer", where)
                     if question in by_user.setdefault(user, {}):
                         raise FormatError("a user answers a question twice", got=repr(user), where=where)
@@ -125,8 +130,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             yield _Answers(case, user, values, f"case {case!r}, user {user!r}", record)
 
 
-def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) -> bool:
-    status = response.get("status", SUBMITTED)
+def _is_submitted(status: Any, case: str, said: read.Collection) -> bool:
     if status != SUBMITTED:
         said.skip(f"responses with the status {reprlib.repr(status)}", case)
     return bool(status == SUBMITTED)
@@ -411,12 +415,13 @@ class Doccano(Format):
 
         Several labels are a tie, and a document without a label is an abstention.
         """
-        said = read.Collection()
+        files, notes = read.files_of(source, (ENDING,), "one .jsonl file per annotator")
+        said = read.Collection(notes)
         said.assume("the name of a file is the annotator")
         said.assume("several labels of a document are tied")
         roles = {"username": "annotator"}
         records: list[dict[str, Any]] = []
-        for path in read.files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
+        for path in files:
             if source.kind == "directory" and not path.stat().st_size:
                 said.note("empty files", "taken as annotators without an opinion", path.name)
                 continue
@@ -478,3 +483,180 @@ def _add_document(record: dict[str, Any], case: str, owner: str, where: str, sai
         return
     for user, labels in (users or {owner: []}).items():
         said.add_ranking(case, user, [labels])
+
+
+CASES = (
+    *("id", "case", "case_id", "case_name", "item", "task", "example", "sample"),
+    *("item_id", "task_id", "example_id", "image_id", "sample_id", "uid", "idx", "index"),
+)
+
+# Lists of numbers that may stand beside a list of labels, and what they make of it.
+BESIDE = {"confidence": ("confidences", "confidence"), "weight": ("weights", "weight")}
+OF = {
+    "confidence": "the labels of a record are the ranking of one annotator, ordered by confidence",
+    "weight": "every label is an opinion of its own, which counts as much as its weight",
+}
+
+
+class HuggingFace(Format):
+    """Records with a list of labels and a list of annotators per case."""
+
+    id = "hugging-face"
+    title = "records with a list of labels and a list of annotators per case"
+    kinds = TABLES
+    takes_lists = True
+
+    def recognises(self, source: Source) -> bool:
+        """Tell records that hold a list (or a comma-separated text) of labels, or Argilla's response columns."""
+        if source.is_table and {"case", "annotation", "condition"} <= set(source.table.columns):
+            return False  # the canonical form, whose names may look like lists
+        return read.holds_lists(source) or any(_has_labels(record) for record in read.objects_of(source))
+
+    def parse(self, source: Source, options: Options) -> Parsed:
+        """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
+        placed = read.checked_records(read.unpacked(source), "record")
+        records, said = [record for _, record in placed], read.Collection()
+        found, columns = _keys(records, options)
+        labels, annotators = found["condition"], found.get("annotator", "")
+        numbers = next((role for role in BESIDE if role in found), "")
+        lists = "votes" if numbers else _meaning(records, labels, annotators, options.lists)
+        cases = [str(number) for number in range(len(placed))]
+        if "case" in found:
+            what = f"the {found['case']} of a record"
+            cases = [read.as_name(record.get(found["case"]), what, where) for where, record in placed]
+        else:
+            said.assume("the records have no id and are numbered from 0")
+        if "case" in found and (lists == "votes" or not annotators):
+            refuse_repeated_cases(cases, "record", advice="write one record per case, with a list of labels")
+        rows: list[tuple[str | float | None, ...]] = []
+        for (place, record), case in zip(placed, cases, strict=True):
+            said.add_case(case)
+            where, given = f"{place}, case {case!r}", record.get(annotators)
+            if lists == "votes" and not numbers:
+                _add_votes(record, labels, annotators, case, where, said)
+            elif numbers or record.get(labels) is not None:
+                alone = given[0] if isinstance(given, list) and len(given) == 1 else given
+                annotator = read.optional_name(alone, "the one annotator of a list", where)
+                if numbers:
+                    rows += [(case, annotator, *one) for one in _pairs(record, labels, found[numbers], where)]
+                else:  # best first, where a list in it is a tie, or all labels alike
+                    blocks = [read.as_block(label, where) for label in _items(record[labels], labels, where)]
+                    blocks = blocks if lists == "order" else [[name for block in blocks for name in block]]
+                    said.add_ranking(case, annotator, blocks)
+        if numbers:
+            schema = {"case": pl.String, "annotator": pl.String, "condition": pl.String, numbers: pl.Float64}
+            frame = pl.DataFrame(rows, schema=schema, orient="row")
+            told = f"the list {found[numbers]!r} holds the {numbers} of each label", OF[numbers]
+            return Parsed(frame if annotators else frame.drop("annotator"), columns=columns, assumed=told)
+        if not annotators and lists == "votes":
+            said.assume("there is no list of annotators: every label is an opinion of its own")
+        return said.parsed(columns=columns)
+
+
+def _has_labels(record: dict[str, Any]) -> bool:
+    lists = [record[name] for name in LABELS if isinstance(record.get(name), list)]
+    if any(items and not any(isinstance(item, dict) for item in items) for items in lists):
+        return True
+    texts = any(isinstance(record.get(name), str) for name in LABELS[:2])
+    named = any(isinstance(record.get(name), list | str) for name in ANNOTATORS[:2])
+    return ((texts or bool(lists)) and named) or any(name.endswith(RESPONSES) for name in record)
+
+
+def _keys(records: Sequence[Mapping[str, Any]], options: Options) -> tuple[dict[str, str], tuple[Column, ...]]:
+    """Find the key of each role, of numbers only where they are lists, and tell the roles of all keys."""
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    questions = {key.removesuffix(RESPONSES): True for key in keys if key.endswith(RESPONSES)}
+    given, aliases = dict(options.columns), {"condition": LABELS, "annotator": ANNOTATORS, "case": CASES, **BESIDE}
+    if questions and given.get("condition") not in keys:
+        labels = f"{read.question_to_read('question', questions, options)}{RESPONSES}"
+        given, aliases = {**given, "condition": labels}, {**aliases, "annotator": (normalised(f"{labels}.users"),)}
+    found = find_columns(keys, given, aliases=aliases, required=("condition",))
+    found = {
+        role: key
+        for role, key in found.items()
+        if role not in BESIDE or any(isinstance(record.get(key), list) for record in records)
+    }
+    roles = {**found, "state of the response": f"{found['condition']}.status"}
+    is_said = options.columns.get("condition") is not None
+    return found, columns_of(keys, roles, given if is_said else {**given, "condition": None})
+
+
+# Records ----------------------------------------------------------------------------------------------
+
+
+def _add_votes(
+    record: Mapping[str, Any], key: str, annotators: str, case: str, where: str, said: read.Collection
+) -> None:
+    """Add every label of a list as the opinion of the annotator who stands in the same place."""
+    labels = _items(record.get(key), key, where)
+    names: list[str | None] = [None] * len(labels)
+    if annotators and (annotators in record or labels):
+        given = _items(record.get(annotators), annotators, where)
+        names = [read.optional_name(name, "an annotator", where) for name in given]
+    statuses: list[Any] = [SUBMITTED] * len(labels)
+    if key.endswith(RESPONSES) and record.get(f"{key}.status") is not None:
+        statuses = read.as_list(record[f"{key}.status"], "the list of statuses", where)
+    for what, others in {"annotators": names, "statuses": statuses}.items():
+        if len(others) != len(labels):
+            raise FormatError(
+                f"the labels and the {what} of a record do not match",
+                expected=f"as many {what} as labels",
+                got=f"{len(labels)} labels, {len(others)} {what}",
+                where=where,
+            )
+    for label, name, status in zip(labels, names, statuses, strict=True):
+        if not _is_submitted(status, case, said):
+            continue
+        if label is None or label != label:
+            said.note("labels that are null", "taken as no opinion", case)
+        else:
+            blocks = ranked_blocks(label, where) if is_ranked(label) else [read.as_block(label, where)]
+            said.add_ranking(case, name, blocks)
+
+
+def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tuple[str | None, float | None]]:
+    """Return every label with its number, from two lists of one length; a case without any has nothing."""
+    names, numbers = (_items(record.get(one), one, where) for one in (labels, key))
+    if len(names) != len(numbers):
+        got = f"{len(names)} labels, {len(numbers)} numbers under {key!r}"
+        raise FormatError("the lists of a record do not match", expected="a number per label", got=got, where=where)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 2**1023:
+            raise read.wrong_shape(number, f"a number under {key!r}", "a number of zero or more", where)
+    found = [(read.as_condition(name, where), float(number)) for name, number in zip(names, numbers, strict=True)]
+    return [*found] or [(None, None)]
+
+
+def _items(value: Any, key: str, where: str) -> list[Any]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")] if value.strip() else []
+    return read.optional_list(value, f"the value of {key!r}", where)
+
+
+# What a list of labels means ----------------------------------------------------------------------------
+
+
+def _meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str, given: Lists | None) -> Lists:
+    """Tell what lists are: as said, or votes if a list of annotators stands beside; anything else would be a guess."""
+    if given is not None:
+        check_choice("lists", given, get_args(Lists))
+        return given
+    doubtful = [record for record in records if _is_doubtful(record.get(labels), record.get(annotators))]
+    if labels.endswith(RESPONSES) or not doubtful:
+        return "votes"
+    beside = f" beside {annotators!r}: {reprlib.repr(doubtful[0].get(annotators))}" if annotators else ""
+    raise FormatError(
+        "a list of labels can be votes, an order or a tie",
+        expected="a list of as many annotators beside it, or a word: votes (of several annotators, a label each), "
+        "order (of one annotator, best first) or tie (of one annotator, all alike)",
+        got=f"{labels!r}: {reprlib.repr(doubtful[0][labels])}{beside}; {len(doubtful):,} such lists",
+        advice="say which it is: lists='votes', lists='order' or lists='tie' (--lists votes)",
+    )
+
+
+def _is_doubtful(labels: Any, annotators: Any) -> bool:
+    """Tell a list of several labels (or one of blocks) beside which no list of annotators stands."""
+    if not isinstance(labels, Collection) or isinstance(labels, str | Mapping):
+        return False
+    several = len(labels) > 1 or any(isinstance(label, list) and len(label) > 1 for label in labels)
+    return several and not isinstance(annotators, list) and not (isinstance(annotators, str) and "," in annotators)

@@ -15,12 +15,11 @@ from dissensus.core.checks import check_length
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, read_text
 from dissensus.core.names import check_names, known_name
-from dissensus.core.notes import Note
-from dissensus.core.receipt import AS_SAID, BY_NAME, Column, columns_of
+from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts
 from dissensus.study.panel import MOST_VOTES
-from dissensus.study.reading import records as read
+from dissensus.study.reading import format as read
 from dissensus.study.reading.format import RECORDS, Format, Options, Parsed
 from dissensus.study.reading.guesses import refuse_findings, refuse_strangers
 
@@ -336,18 +335,10 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``, or shares of opinions."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
-    by_name = {tables.normalised(key): key for key in records[0]}
-    usual = (by_name[name] for name in CASES if name in by_name)
-    single = (name for name in usual if all(read.is_scalar(record.get(name)) for record in records))
-    given = options.columns.get("case")
-    key = next(single, None) if given is None else given
-    if key is None:
-        raise FormatError(
-            "the records have no name of their case",
-            expected=f"a key such as {listing(('case', 'id', 'uid'))}",
-            got=f"keys {listing(records[0], most=12)}",
-            advice=f'say which key it is: columns={{"case": NAME}} (--column case=NAME, or {tables.ROW_NUMBER})',
-        )
+    single = [name for name in records[0] if all(read.is_scalar(record.get(name)) for record in records)]
+    key = tables.find_columns(
+        single, {"case": options.columns.get("case")}, aliases={"case": CASES}, required=("case",)
+    )["case"]
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     keys = {_counts_key(record, votes) for record in records} - {None}
@@ -358,14 +349,13 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     role = "weight" if is_share else "votes"
     frame = pl.DataFrame(rows, schema={"case": pl.String, "condition": pl.String, role: pl.Float64}, orient="row")
     told = "a number is the weight of an opinion of nobody in particular"
+    said = {name: AS_SAID for one, name in options.columns.items() if name and one in ("case", role)}
     roles = {key: "case", **dict.fromkeys(map(str, keys), role)}
-    said = {name: AS_SAID for one, name in options.columns.items() if name and roles.get(name) == one}
-    names = dict.fromkeys(name for record in records for name in record)
     return Parsed(
         frame,
         () if is_share else (_counted_votes(frame),),
         options.conditions or tuple(sorted({name for one in counted for name in one})),
-        columns=tuple(Column(name, roles.get(name, ""), said.get(name, "")) for name in names),
+        columns=read.key_columns(records, roles, said),
         assumed=(told if is_share else "a number is how many annotators gave the condition",),
     )
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import dissensus as ds
 from dissensus.evaluation.plots import FIGURES
-from dissensus.figures.vega import write_chart
 
 FOLDER = "images/gallery"
 
@@ -58,4 +57,5 @@ def draw(folder: Path) -> None:
         shown = next((one for one in evaluations() if not sort.lacking(one)), None)
         if shown is None:
             raise LookupError(f"no evaluation of the gallery has the figure {name}")
-        write_chart(shown.plot.chart(name), folder / FOLDER / f"{name}.svg", overwrite=True)
+        chosen = {"case": shown.case_names[0]} if "case" in sort.options else {}
+        shown.plot.figure(name, **chosen).save(str(folder / FOLDER / f"{name}.svg"))

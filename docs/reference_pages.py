@@ -383,7 +383,14 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def escaped(text: str) -> str:
     """Keep text as it is inside a cell."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return (
+        " ".join(text.split())
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+        .replace("*", "\\*")
+        .replace("_", "\\_")
+        .replace("[", "\\[")
+    )
 
 
 GENERATED = {

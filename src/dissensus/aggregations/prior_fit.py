@@ -212,7 +212,7 @@ class Evidence:
         kept = [place for place, name in enumerate(self.models) if name in models]
         columns = [len(SAYINGS) * place + which for place in kept for which in range(len(SAYINGS))]
         features = self.features[:, columns]
-        is_entry = features.any(axis=1)
+        is_entry = np.asarray(features.any(axis=1))
         is_entry[self.mentioned] = True
         before = np.append(0, np.cumsum(is_entry))
         return replace(

@@ -86,6 +86,7 @@ TWO: Any = [[[["a"]], [["a"]]], []]
             for code in (-1, 2, 100)
         ),
         ([[[[0]]]], {}, "integer codes need a list of conditions"),
+        ([[[["\u00e9"]]]], {"conditions": ["e\u0301"]}, r"U\+00E9"),
         (TWO, {"conditions": ["a", "a"]}, "condition names must all be different"),
         (TWO, {"conditions": ["a", ""]}, "condition has an empty name"),
         (TWO, {"case_names": ["", "x"]}, "case has an empty name"),

@@ -132,7 +132,7 @@ def test_what_is_skipped_is_warned_of(file: str, content: Any, warning: str, put
 WRONG_VOTES: list[tuple[Any, str]] = [
     *((np.array([[1, many]]), "too many votes") for many in (np.inf, 2**53 + 3, 2**63 - 1)),
     (np.array([[2**64 - 1]], dtype=np.uint64), "too many votes"),
-    *((np.zeros((2, 2), dtype=kind), "must be numbers") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
+    *((np.zeros((2, 2), dtype=kind), "numbers in the shape") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
     *((np.zeros(shape, dtype=np.int64), "counts must be a matrix") for shape in ((), (1, 1, 1))),
     (np.zeros((0, 2), dtype=np.int64), "the table has no rows"),
     (np.array([[1, 1, 1]]), "the number of conditions does not fit"),

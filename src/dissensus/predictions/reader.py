@@ -146,7 +146,7 @@ def read_predictions(
     ignore, only, sheet
         Columns to leave out, rows to read, and the sheet of a spreadsheet, as in :func:`read`.
     limits
-        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
     Raises
     ------

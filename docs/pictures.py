@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from dissensus.figures.vega import write_chart
+from dissensus.figures.charts import write_chart
 
 IMAGES = Path(__file__).parent / "images"
 COLUMNS = 100

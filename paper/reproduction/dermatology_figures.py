@@ -108,7 +108,7 @@ def _annotators(frames: Frames) -> Chart:
         "Risk is that of the first condition by inverse ranks. Cases of high risk have fewer annotators on average, "
         "who name more different conditions all the same."
     )
-    return Chart("Annotators and their conditions, by risk", levelled, caption, columns=4, height=240, width=2.6)
+    return Chart("Annotators and their conditions, by risk", levelled, caption, columns=4, height=240)
 
 
 def _counts_pane(cases: pl.DataFrame, column: str, words: str, risk: str, place: int) -> Pane:
@@ -139,7 +139,7 @@ def _agreement(frames: Frames) -> Chart:
         "certainty is low."
     )
     pane = Pane(tuple(marks), SHARE_OF_CASES, Axis("certainty or agreement", (-0.02, 1.03)), title)
-    return Chart("Certainty and agreement among annotators", (pane,), caption, width=5.6)
+    return Chart("Certainty and agreement among annotators", (pane,), caption)
 
 
 def _regression(ordered: FloatArray) -> Line:
@@ -184,7 +184,7 @@ def _distributions(frames: Frames) -> Chart:
         bars.append(Bars(at, counted(values, edges), 0.45 / BINS, told, theme.hue(1 - place), pattern=place))
     pane = Pane(tuple(bars), CERTAINTY, Axis("share of cases", form=".1%"))
     caption = "How many cases have which certainty: more are certain of the risk, but a large part is not."
-    return Chart("Distribution of the certainty of risks and conditions", (pane,), caption, width=5.6)
+    return Chart("Distribution of the certainty of risks and conditions", (pane,), caption)
 
 
 FIGURES = (

@@ -60,7 +60,7 @@ def _main(frames: Frames) -> Chart:
         "metric averaged over cases. Crosses: against the point estimate (ML for PL, IRN for PrIRN). Every column has "
         "one range. Lower reliability lowers every metric; sets are far harder than single conditions."
     )
-    return Chart("Certainty and metrics across reliabilities", tuple(panels), caption, columns=5, height=260, width=2.2)
+    return Chart("Certainty and metrics across reliabilities", tuple(panels), caption, columns=5, height=260)
 
 
 def _span(rows: pl.DataFrame) -> tuple[float, float] | None:

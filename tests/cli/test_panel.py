@@ -59,24 +59,6 @@ def test_the_panel_is_left_out_on_request_and_refused_with_too_few_cases(run: Ru
     assert refused.refused("needs to know what the models say")
 
 
-def test_models_that_were_trained_on_the_annotations_are_named(run: Run) -> None:
-    given = files(110)
-    names = [one.partition("=")[0] for one in given if "=" in one]
-    assert run("evaluate", *given, *WORDS, "--trained-on", names[0]).code == 0
-    found = ds.load("results")
-    assert found.trained_on == (names[0],)
-    assert found.prior is not None
-    assert [row["model"] for row in found.prior.models if row["left_out"] is not None] == [names[0]]
-    refused = run("evaluate", *given, *WORDS[:-1], "others", "--trained-on", "Nobody")
-    assert refused.refused("a model that was trained on the annotations is not among the models")
-
-
-def test_an_aggregation_takes_the_informed_prior_in_its_text(run: Run) -> None:
-    words = ("--aggregation", "plackett-luce:1", "--aggregation", "dirichlet:1:prior=informed", *WORDS[2:])
-    assert run("evaluate", *files(110), *words).code == 0
-    assert [one.estimand for one in ds.load("results").runs] == ["adjusted", "panel"]
-
-
 def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(run: Run) -> None:
     words, vote = ("evaluate", *files(100), *WORDS[2:-1]), ("--aggregation", "majority-vote", "--prior")
     assert run(*words, "results", "--aggregation", "dirichlet:1", *vote, "informed").code == 0

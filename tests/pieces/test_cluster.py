@@ -18,8 +18,9 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.pieces.evaluation import Watch
+from dissensus.pieces.inputs import at_address
 from dissensus.pieces.partition import Partition
-from dissensus.pieces.storage import Storage, at_address
+from dissensus.pieces.storage import Storage
 from dissensus.workers import connected
 from faults.large_study import content_of, put_cases, put_large_study, results_of
 from faults.small_study import until

@@ -34,14 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.Dissensus
 
 OF_SCORES = ["log-score", "top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
 OF_SETS = ["coverage", "set-size"]
-SEEDS = {
-    9: ["annotator-bootstrap", "dirichlet:1"],
-    18: ["inverse-rank", "majority-vote"],
-    25: ["probabilistic-inverse-rank:10"],
-    31: ["dirichlet:1", "plackett-luce-ml"],
-    122: ["probabilistic-inverse-rank:10"],
-    166: ["plackett-luce:1"],
-}
+SEEDS = {9: ["annotator-bootstrap", "dirichlet:1"], 31: ["dirichlet:1", "plackett-luce-ml"], 166: ["plackett-luce:1"]}
 """Studies that have found something, and what they are evaluated with."""
 
 
@@ -90,6 +83,7 @@ def mixed() -> Files:
 
 ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "majority-vote"], "draws": 20, "metrics": OF_SCORES[1:]}
 PLAIN: dict[str, Any] = {**ASKED, "panel": False, "annotators": "fixed"}
+OWN = UserDataSetMetric("own", share_of_hits)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +94,7 @@ def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluatio
 # The same numbers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 18, 25, 31, 122))])
+@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 31))])
 def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
     files = random_files(seed)
     asked = asked_of(files, SEEDS[seed])
@@ -144,7 +138,7 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
 ) -> None:
     asked = {
         **PLAIN,
-        "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"],
+        "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2", OWN],
         "primary": "sensitivity",
     }
     once, apart = mixed.at_once(tmp_path / "once", **asked), mixed.in_pieces(tmp_path, shard_size=40, **asked)
@@ -164,20 +158,6 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
     assert 1e-6 < np.abs(found - exact).max() < 0.02
 
 
-@pytest.mark.slow
-def test_functions_of_all_cases_see_all_of_them_up_to_a_limit(
-    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = UserDataSetMetric("own", share_of_hits)
-    asked = {**PLAIN, "aggregations": ["dirichlet:1"], "metrics": [own, "auroc"]}
-    once = mixed.at_once(tmp_path / "once", **asked)
-    assert not list(differences(once, mixed.in_pieces(tmp_path, shard_size=40, **asked)))
-    monkeypatch.setattr(labels, "MOST_JOINED", 2000)
-    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
-        mixed.in_pieces(tmp_path / "limited", **asked)
-    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
-
-
 def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: Path) -> None:
     cases = [f"c{number}" for number in range(12)]
     study = pl.DataFrame({"case": cases, "annotator": ["A"] * 12, "condition": ["x", "y", "z"] * 4})
@@ -188,30 +168,6 @@ def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: P
     assert not found.sums["least", "same"][0, 1]
     same = Files(study, {"M": one, "N": one}).in_pieces(tmp_path / "all", **asked)
     assert same.sums["least", "same"][0, 1]
-
-
-@pytest.mark.parametrize(("largest", "grouping"), [(1e4, "P"), pytest.param(1e7, "own", marks=pytest.mark.slow)])
-def test_large_and_small_case_weights_are_summed_exactly(largest: float, grouping: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    cases = [f"c{number}" for number in range(40)]
-    study = pl.DataFrame(
-        {
-            "case": np.repeat(cases, 2),
-            "annotator": ["A", "B"] * 40,
-            "condition": rng.choice(["x", "y", "z"], 80),
-            "case_weight": np.repeat(rng.random(40) * largest, 2),
-            "group": np.repeat(cases if grouping == "own" else [f"P{number % 7}" for number in range(40)], 2),
-        }
-    )
-    files = Files(study, {"M": pl.DataFrame({"case": cases, **{name: rng.random(40) for name in "xyz"}})})
-    asked: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "metrics": ["top-k-accuracy:1"]}
-    one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_pieces(tmp_path / "7", shard_size=7, **asked)))
-    plain = Files(study.with_columns(pl.col("case_weight") / largest), files.models).at_once(
-        tmp_path / "plain", **asked
-    )
-    for name in ("mean", "low", "high"):
-        np.testing.assert_allclose(one.to_frame()[name], plain.to_frame()[name], rtol=1e-6)
 
 
 def splittable() -> list[str]:
@@ -254,13 +210,19 @@ def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
     assert not list(differences(one, other))
 
 
-def test_what_cannot_be_split_or_sent_is_refused(mixed: Files, tmp_path: Path) -> None:
+def test_what_cannot_be_split_sent_or_held_is_refused(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("dawid-skene", "normal-inverse-gamma"):
         with pytest.raises(DissensusError, match=f"{name} cannot be evaluated piece by piece"):
             mixed.in_pieces(tmp_path, aggregations=[name])
     own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with pytest.raises(DissensusError, match="cannot be sent to workers"):
         mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own], "panel": False})
+    monkeypatch.setattr(labels, "MOST_JOINED", 2000)
+    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
+        mixed.in_pieces(tmp_path / "held", **{**PLAIN, "metrics": [OWN]})
+    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
 
 
 def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_them_is_told(tmp_path: Path) -> None:
@@ -287,9 +249,8 @@ def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_t
     [
         [number + 0.5 for number in range(12)],
         pytest.param([dt.date(2020, 1, number + 1) for number in range(12)], marks=pytest.mark.slow),
-        pytest.param([f"{'very ' * 60}long 🦠 {number}" for number in range(12)], marks=pytest.mark.slow),
     ],
-    ids=["numbers", "dates", "text"],
+    ids=["numbers", "dates"],
 )
 def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
@@ -361,14 +322,6 @@ def test_faults_in_one_piece_are_told_as_in_memory(mixed: Files, tmp_path: Path)
         assert split.value.where.startswith(str(place / "in"))
         assert "piece" not in split.value.where.removeprefix(str(tmp_path))
         assert "run" not in Path(split.value.where).parts
-
-
-def test_a_model_in_text_is_refused_where_the_study_is_split(mixed: Files, tmp_path: Path) -> None:
-    given = mixed.written(tmp_path)
-    next(iter(mixed.models.values())).write_csv(tmp_path / "a.csv")
-    with pytest.raises(DissensusError, match="need Parquet files") as caught:
-        ds.evaluate_files(given["study"], {"A": tmp_path / "a.csv"}, tmp_path / "run")
-    assert "sink_parquet" in caught.value.advice
 
 
 # Results ------------------------------------------------------------------------------------------------

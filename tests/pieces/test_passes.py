@@ -18,8 +18,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.receipt import Note, Receipt
 from dissensus.pieces import passes as module
 from dissensus.pieces.inputs import Input
-from dissensus.pieces.passes import Survey, merged_receipts
-from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.passes import Piece, Reading, Survey, merged_receipts
 
 LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
 PLACES = {"study": "opinions", "model 0": "scores", "strata": "sites", "truth": "known"}

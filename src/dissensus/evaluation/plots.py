@@ -109,7 +109,7 @@ def figure(
         sort = FIGURES[name] = FigureSort(name, shows, build, options, needs, panel)
 
         def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
-            from dissensus.figures.vega import drawn as altair_chart
+            from dissensus.figures.charts import drawn as altair_chart
 
             return altair_chart(sort.chart(plots, *values, **options))
 
@@ -316,7 +316,7 @@ class Plots:
 
     def figure(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Figure:
         """Draw a figure by its name, one of :data:`FIGURES`, as an Altair chart."""
-        from dissensus.figures.vega import drawn
+        from dissensus.figures.charts import drawn
 
         return drawn(self.chart(name, metric=metric, run=run, case=case))
 
@@ -334,7 +334,7 @@ class Plots:
 
         Figures about metrics are written for every metric.
         """
-        from dissensus.figures.vega import write_charts
+        from dissensus.figures.charts import write_charts
 
         charts = {}
         for name in self.names():

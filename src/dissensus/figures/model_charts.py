@@ -247,7 +247,7 @@ def draws_histogram(
         "point estimate."
     )
     title = f"{estimand.capitalize()} {metric} over the draws" + ("" if run == estimand else f" of {run}")
-    return Chart(title, tuple(panels), caption, height=130, gap=64)
+    return Chart(title, tuple(panels), caption, height=130)
 
 
 def _draw_marks(values: list[FloatArray], row: dict[str, Any], place: int) -> tuple[Mark, ...]:
@@ -366,7 +366,7 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
             axis, title = reliabilities([known for known, _ in runs]), f"{shortened(model, 18)}: {aggregation}"
             panels.append(Pane(_stacked(columns, len(models)), axis, PROBABILITY, title))
     title = f"Ranks by {estimand} {metric} under every run"
-    return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120, gap=84)
+    return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120)
 
 
 def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Bars, ...]:
@@ -507,7 +507,7 @@ def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str
     )
     height = max(150, 44 * len(conditions))
     title = f"{estimand.capitalize()} confusion matrix{under(run, estimand)}"
-    return Chart(title, tuple(panels), caption, columns=2 if len(panels) > 1 else 1, height=height, gap=110)
+    return Chart(title, tuple(panels), caption, columns=2 if len(panels) > 1 else 1, height=height)
 
 
 def _matrix(rows: pl.DataFrame, conditions: Sequence[str], title: str) -> Pane:

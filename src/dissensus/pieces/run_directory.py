@@ -34,7 +34,8 @@ from dissensus.core.aliases import Path
 from dissensus.core.errors import FormatError
 from dissensus.core.output import UNDERWAY, WRITTEN, checked_directory_target, told, undisturbed
 from dissensus.evaluation.store import DISPUTED, EARLIER, FILES, REPORT, not_results
-from dissensus.pieces.storage import GO_ON, PIECES, TABLES, UNFINISHED, Storage, is_address
+from dissensus.pieces.inputs import is_address
+from dissensus.pieces.storage import GO_ON, PIECES, TABLES, UNFINISHED, Storage
 
 try:
     import fcntl
@@ -101,10 +102,8 @@ class Manifest:
     def differences(self, other: Manifest) -> list[str]:
         """Say in words what another one asks differently, a line each; files that were added are no difference."""
         then, now = (_flat({**one.options, **dict.fromkeys(one.inputs, "given")}) for one in (self, other))
-        words = [(name, *(one.get(name, "not given").strip('"') for one in (then, now))) for name in {**then, **now}]
-        found = [
-            f"{name}: {before} then, {after} now" for name, before, after in words if then.get(name) != now.get(name)
-        ]
+        words = {name: [one.get(name, "not given").strip('"') for one in (then, now)] for name in {**then, **now}}
+        found = [f"{name}: {before} then, {after} now" for name, (before, after) in words.items() if before != after]
         for name, files in self.inputs.items():
             known = other.inputs.get(name, {})
             lost = [file for file, fingerprint in files.items() if known.get(file) != fingerprint]
@@ -129,7 +128,6 @@ class Manifest:
     @staticmethod
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
-        file, again = place / MANIFEST, "start again in another directory, or with --overwrite"
         if not is_run(place):
             raise FormatError(
                 "this is not the directory of a run",
@@ -137,18 +135,19 @@ class Manifest:
                 got=str(place),
                 advice="without --resume, a run begins in a directory that does not exist yet",
             )
+        file, problem, expected, got = place / MANIFEST, "the manifest of the run is damaged", "", ""
+        with told("the manifest of the run cannot be read", place):
+            data = file.read_bytes()
         try:
-            with told("the manifest of the run cannot be read", place):
-                found = json.loads(file.read_bytes())
-            said = {name: found.pop(name) for name in ("format", "version")}
-            if said == {"format": FORMAT, "version": VERSION}:
+            found = json.loads(data)
+            said = found.pop("format"), found.pop("version")
+            if said == (FORMAT, VERSION):
                 return Manifest(**found)
-        except FormatError:
-            raise
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise FormatError("the manifest of the run is damaged", where=str(file), advice=again) from error
-        problem, expected = "the run was begun by another version of Dissensus", f"{FORMAT!r}, version {VERSION}"
-        got = f"{said['format']!r}, version {said['version']!r}"
+            problem, got = "the run was begun by another version of Dissensus", "{!r}, version {!r}".format(*said)
+            expected = f"{FORMAT!r}, version {VERSION}"
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass
+        again = "start again in another directory, or with --overwrite"
         raise FormatError(problem, expected=expected, got=got, where=str(file), advice=again)
 
 
@@ -211,7 +210,8 @@ def run_in(
             place.mkdir(exist_ok=True)
             if not has_lock:
                 held.enter_context(locked(place / LOCK))
-                held.callback(_remove_unless_begun, place)  # while the lock is held: nobody else begins meanwhile
+                # while the lock is held, nobody else begins: a directory in which no run could be begun goes
+                held.callback(lambda: shutil.rmtree(place, ignore_errors=True) if _is_empty(place) else None)
                 if is_run(place) and not (goes_on or overwrite):
                     raise FormatError(BUSY, got="a process that has ended by now", where=str(path), advice="look there")
             held.callback(shutil.rmtree, run.path / UNFINISHED, ignore_errors=True)
@@ -231,12 +231,6 @@ def _is_empty(place: FilePath) -> bool:
     if not place.is_dir():
         return not place.exists()
     return all(one.is_dir() and not one.is_symlink() for one in place.rglob("*") if one != place / LOCK)
-
-
-def _remove_unless_begun(place: FilePath) -> None:
-    """Remove a directory in which no run could be begun, unless something was in it before."""
-    if _is_empty(place):
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _continued(place: FilePath, manifest: Manifest) -> Manifest:

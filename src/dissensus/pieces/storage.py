@@ -5,33 +5,25 @@ A file appears whole or not at all, whoever writes it and however often. Address
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, BinaryIO, cast
 
-from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
+from dissensus.core.bundle import restored
+from dissensus.core.errors import FormatError
 from dissensus.core.output import told
+from dissensus.pieces.inputs import at_address, is_address
 
 PIECES, UNFINISHED = "pieces", "pieces/unfinished"
 TABLES = ("per_case", "certainty")
 GO_ON = "finished pieces are kept: make room and run again with --resume"
 SHARED = "let all workers see the same directory, or keep the pieces in an object store (scratch=, --scratch s3://...)"
-
-
-def is_address(given: object) -> bool:
-    """Tell an address from a path.
-
-    >>> is_address("https://example.org/a.parquet"), is_address("a.parquet")
-    (True, False)
-    """
-    return isinstance(given, str) and "://" in given
 
 
 def piece_of(key: str, kind: str) -> str:
@@ -42,26 +34,6 @@ def piece_of(key: str, kind: str) -> str:
 def table_of(name: str, piece: str) -> str:
     """Name the file of a table of the cases of a piece."""
     return f"{name}/part-{piece}.parquet"
-
-
-@contextmanager
-def at_address(address: str) -> Iterator[tuple[Any, str]]:
-    """Give the file system of an address and the path in it; what the store says becomes one error."""
-    try:
-        yield importlib.import_module("fsspec.core").url_to_fs(address, use_listings_cache=False)
-    except DissensusError:
-        raise
-    except (ImportError, ValueError) as error:
-        raise MissingExtraError(
-            "the store of an address cannot be asked",
-            got=str(error).partition("\n")[0],
-            where=address,
-            advice="pip install 'dissensus[s3]', or fsspec with the package of another store (gcsfs, adlfs, aiohttp)",
-        ) from error
-    except Exception as error:  # stores have errors of their own
-        got = f"{type(error).__name__}: {error}".partition("\n")[0]
-        advice = "check it, and who may read and write there; with --resume, finished pieces are kept"
-        raise FormatError("the address cannot be read or written", got=got, where=address, advice=advice) from error
 
 
 @dataclass(frozen=True)
@@ -111,6 +83,13 @@ class Storage:
         with self.opened(name) as file:
             file.seek(first)
             return file.read(size)
+
+    def restored(self, name: str, classes: Sequence[type], problem: str, advice: str) -> Any:
+        """Read a bundle of objects of these classes, or say what is damaged and what to do about it."""
+        try:
+            return restored(self.read(name), classes)
+        except FormatError as error:
+            raise FormatError(problem, where=f"{self.root}/{name}", advice=advice) from error
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, under another name first: it gets its own once it is on the disk."""

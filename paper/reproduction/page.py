@@ -72,7 +72,8 @@ neither better than a reliability of 1.
 adjusted accuracy as overestimation. Where 50 or 100 people labelled every case, one can look: small studies of three
 labels a case are drawn, and every number is held against what all labels say. The paper's adjusted accuracy is too
 *low*, because draws from a posterior of three labels put plausible mass on conditions that a larger panel would rule
-out; even the majority vote of three is below it. [Which number should I report?](../../docs/which-number.md) says
+out; even the majority vote of three is below it.
+[Which number should I report?](../../docs/explanation/which-number.md) says
 what to report instead, [Do panel estimates hold?](panel.md) has the whole experiment.
 """
 
@@ -120,7 +121,7 @@ TOLD: Mapping[str, str] = {
     tempered_experiment.TITLE: (
         "The paper names another way to trust annotators more, plausibilities to the power of the reliability, and "
         "repeats rankings instead, as it expects the same effect. "
-        "[Aggregations](../../docs/aggregations.md#tempering) says how to sample it."
+        "[Aggregations](../../docs/reference/aggregations.md#tempering) says how to sample it."
     ),
     held_out_experiment.TITLE: (
         "Top-1 accuracy of the networks of ChaosNLI (100 labels a pair of sentences) and CIFAR-10H (50 an image; the "

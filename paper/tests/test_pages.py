@@ -1,4 +1,4 @@
-"""The pages lead somewhere, and one command writes them all."""
+"""One command writes all pages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from pathlib import Path
 import pytest
 
 from paper import __main__ as command
-from test_repository import links_lead_somewhere
-
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links(page: Path) -> None:
-    links_lead_somewhere(page)
 
 
 @pytest.mark.parametrize(("failing", "run"), [(None, 3), ("panel_trials", 2)])

@@ -16,7 +16,7 @@ from dissensus.report.section import sections
 from dissensus.report.sections.studies import accuracies
 from report.report_studies import SCRIPT
 
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "how-to" / "report.md"
 PLUG_IN = """
 from dissensus.plugins import ReportSection
 

@@ -36,7 +36,9 @@ NAMED = {"conditions": ["cat", "dog", "frog"]}
 COUNTED = ["votes of annotators without a name: 3, counted"]
 BY_NUMBER = "columns are conditions, numbered from 0, and cells are votes"
 RESPONSES = {"dx.responses": ["Eczema", "Tinea"], "dx.responses.status": ["submitted", "draft"]}
+SPELT = pl.DataFrame({"case": ["c1", "c2"], "reader": ["A", "A"], "label": ["e\u0301", "\u00e9"]})
 ARRAYS: list[dict[str, Any]] = [
+    {"file": "a.parquet", "content": SPELT, "names": "\u00e9"},
     {"file": "a.parquet", "content": TYPED, "cases": "1 2", "annotators": "7 8", "rankings": "x | y"},
     {"file": "trees", "content": {**TABLES, "d.json": FRAME.write_json()}, "rankings": "; ".join(["oak>elm"] * 4)},
     {"file": "a.npy", "content": COUNTS, "options": NAMED, "rankings": "cat; cat; frog | ", "notes": COUNTED},
@@ -74,6 +76,7 @@ def told_by(reading: Reading) -> dict[str, Callable[[], Any]]:
         "annotators": lambda: " ".join(said.annotator_names),
         "names": lambda: " ".join(said.conditions),
         "groups": lambda: " ".join(said.groups),
+        "case_weights": said.case_weights.tolist,
         "unannotated": lambda: " ".join(said.unannotated),
         "question": lambda: said.question,
         "n": lambda: said.n_rankings,
@@ -129,7 +132,7 @@ def test_what_is_skipped_is_warned_of(file: str, content: Any, warning: str, put
 WRONG_VOTES: list[tuple[Any, str]] = [
     *((np.array([[1, many]]), "too many votes") for many in (np.inf, 2**53 + 3, 2**63 - 1)),
     (np.array([[2**64 - 1]], dtype=np.uint64), "too many votes"),
-    *((np.zeros((2, 2), dtype=kind), "must be numbers") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
+    *((np.zeros((2, 2), dtype=kind), "numbers in the shape") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
     *((np.zeros(shape, dtype=np.int64), "counts must be a matrix") for shape in ((), (1, 1, 1))),
     (np.zeros((0, 2), dtype=np.int64), "the table has no rows"),
     (np.array([[1, 1, 1]]), "the number of conditions does not fit"),

@@ -174,9 +174,6 @@ class Values:
         rows
             The cases that count, by default all.
         """
-        from dissensus.kernels.jit import plain
-        from dissensus.kernels.resamples import add_orders
-
         if not len(self.places) and chance is None:  # of metrics that see all cases, only how much these weigh
             total = np.full(-(-n_draws // step), weights[rows].sum())
             return np.empty((2, len(self.of_orders), 0, len(total))), total
@@ -184,9 +181,10 @@ class Values:
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
         worth = np.repeat(weights, np.diff(orders.offsets)) * (1.0 if chance is None else chance)
         table = np.concatenate([self.of_orders.reshape(-1, shape[-1]), np.ones((1, shape[-1]))]) * worth
-        sums = np.zeros((1, of_draw.shape[1], len(table)))
-        add_orders(plain(of_draw), plain(table.T), np.zeros(len(of_draw), dtype=np.int64), sums)
-        total, one = sums[0, :, -1], sums[0, :, :-1].T.reshape(*shape[:2], of_draw.shape[1])
+        by_order, sums = np.ascontiguousarray(table.T), np.zeros((of_draw.shape[1], len(table)))
+        for of_case in of_draw:
+            sums += by_order[of_case]
+        total, one = sums[:, -1], sums[:, :-1].T.reshape(*shape[:2], of_draw.shape[1])
         values = np.broadcast_to(self.of_draws, (*self.of_draws.shape[:-1], n_draws))[:, :, rows, ::step]
         counted = np.where(np.isnan(values), 0.0, worth[of_draw])
         with np.errstate(invalid="ignore"):  # infinities of both signs

@@ -15,8 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inner, plain
-from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, log_gamma, new_streams, start, subkey, uniform
+from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.kernels.randomness import (
+    Keys,
+    Streams,
+    beta_log_odds,
+    log_gamma,
+    new_streams,
+    next_log_gamma,
+    put_back,
+    start,
+    state_of,
+    subkey,
+    uniform,
+)
 
 # More than the depth of any tree of 2**63 members.
 DEPTH = 64
@@ -295,7 +307,7 @@ def new_atoms(sums: FloatArray) -> Atoms:
     )
 
 
-@inner
+@inlined
 def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
     """Find the condition at a cumulated weight of those that are not excluded, and its place among the excluded."""
     low, first, last, place, target = 0, 0, 0, 0, 0.0
@@ -316,7 +328,7 @@ def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_exclud
     return first, place
 
 
-@inner
+@inlined
 def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found: int) -> int:
     """Put a condition among those of the largest masses, descending; return how many these are."""
     if found == len(best) and (found == 0 or mass <= best[found - 1]):
@@ -345,7 +357,7 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
     """Draw all conditions that are left after :data:`STEPS` of them, see :func:`draw_atoms`; ``key`` is of the draw."""
     sums, mentioned, shape = weights
     stream, blocked, n, n_conditions = atoms.streams[0], atoms.blocked, STEPS, len(sums) - 1
-    place, n_blocked, n_excluded, highest = 0, 0, len(mentioned) + STEPS, -np.inf
+    place, n_blocked, n_excluded, highest, state = 0, 0, len(mentioned) + STEPS, -np.inf, state_of(stream)
     for code in atoms.heavier:
         while place < n_excluded and atoms.excluded[place] < code:
             blocked[n_blocked] = atoms.excluded[place]
@@ -353,11 +365,13 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
         if place < n_excluded and atoms.excluded[place] == code:
             place += 1
         else:
-            atoms.codes[n], atoms.masses[n] = code, log_gamma(stream, shape * (sums[code + 1] - sums[code]))
-            highest = max(highest, atoms.masses[n])
+            drawn, state = next_log_gamma(state, shape * (sums[code + 1] - sums[code]))
+            atoms.codes[n], atoms.masses[n] = code, drawn
+            highest = max(highest, drawn)
             n += 1
         blocked[n_blocked] = code
         n_blocked += 1
+    put_back(stream, state)
     for i in range(place, n_excluded):
         blocked[n_blocked] = atoms.excluded[i]
         n_blocked += 1
@@ -376,7 +390,8 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
         total += atoms.masses[i]
     for i in range(STEPS, n):
         atoms.masses[i] *= left / total
-        found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
+        if atoms.masses[i] > threshold:
+            found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
     nodes, firsts, counts, masses = atoms.branches[0], atoms.branches[1], atoms.branches[2], atoms.branch_masses
     nodes[0], firsts[0], counts[0], masses[0] = 1, 0, alike, share * left / total
     waiting, at, is_single = 1 if alike > 0 else 0, wanted, 0 <= wanted < n_conditions

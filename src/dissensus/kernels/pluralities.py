@@ -10,6 +10,7 @@ error, and no more than k / j can tie.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -36,13 +37,19 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
     is_new = begins_run(*counts[order].T)
     patterns, of_case = counts[order][is_new], np.empty(len(counts), dtype=np.int64)
     of_case[order] = np.cumsum(is_new) - 1
-    most = (min(counts.shape[1], k) + 1) // 2 + 1
+    nodes = legendre_nodes((min(counts.shape[1], k) + 1) // 2 + 1)
+    found = filled(np.empty(len(patterns)), fill_agreement, patterns, np.int64(k), nodes)
+    return np.asarray(found[of_case])
+
+
+@cache
+def legendre_nodes(most: int) -> FloatArray:
+    """Return points and weights of integrals from 0 to 1 with fewer than so many nodes, shape (2, most, most)."""
     nodes = np.zeros((2, most, most))
     for number in range(1, most):
         points, weights = np.polynomial.legendre.leggauss(number)
         nodes[:, number, :number] = (points + 1) / 2, weights / 2
-    found = filled(np.empty(len(patterns)), fill_agreement, patterns, np.int64(k), nodes)
-    return np.asarray(found[of_case])
+    return nodes
 
 
 @inner

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import row_of_each
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, filled, inlined, inner
+from dissensus.kernels.gains import Named, contained_sets
+from dissensus.kernels.jit import compiled, copied, inlined, inner
 from dissensus.kernels.orders import Orders
 
 # Conditions per number.
@@ -372,36 +374,7 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
     is_member : (sum of U,)
         One for the mentioned conditions that belong to the set of their case, zero for the others.
     """
-    return filled(np.zeros(len(orders.counts)), fill_chances, layout, orders, tops, is_pooled, is_member)
-
-
-@compiled
-def fill_chances(
-    layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray, chances: FloatArray
-) -> None:
-    """Do what :func:`set_chances` says, for plain arrays; zero before."""
-    place = 0
-    for case in range(len(layout.rest_shapes)):
-        first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
-        others = top
-        for member in range(first, end):
-            others -= is_member[member]
-        share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
-        for order in range(orders.offsets[case], orders.offsets[case + 1]):
-            none = end - end  # zero, but not a constant: see set_size
-            n_sure, n_tied, above_tie, tie, is_fitting = none, none, none, none, True
-            for member in range(first, end):
-                above, tied = orders.above[place], orders.tied[place]
-                place += 1
-                if above + tied <= top:
-                    n_sure += 1
-                    is_fitting &= is_member[member] == 1
-                elif above < top:
-                    n_tied, above_tie, tie = n_tied + 1, above, tied
-                else:
-                    is_fitting &= is_member[member] == 0
-            if is_fitting:
-                left = others - (above_tie - n_sure)
-                chances[order] = share
-                if n_tied > 0:
-                    chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+    sizes, none = np.diff(layout.support_offsets), np.zeros(len(tops), dtype=np.int64)
+    members = np.bincount(row_of_each(layout.support_offsets)[is_member == 1], minlength=len(tops))
+    named, least = (members + layout.n_conditions - sizes, members) if is_pooled else (tops, none)
+    return contained_sets(layout, orders, tops, Named(2 * is_member, named, named, none, least))

@@ -146,7 +146,7 @@ def read_predictions(
     ignore, only, sheet
         Columns to leave out, rows to read, and the sheet of a spreadsheet, as in :func:`read`.
     limits
-        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
     Raises
     ------
@@ -257,15 +257,10 @@ def _as_records(source: Source, options: PredictionOptions) -> Source:
         return replace(source, kind="jsonl") if are_records else source
     if not {normalised(key) for key in content}.isdisjoint(ALIASES["case"]):
         return replace(source, kind="jsonl", content=[content])
-    cases, inner = set(options.cases or ()), [set(one) for one in content.values() if isinstance(one, dict)]
-    known: set[str] = set().union(*inner)
-    words = any(
-        not isinstance(value, int | float)
-        for one in content.values()
-        if isinstance(one, dict)
-        for value in one.values()
-    )
-    if len(inner) == len(content) and cases.isdisjoint(content) and (cases & known or (words and not cases)):
+    cases, inner = set(options.cases or ()), [one for one in content.values() if isinstance(one, dict)]
+    words = any(not isinstance(value, int | float) for one in inner for value in one.values())
+    by_model = any(not cases.isdisjoint(one) for one in inner) if cases else words
+    if by_model and len(inner) == len(content) and cases.isdisjoint(content):
         if options.name not in content and len(content) > 1:
             raise FormatError(
                 "the file holds several models",

@@ -178,7 +178,7 @@ def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
         positive
             The positive one of two conditions; to name it is to say that the question is binary.
         limits
-            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.receipt import Note, columns_of
 from dissensus.study import tables
-from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_ranking, as_table, files_of
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_name, as_table, files_of
 from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
@@ -145,12 +145,7 @@ def _parsed(source: Source, options: Options) -> Parsed:
         return _table(source, options)
     said = Collection()
     for case, value in source.content.items():
-        if not case.strip():
-            raise DissensusError("a case has no name", got=repr(case))
-        if value is None:
-            said.add_case(case)
-        else:
-            said.add_ranking(case, source.path.stem, as_ranking(value, f"case {case!r}"))
+        said.add_opinion(as_name(case, "the name of a case", ""), source.path.stem, value)
     parsed = said.parsed()
     return replace(parsed, frame=parsed.frame.drop("annotation"))
 

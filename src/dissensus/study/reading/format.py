@@ -590,6 +590,19 @@ class Collection:
             self.note("rankings without a condition", "kept as abstentions", case, count=votes)
         self._add(case, annotator, blocks, votes, "rankings")
 
+    def add_opinion(self, case: str, annotator: str, value: Any) -> None:
+        """Add a label, or a list of blocks; null is no opinion, and an empty list abstains.
+
+        >>> said = Collection()
+        >>> said.add_opinion("c1", "Ann", None)
+        >>> said.parsed().frame["annotator"].to_list()
+        [None]
+        """
+        if value is None:
+            self.add_case(case)
+        else:
+            self.add_ranking(case, annotator, as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
+
     def add_checklist(self, case: str, annotator: str | None, findings: Sequence[str]) -> None:
         """Add the findings that one annotator saw; without any, nothing was found.
 

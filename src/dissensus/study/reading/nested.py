@@ -214,10 +214,7 @@ class AnnotatorKeys(Format):
             for key, value in inner.items():
                 read.as_name(key, f"the name of the {inner_role}", where)
                 case, annotator = (outer, key) if outer_role == "case" else (key, outer)
-                if value is None:
-                    said.add_case(case)
-                else:
-                    said.add_ranking(case, annotator, read.as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
+                said.add_opinion(case, annotator, value)
         said.assume(f"the outer keys are {outer_role}s, the inner keys {inner_role}s")
         return said.parsed()
 

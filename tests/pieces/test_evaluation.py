@@ -137,6 +137,8 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
 ) -> None:
     asked = {
         **PLAIN,
+        "aggregations": ["plackett-luce:1"],
+        "draws": 8,
         "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"],
         "primary": "sensitivity",
     }
@@ -151,7 +153,7 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
     assert apart.remarks == once.remarks
     monkeypatch.setattr(influences, "MOST_MARKS", 16)
     monkeypatch.setattr(passes, "LITTLE", 0)  # as if there were many cases: read a piece at a time
-    binned = mixed.in_pieces(tmp_path / "binned", shard_size=40, **{**PLAIN, "metrics": ["auroc"]})
+    binned = mixed.in_pieces(tmp_path / "binned", shard_size=40, **{**asked, "metrics": ["auroc"], "primary": None})
     assert any("scores are in bins, which moves values by at most" in one for one in binned.remarks)
     found, exact = (one.to_frame().filter(metric="AUROC")["mean"].to_numpy() for one in (binned, once))
     assert 1e-6 < np.abs(found - exact).max() < 0.02

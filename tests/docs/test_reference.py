@@ -1,11 +1,15 @@
 """Nothing public is undocumented: names, commands and options, metrics, aggregations, warnings."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 import reference_pages as pages
 
+import dissensus as ds
 from dissensus.plugins import Aggregation, Metric
+from documentation import DOCS
 from public_names import NAMESPACES, PUBLIC
 
 
@@ -67,3 +71,16 @@ def test_errors_are_listed_with_advice() -> None:
     assert text.count("\n| ") > 300
     assert "did you mean" not in text.split("### ")[0]
     assert "there are too many folds" in text
+
+
+def test_every_key_and_column_of_results_on_disk_is_told(tmp_path: Path) -> None:
+    said = ds.Study.from_counts([[3, 1], [1, 3]], ["a", "b"])
+    result = ds.evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]]}, draws=20)
+    result.save(tmp_path / "results")
+    keys = set(json.loads((tmp_path / "results" / "run.json").read_text(encoding="utf-8")))
+    rows = json.loads((tmp_path / "results" / "summary.json").read_text(encoding="utf-8"))
+    tables = (result.per_case(), result.per_draw(), result.certainties())
+    page = (DOCS / "reference" / "results.md").read_text(encoding="utf-8")
+    told = {word for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)}
+    assert told >= keys | set(rows[0]) | {column for table in tables for column in table.columns}
+    assert f"version {json.loads((tmp_path / 'results' / 'run.json').read_text())['version']}" in page

@@ -216,7 +216,7 @@ def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"aggregations": [NormalInverseGamma((0.0,), prior=prior)], "draws": 20}
     one = ds.evaluate(ds.read(tmp_path / "study.parquet", "ratings"), sim.predictions, **asked)
     assert one.panel is not None
-    other = ds.evaluate_files(tmp_path / "study.parquet", files, tmp_path / "run", shard_size=20, **asked)
+    other = ds.evaluate_files(tmp_path / "study.parquet", files, tmp_path / "run", shard_size=60, **asked)
     assert not list(differences(one, other))
 
 

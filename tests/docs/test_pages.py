@@ -18,17 +18,11 @@ from documentation import BLOCK, PAGES, ROOT, has_code, run
 from public_names import NAMESPACES
 
 IMPORTED = {"dissensus", *(f"dissensus.{name}" for name in NAMESPACES)}
-LONG = {
-    "differential-diagnosis",
-    "findings",
-    "grades-and-numbers",
-    "llm-judges",
-    "two-classifiers",
-    "own-metric",
-    "report",
-    "README",
+LIGHT = {
+    *("agreement", "certainty", "differences-from-the-paper", "files", "first-report", "install", "metrics"),
+    *("own-posterior", "simulate", "soft-labels"),
 }
-"""Pages whose code takes more than two seconds, or declares what must not stay: `make test-all` runs them."""
+"""Pages whose code takes little; `make test-all` runs all."""
 
 MOST_WORDS, MOST_LINES_OF_README = 30_000, 120
 
@@ -110,7 +104,7 @@ def test_pages_import_public_names_only(page: Path) -> None:
 
 
 RUN = [
-    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
+    pytest.param(page, id=page.stem, marks=[] if page.stem in LIGHT else [pytest.mark.slow])
     for page in PAGES
     if has_code(page)
 ]

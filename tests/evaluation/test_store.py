@@ -238,7 +238,9 @@ def test_arrays_of_other_shapes_types_or_codes_are_refused_or_do_no_harm(
     place: Path, forgery: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrays, refusals = store.read_arrays(place / store.ARRAYS), 0
-    for name, array in arrays.items():
+    one_of_each = {(name[:2], name[-1], array.ndim): name for name, array in arrays.items()}
+    for name in one_of_each.values():
+        array = arrays[name]
         if not array.size or not array.ndim or (forgery == "with other codes" and array.dtype.kind != "i"):
             continue
         forged = {**arrays, name: FORGERIES[forgery](array)}

@@ -105,7 +105,8 @@ def fill_agreement(  # noqa: C901 - loops are compiled faster than slices
             number = (min(m, k // j) + 1) // 2 if possible >= k else 0
             for node in range(number):
                 for power in range(k + 1):
-                    nobody[power], somebody[power] = float(power == 0), 0.0
+                    nobody[power], somebody[power] = 0.0, 0.0
+                nobody[0] = 1.0
                 low, high = k - possible, 0  # what the conditions that follow can still add
                 for one in range(m):
                     degree = min(j, votes[one])

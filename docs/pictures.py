@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and the documentation: what the demo prints, its numbers, the report it writes."""
+"""Draw the pictures of the README and the documentation: what the demo prints, its numbers, the reports."""
 
 from __future__ import annotations
 
@@ -22,6 +22,25 @@ IMAGES = Path(__file__).parent / "images"
 COLUMNS = 100
 WIDTH, MARGIN = 1240, 40
 COLOURS = 128
+FILES = Path(__file__).parent / "start" / "files"
+BADGES = (
+    "#summary-title",
+    "#summary .figure",
+    "#summary h3:not(.figure h3)",
+    "#cases-title",
+    "#models-title",
+    "nav.contents",
+)
+# The parts of the report that "How to read the report" numbers, from 1 on, stand above.
+
+BADGE = """([place, number]) => {
+  const box = document.querySelector(place).getBoundingClientRect(), mark = document.createElement("b");
+  mark.textContent = number;
+  mark.style.cssText = `position:absolute;left:${Math.max(4, box.x - 44)}px;top:${box.y + scrollY}px;z-index:9;
+    width:34px;height:34px;border-radius:50%;background:#b3261e;color:white;font:bold 20px/34px sans-serif;
+    text-align:center`;
+  document.body.append(mark);
+}"""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -31,12 +50,15 @@ def main() -> None:
         printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
         draw_terminal(printed)
         draw_report(Path(folder) / "demo-results" / "report.html")
+        models = [f"--predictions={name}={FILES / name.lower()}.csv" for name in "AB"]
+        run_demo(folder, "evaluate", str(FILES / "opinions.csv"), *models, "--called", "reader")
+        draw_numbered(Path(folder) / "results" / "report.html")
     write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg", overwrite=True)
 
 
-def run_demo(folder: str) -> str:
-    """Run the demo in a folder and return what it prints."""
-    command = [sys.executable, "-c", "from dissensus.cli import main; main()", "demo"]
+def run_demo(folder: str, *words: str) -> str:
+    """Run a command, by default the demo, in a folder and return what it prints."""
+    command = [sys.executable, "-c", "from dissensus.cli import main; main()", *(words or ("demo",))]
     surroundings = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PATH": "", "TERM": "xterm-256color"}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings, cwd=folder).stdout
 
@@ -65,6 +87,20 @@ def draw_report(report: Path) -> None:
     both.paste(views[0], (0, 0))
     both.paste(views[1], (WIDTH - views[1].width - MARGIN, views[0].height))
     both.quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
+
+
+def draw_numbered(report: Path) -> None:
+    """Draw the first report with numbers beside its parts."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": 2250})
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        for number, place in enumerate(BADGES, start=1):
+            page.evaluate(BADGE, [place, str(number)])
+        shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        browser.close()
+    shown.quantize(COLOURS).save(IMAGES / "report-read.png", optimize=True)
 
 
 def seen(page: Page, part: str, *, from_top: bool = False) -> Image.Image:

@@ -10,12 +10,11 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
-from dissensus.figures.case_charts import certainty_curves, risk_ranges
+from dissensus.figures.case_charts import certainty_curves
 from dissensus.figures.charts import (
     CERTAINTY,
     SHARE_OF_CASES,
     Axis,
-    Band,
     Bars,
     Chart,
     Line,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEVELS = ((0.0, "low"), (1.0, "medium"), (2.0, "high"))
-MEDIUM = "plackett-luce 3"
+N_BINS = 20
 MOST_SHOWN = 250
 """Cases drawn as points, evenly spaced over the order; more would hide each other."""
 
@@ -80,18 +79,33 @@ def _risk(frames: Frames) -> Chart:
         _sorted_line(cases["certainty"].to_numpy(), "certainty of the condition", 0),
         _sorted_line(cases["risk_certainty"].to_numpy(), "certainty of its risk", 1, dash=1),
     )
-    ranges = risk_ranges(frames["dermatology_risks"], run=MEDIUM, levels=LEVELS)
-    marks = tuple(
-        replace(mark, colour=theme.hue(2)) for mark in ranges.panels[0].marks if isinstance(mark, Band | Line)
+    risks = frames["dermatology_risks"]
+    limits = np.linspace(LEVELS[0][0], LEVELS[-1][0], N_BINS + 1)
+    middles = (limits[1:] + limits[:-1]) / 2
+    mean, least, greatest = (_shares(risks[name].to_numpy(), limits) for name in ("mean", "min", "max"))
+    bars = Bars(middles, mean, 0.9 * (limits[1] - limits[0]), "mean over draws", theme.hue(2))
+    edges = (
+        Line(middles, least, "least of any draw", theme.hue(4)),
+        Line(middles, greatest, "greatest", theme.hue(3), dash=1),
     )
-    expected = replace(ranges.panels[0], title="expected risk", marks=marks)
+    axis = Axis(
+        "expected risk", (LEVELS[0][0], LEVELS[-1][0]), tuple((level, f"{name} ({level:g})") for level, name in LEVELS)
+    )
+    expected = Pane((bars, *edges), axis, Axis("share of cases", form=".0%"), "expected risk")
     caption = (
         "Left: the certainty of the first condition and of its risk, each sorted by itself; three risks are more "
-        "certain than 419 conditions, and still uncertain for many cases. Right: the expected risk of every case, "
-        "sorted, as mean and as range over draws; many lie between two levels."
+        "certain than 419 conditions, and still uncertain for many cases. Right: histograms of the expected risk of "
+        "the cases, by its mean over draws (bars) and by the least and the greatest value of any draw (lines); many "
+        "lie between two levels."
     )
     certain = Pane(lines, SHARE_OF_CASES, CERTAINTY, "risk and condition")
     return Chart("Certainty of risks, and expected risk", (certain, expected), caption, columns=2)
+
+
+def _shares(values: FloatArray, limits: FloatArray) -> FloatArray:
+    """Return the share of values between each two limits."""
+    known = values[~np.isnan(values)]
+    return np.histogram(np.clip(known, limits[0], limits[-1]), limits)[0] / max(len(known), 1)
 
 
 def _annotators(frames: Frames) -> Chart:

@@ -124,16 +124,13 @@ def put_together(
     frames: Sequence[pl.DataFrame], files: Sequence[Parsed], notes: Sequence[Note], *assumed: str
 ) -> Parsed:
     """Make one long table of those of several files, and add up what the receipt says of them."""
-    sums: dict[tuple[str, str, bool], Note] = {}
+    sums = Collection(notes)
     for note in (note for file in files for note in file.notes):
-        key = (note.found, note.action, note.lost)
-        before = sums.get(key, Note(note.found, 0, note.action, (), note.lost))
-        examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:3]
-        sums[key] = replace(note, count=before.count + note.count, examples=examples)
+        sums.add_note(note)
     columns = dict.fromkeys(column for file in files for column in file.columns)
     told = dict.fromkeys((BY_NAME, *assumed, *(sentence for file in files for sentence in file.assumed)))
     table = pl.concat(frames, how="diagonal")
-    return Parsed(table, (*notes, *sums.values()), columns=tuple(columns), assumed=tuple(told))
+    return Parsed(table, sums.parsed().notes, columns=tuple(columns), assumed=tuple(told))
 
 
 # One file -----------------------------------------------------------------------------------------------

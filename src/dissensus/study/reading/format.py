@@ -549,8 +549,7 @@ class Collection:
         >>> said.parsed().notes[0].lost
         True
         """
-        self.note(found, action, example)
-        self._notes[found, action] = replace(self._notes[found, action], lost=True)
+        self.add_note(Note(found, 1, action, (example,) if example else (), lost=True))
 
     def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
         """Count a finding, and keep the first few examples of it.
@@ -560,10 +559,12 @@ class Collection:
         >>> print(*said.parsed().notes)
         empty lines: 2, kept as abstentions (for example 'line 7')
         """
-        before = self._notes.get((found, action), Note(found, 0, action))
-        is_new = bool(example) and example not in before.examples and len(before.examples) < 3
-        examples = (*before.examples, example) if is_new else before.examples
-        self._notes[found, action] = replace(before, count=before.count + count, examples=examples)
+        self.add_note(Note(found, count, action, (example,) if example else ()))
+
+    def add_note(self, note: Note) -> None:
+        """Add a note to those that say the same of others."""
+        key = (note.found, note.action)
+        self._notes[key] = self._notes[key] + note if key in self._notes else note
 
     def add_case(self, case: str) -> None:
         """Add a case even if nobody gives an opinion on it.

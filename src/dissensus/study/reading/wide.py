@@ -197,14 +197,15 @@ def layout(
     named |= {name: Column(name, "annotator", "as every other column") for name in others}
     cases = tables.numbered(tables.with_roles(table, found).cast(pl.String))
     tables.one_row_each(cases, advice="merge the rows, or use the long form with one row per opinion")
-    numbers = [str(number) for number in range(len(others))]  # no name of a column gets in the way
-    texts = table.select(
-        pl.col(name).cast(pl.String).alias(number) for name, number in zip(others, numbers, strict=True)
-    )
-    cells = cases.hstack(texts).unpivot(numbers, index=cases.columns, variable_name=column, value_name=cell)
-    cells = cells.sort(tables.ROW, maintain_order=True)
-    names = pl.Series(column, others, pl.String).gather(cells[column].cast(pl.Int64))
-    return cells.with_columns(names), case, others, tuple(named.values()), assumed
+    return molten(cases, table.select(others), column, cell), case, others, tuple(named.values()), assumed
+
+
+def molten(rows: pl.DataFrame, cells: pl.DataFrame, column: str, cell: str) -> pl.DataFrame:
+    """Give every cell a row of its own, in the order of the rows: the name of its column, and what it holds as text."""
+    codes = {f"\0{code}": name for code, name in enumerate(cells.columns)}  # no name of a column gets in the way
+    texts = cells.cast(pl.String).rename({name: code for code, name in codes.items()})
+    long = rows.hstack(texts).unpivot([*codes], index=rows.columns, variable_name=column, value_name=cell)
+    return long.sort(tables.ROW, maintain_order=True).with_columns(pl.col(column).replace_strict(codes))
 
 
 def with_cases(

@@ -159,12 +159,12 @@ def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
     Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
     in one place is written there, or :func:`copied`.
     """
-    return cast(Callable[Parameters, Result], register_jitable(**RULES)(function))
+    return register_jitable(**RULES)(function)
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let kernels call a small function whose machine code is copied there, so that numbers stay in registers."""
-    return cast(Callable[Parameters, Result], register_jitable(forceinline=True, **RULES)(function))
+    return register_jitable(forceinline=True, **RULES)(function)
 
 
 def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -369,6 +369,12 @@ def warning_list() -> str:
     )
 
 
+def glossary_list() -> str:
+    """Explain the words of the report, as it does itself."""
+    words = tomllib.loads((SOURCES / "report" / "templates" / "glossary.toml").read_text(encoding="utf-8"))
+    return table(("word", "meaning"), ((word, escaped(meaning)) for word, meaning in sorted(words.items(), key=str)))
+
+
 # Markdown ------------------------------------------------------------------------------------------------
 
 
@@ -397,5 +403,6 @@ GENERATED = {
     "commands": command_list,
     "errors": error_list,
     "warnings": warning_list,
+    "glossary": glossary_list,
 }
 """What stands in the place of a mark, by its name."""

@@ -157,7 +157,6 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
 # Label Studio -----------------------------------------------------------------------------------------
 
 RANKING_TYPES = ("choices", "ranker", "taxonomy")
-UNRANKED_BUCKET = "_"
 
 
 class LabelStudio(Format):
@@ -304,7 +303,7 @@ def _ranked(value: Any, control: str, annotation: _Answers, options: Options, sa
         if ranking and ranking in [[str(one.get("id")) for one in items if isinstance(one, dict)] for items in shown]:
             said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
         return [[name] for name in ranking]
-    names = [name for name in value if name != UNRANKED_BUCKET]
+    names = [name for name in value if name != "_"]
     unplaced = [name for name in names if name not in order]
     if unplaced:
         example = [*order, *unplaced]

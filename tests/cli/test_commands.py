@@ -103,18 +103,6 @@ def test_validate_understands_ratings(run: Any) -> None:
     assert json.loads(run("validate", put("case,score\nc1,\n"), "--json").out)["mean"] is None
 
 
-def test_options_say_what_a_file_does_not(run: Any) -> None:
-    put("cat\ndog\n", "names.txt")
-    labels = put("photo,Ann,Bo\np1,0,1\n", "codes.csv")
-    found = json.loads(run("validate", labels, "--column", "case=photo", "--conditions", "names.txt", "--json").out)
-    assert (found["receipt"]["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
-    tied = put("task,worker,label\nt,w,a|b\n", "tied.csv")
-    found = json.loads(run("validate", tied, "--tie-separator", "|", "--unranked", "unobserved", "--json").out)
-    assert (found["largest_tie"], found["unranked"]) == (2, "unobserved")
-    found = json.loads(run("validate", tied, "--format", "long", "--json").out)
-    assert (found["receipt"]["format"], found["receipt"]["is_given"]) == ("long", True)
-
-
 @settings(max_examples=15)
 @given(said=studies())
 def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: ds.Study) -> None:

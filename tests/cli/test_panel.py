@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import dissensus as ds
+from cli.conftest import put_study
 from command_calls import Run
 
 WORDS = (
@@ -17,14 +17,9 @@ WORDS = (
 )
 
 
-def files(n_cases: int) -> tuple[str, ...]:
+def files(n_cases: int) -> list[str]:
     """Write a study and the scores of two models, and return the words that name them."""
-    study = ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9)
-    ds.write(study.annotations, "opinions.csv", overwrite=True)
-    for name, power in (("A", 2.0), ("B", 0.5)):
-        scores = pl.DataFrame(study.theta**power, schema=list(study.annotations.conditions))
-        scores.insert_column(0, pl.Series("case", study.annotations.case_names)).write_csv(f"{name}.csv")
-    return ("opinions.csv", "--predictions", "A=A.csv", "--predictions", "B=B.csv")
+    return put_study(ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9), "Aster", "Birch")
 
 
 def test_the_panel_is_estimated_by_itself_and_stands_beside_what_decides(

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from command_calls import told
 from dissensus.evaluation.store import load
 from faults.large_study import (
     CONDITIONS,
@@ -22,7 +23,6 @@ from faults.large_study import (
     sums_of,
     words_of,
 )
-from faults.small_study import call
 
 FIRST, NEW = range(5 * PIECES), range(100, 112)
 KEPT = "cases before files were added is kept"
@@ -37,23 +37,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(
-    request: pytest.FixtureRequest,
-    finished: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Folder:
+def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """A copy of the study with a finished run of the aggregation that a test asks for."""
     aggregation: str = request.param
     kept = aggregation.replace(":", "-")
     if not (finished / kept).exists():
-        monkeypatch.chdir(finished)
-        assert call(monkeypatch, capsys, words_of(aggregation=aggregation, out=kept)).code == 0
+        assert told(finished, *words_of(aggregation=aggregation, out=kept)).code == 0
     copied(finished, tmp_path)
     (tmp_path / kept).rename(tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, monkeypatch, capsys)
+    return Folder(tmp_path, monkeypatch)
 
 
 def with_aggregations(*names: str) -> pytest.MarkDecorator:

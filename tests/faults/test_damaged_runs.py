@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.cli import main
+from command_calls import told
 from dissensus.core import versions
 from dissensus.pieces import evaluation
 from dissensus.pieces.run_directory import RunDirectory
 from faults.large_study import (
     EVALUATE,
+    PIECES,
     RESUME,
     Folder,
     content_of,
@@ -37,12 +38,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         publish(run, files, [*kept, *(name for name in run.storage.names("pieces") if "/input-" in name)])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
         patch.setattr(RunDirectory, "publish", keeping_input)
-        patch.setattr("sys.argv", ["dissensus", *EVALUATE])
-        with pytest.raises(SystemExit) as left:
-            main()
-        assert not left.value.code
+        assert told(folder, *EVALUATE).code == 0
     shutil.copytree(folder / "run", folder / "almost")
     (folder / "almost" / "run.json").unlink()
     (split,) = (folder / "run" / "pieces").glob("input-*")
@@ -51,13 +48,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["finished", pytest.param("unfinished", marks=pytest.mark.slow)])
-def folder(
-    request: pytest.FixtureRequest,
-    finished: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Folder:
+def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """A copy of it, with one of the runs; the split input is there in the unfinished one."""
     copied(finished, tmp_path)
     if request.param == "unfinished":
@@ -65,21 +56,20 @@ def folder(
         (tmp_path / "almost").rename(tmp_path / "run")
     else:
         shutil.rmtree(tmp_path / "almost")
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, monkeypatch, capsys)
+    return Folder(tmp_path, monkeypatch)
 
 
 only_finished = pytest.mark.parametrize("folder", ["finished"], indirect=True)
 only_unfinished = pytest.mark.parametrize("folder", ["unfinished"], indirect=True)
 
 
-def refused(folder: Folder, *told: str, words: tuple[str, ...] = RESUME) -> None:
+def refused(folder: Folder, *parts: str, words: tuple[str, ...] = RESUME) -> None:
     """Run a command that is refused with one error, and changes nothing."""
     before = content_of(folder.place)
     outcome = folder.call(*words)
     assert outcome.code == 2, outcome
     assert outcome.err.count("error: ") == 1
-    assert all(text.lower() in outcome.err.lower() for text in told), outcome.err
+    assert all(text.lower() in outcome.err.lower() for text in parts), outcome.err
     assert "Traceback" not in outcome.err
     assert content_of(folder.place) == before
 
@@ -160,7 +150,7 @@ def test_a_finished_run_shows_its_results_and_computes_nothing_but_a_report(fold
 @pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
 def test_input_that_changed_is_refused(folder: Folder, file: str) -> None:
     if file.startswith("A"):
-        put_predictions(folder.place, range(1, 60), file="1")
+        put_predictions(folder.place, range(1, 5 * PIECES), file="1")
     else:
         change(folder.place / file)
     refused(folder, "the run was asked something else", f"{file} changed")
@@ -194,8 +184,8 @@ def test_options_and_versions_that_changed_are_refused(folder: Folder, finished:
         (replaced("A=A", "B=A"), 'reading.models: ["A"] then, ["B"] now'),
         ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
     ]
-    for words, told in wrong:
-        refused(folder, "the run was asked something else", told, words=words)
+    for words, part in wrong:
+        refused(folder, "the run was asked something else", part, words=words)
     there = {**versions.present_versions(), "numpy": "0.1"}
     with folder.patch.context() as patch:
         patch.setattr(evaluation, "present_versions", lambda: there)
@@ -203,7 +193,7 @@ def test_options_and_versions_that_changed_are_refused(folder: Folder, finished:
     outcome = folder.call(*replaced("5", "20"))  # another size of pieces is no difference
     assert outcome.code == 0, outcome.err
     assert content_of(folder.run) == content_of(finished / "run")
-    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == 12
+    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == PIECES
 
 
 # Places -------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.small_study import EVALUATE, PAGE, Outcome, another_user, call, entries, mounted, put_study, snapshot
+from command_calls import told
+from faults.small_study import EVALUATE, PAGE, another_user, entries, mounted, put_study, snapshot
 
 DRAWN = ("--aggregation", "dirichlet", "--draws", "20")
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -31,6 +32,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     put_study(folder)
     (folder / "unnamed.json").write_text('{"rankings": [[[["a"], ["b"]]]], "conditions": ["a", "b"]}')
+    assert told(folder, *EVALUATE).code == 0
     return folder
 
 
@@ -50,30 +52,11 @@ def filled(disk: Path, free_pages: int) -> Iterator[None]:
     (disk / "ballast").unlink()
 
 
-@pytest.fixture
-def run(study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> pytest.MonkeyPatch:
-    """Run commands where the study is, with results at hand."""
-    monkeypatch.chdir(study)
-    if not (study / "results").exists():
-        assert call(monkeypatch, capsys, EVALUATE).code == 0
-    return monkeypatch
-
-
-def check_refused(outcome: Outcome, told: str) -> None:
-    """Assert that a command ended with an error in words."""
-    assert outcome.code == 2, outcome
-    assert "error: " in outcome.err
-    assert told in outcome.err
-    assert "Traceback" not in outcome.err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_a_full_disk_is_told_and_nothing_is_left(
-    run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
+def test_a_full_disk_is_told_and_nothing_is_left(study: Path, disk: Path, words: tuple[str, ...]) -> None:
     with filled(disk, 0):
-        check_refused(call(run, capsys, [word.format(disk=disk) for word in words]), "no space left on device")
+        assert told(study, *(word.format(disk=disk) for word in words)).refused("no space left on device")
         assert entries(disk) == ["ballast"]
 
 
@@ -81,25 +64,23 @@ def test_a_full_disk_is_told_and_nothing_is_left(
     "free_pages", [pytest.param(number, marks=[pytest.mark.slow][: number != 3]) for number in (1, 3, 6)]
 )
 def test_results_for_which_there_is_not_enough_space_leave_the_old_ones(
-    run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str], free_pages: int
+    study: Path, disk: Path, free_pages: int
 ) -> None:
     words = [word.format(disk=disk) for word in COMMANDS["results"]]
     (disk / "results").mkdir()
     (disk / "results" / "run.json").write_text('{"format": "dissensus results"}')
     before = snapshot(disk / "results")
     with filled(disk, free_pages):
-        check_refused(call(run, capsys, [*words, "--overwrite"]), "no space left on device")
+        assert told(study, *words, "--overwrite").refused("no space left on device")
         assert entries(disk) == ["ballast", "results"]
         assert snapshot(disk / "results") == before
 
 
-def test_of_two_tables_none_is_written_if_the_second_does_not_fit(
-    run: pytest.MonkeyPatch, disk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_two_tables_none_is_written_if_the_second_does_not_fit(study: Path, disk: Path) -> None:
     words = ("aggregate", "opinions.csv", "--aggregation", "dirichlet", "--draws", "2000")
     with filled(disk, 2):
         both = [*words, "--out", disk / "soft.csv", "--draws-out", disk / "draws.parquet"]
-        check_refused(call(run, capsys, both), "draws.parquet")
+        assert told(study, *both).refused("draws.parquet")
         assert entries(disk) == ["ballast"]
 
 
@@ -108,7 +89,7 @@ def test_of_two_tables_none_is_written_if_the_second_does_not_fit(
     [pytest.param(one, marks=[pytest.mark.slow][: name != "results"], id=name) for name, one in COMMANDS.items()],
 )
 def test_a_directory_that_may_not_be_written_is_told(
-    run: pytest.MonkeyPatch, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:  # which others may see
         top = Path(folder)
@@ -117,15 +98,15 @@ def test_a_directory_that_may_not_be_written_is_told(
         top.chmod(0o777)
         for name in ("locked", "results"):
             (top / name).chmod(0o555)
-        run.chdir(top)
+        monkeypatch.chdir(top)  # where another user may be, too
         before = snapshot(top)
         # once as oneself: modules that are not imported yet may be out of reach for others
-        assert call(run, capsys, [word.format(disk=tmp_path) for word in words]).code == 0
+        assert told(top, *(word.format(disk=tmp_path) for word in words)).code == 0
         with another_user():
-            outcome = call(run, capsys, [word.format(disk=top / "locked") for word in words])
-            results = call(run, capsys, [*EVALUATE, "--overwrite"])
-        check_refused(outcome, "permission denied")
-        check_refused(results, "permission denied")
+            outcome = told(top, *(word.format(disk=top / "locked") for word in words))
+            results = told(top, *EVALUATE, "--overwrite")
+        assert outcome.refused("permission denied")
+        assert results.refused("permission denied")
         assert snapshot(top) == before
         assert not [name for name in entries(top) if name.startswith(".")]
-        run.chdir(study)
+        monkeypatch.undo()

@@ -10,19 +10,9 @@ from random import Random
 
 import pytest
 
+from command_calls import Outcome
 from dissensus.core.output import checked_file_target
-from faults.small_study import (
-    EVALUATE,
-    PATIENCE,
-    Outcome,
-    children,
-    entries,
-    put_study,
-    snapshot,
-    started,
-    status,
-    until,
-)
+from faults.small_study import EVALUATE, PATIENCE, children, entries, put_study, snapshot, started, status, until
 
 if os.name != "posix":
     pytest.skip("signals are sent as POSIX does", allow_module_level=True)

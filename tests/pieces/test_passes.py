@@ -109,13 +109,6 @@ def test_the_column_of_cases_is_found_as_readers_find_it(
     assert reading_of(**options).case_column("study", Input.of(tmp_path)) == expected
 
 
-def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
-    pl.DataFrame({"a": [0.5], "b": [0.5]}).write_parquet(tmp_path / "1.parquet")
-    reading = reading_of(columns={"case": "image"})
-    for name in ("study", "model 0", "strata"):
-        assert refused(".", reading.case_column, name, Input.of(tmp_path)).where == PLACES[name]
-
-
 # Surveys ------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from first_studies import KINDS, evaluated
 ANSWERS = {
     "which model": r"outperforms|(?:N|n)ot distinguishable|No model is distinguishable|same predictions",
     "as good as an annotator": r"minus one \w+[^:]*: [+-]\d|Beside one \w+",
-    "how sure": r"\(-?\d[\d.]* to -?\d[\d.]*\)|\(95 % -?\S+ to",
+    "how sure": r"\(-?\d[\d.]* to -?\d[\d.]*\)|\(95 % -?\S+ to|margin 0\.1",
     "what to look at": r"settle \d[\d,]* of \d[\d,]* (?:cases|findings of cases) \(mean certainty",
 }
 

@@ -521,12 +521,11 @@ def case_labels(strata: Source | None, cases: tuple[str, ...]) -> dict[str, tupl
 
 def checked_target(out: Path | None, overwrite: bool, *inputs: Path | None, is_table: bool = False) -> None:
     """Refuse a file that cannot be written, before anything is computed."""
-    from dissensus.core.output import checked_file_target, table_writer
+    from dissensus.core.output import checked_file_target, checked_table_target
 
     if out is not None:
-        if is_table:
-            table_writer(out)
-        checked_file_target(out, overwrite=overwrite, inputs=inputs)
+        check = checked_table_target if is_table else checked_file_target
+        check(out, overwrite=overwrite, inputs=inputs)
 
 
 def with_file(screen: Screen, table: pl.DataFrame, out: Path | None, *, overwrite: bool) -> Screen:

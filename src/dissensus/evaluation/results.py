@@ -836,8 +836,10 @@ class Evaluation(Shown, Value):
         return self.metrics[names.index(found if found in names else known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
-        """Keep the rows of one run of any of the tables."""
-        return frame.filter(frame["run"] == self.runs[run].label)
+        """Keep the rows of one run of any of the tables; a usual practice may be called like it."""
+        one = self.runs[run]
+        kept = frame.filter(frame["run"] == one.label)
+        return kept.filter(kept["estimand"] == one.estimand) if "estimand" in kept.columns else kept
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

@@ -85,10 +85,8 @@ def certainty_curves(certainties: pl.DataFrame, *, top: int = 1) -> Chart:
     """Sort the cases by certainty: one panel per aggregation, one line per reliability."""
     panels = []
     for aggregation, runs in by_aggregation(certainties.filter(certainties["top"] == top)):
-        lines = [
-            _sorted_line(rows, run_of(rows), theme.shade(place, len(runs)), place)
-            for place, (_, rows) in enumerate(runs)
-        ]
+        named = [(run_of(rows), rows) for _, rows in runs]
+        lines = [_sorted_line(rows, run, theme.shade(i, len(runs)), i) for i, (run, rows) in enumerate(named)]
         panels.append(Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY, aggregation))
     caption = (
         "Certainty is the share of draws that agree on the most plausible condition. Read: at 25 % on the horizontal "
@@ -101,10 +99,8 @@ def certainty_histogram(certainties: pl.DataFrame, *, run: str, top: int = 1) ->
     """Count the cases of one run by certainty."""
     values = certainties.filter(certainties["top"] == top)["certainty"].to_numpy()
     counts, edges = np.histogram(values, BINS, (0.0, 1.0))
-    texts = tuple(
-        f"{count} cases with a certainty of {low:.2f} to {high:.2f}"
-        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
-    )
+    told = "{} cases with a certainty of {:.2f} to {:.2f}".format
+    texts = tuple(map(told, counts, edges[:-1], edges[1:]))
     bars = Bars((edges[:-1] + edges[1:]) / 2, counts.astype(np.float64), 0.9 / BINS, colour=theme.hue(0), texts=texts)
     title = f"{np.mean(is_uncertain(values)):.1%} of {len(values)} cases below {CERTAIN}"
     panel = Pane((bars,), CERTAINTY, Axis("cases", form=",.0f"), title)
@@ -114,10 +110,8 @@ def certainty_histogram(certainties: pl.DataFrame, *, run: str, top: int = 1) ->
 def certainty_by_top(certainties: pl.DataFrame, *, run: str) -> Chart:
     """Sort the cases of one run by the certainty of the first condition, the first two, the first three."""
     tops = sorted(certainties["top"].unique().to_list())
-    lines = [
-        _sorted_line(certainties.filter(certainties["top"] == top), f"top {top}", theme.hue(place), place)
-        for place, top in enumerate(tops)
-    ]
+    own = [certainties.filter(certainties["top"] == top) for top in tops]
+    lines = [_sorted_line(own[i], f"top {top}", theme.hue(i), i) for i, top in enumerate(tops)]
     caption = (
         "Top 2 and top 3: the share of draws that agree on the set of the two or three most plausible conditions, "
         "each curve sorted by itself."
@@ -135,10 +129,8 @@ def share_below(certainties: pl.DataFrame, *, threshold: float = CERTAIN) -> Cha
         lines = []
         for place, top in enumerate(tops):
             shares = [_share_below(rows.filter(rows["top"] == top), threshold) for _, rows in runs]
-            texts = tuple(
-                f"{run_of(rows)}, top {top}: {share:.1%} of cases below {threshold:g}"
-                for (_, rows), share in zip(runs, shares, strict=True)
-            )
+            told = f"{{}}, top {top}: {{:.1%}} of cases below {threshold:g}".format
+            texts = tuple(map(told, (run_of(rows) for _, rows in runs), shares))
             x, y = np.arange(len(runs), dtype=np.float64), np.array(shares)
             lines.append(Line(x, y, f"top {top}", theme.hue(place), place, symbol=place, texts=texts))
         panels.append(Pane(tuple(lines), reliabilities([run for run, _ in runs]), title, aggregation))

@@ -170,7 +170,8 @@ class Bars(Mark):
     def layers(self) -> list[dict[str, Any]]:
         """Draw boxes, with an outline where a pattern tells them apart without colour."""
         sides = (self.positions - self.width / 2, self.positions + self.width / 2)
-        (x, x2), (y, y2) = (sides, (self.starts, self.starts + self.lengths))[:: -1 if self.across else 1]
+        ends = (self.starts, self.starts + self.lengths)
+        (x, x2), (y, y2) = (ends, sides) if self.across else (sides, ends)
         look: dict[str, Any] = {"type": "rect", "color": self.colour, "opacity": self.opacity}
         if self.pattern:
             look |= {"stroke": "currentColor", "strokeWidth": 1, "strokeDash": theme.dashes(self.pattern)}

@@ -93,12 +93,12 @@ def _by(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _interval_points(
-    rows: pl.DataFrame, at: FloatArray, told: Told, *, name: str, hue: int, symbol: int, size: float, y: str = "mean"
+    rows: pl.DataFrame, at: FloatArray, told: Told, *, name: str, place: int, size: float, y: str = "mean"
 ) -> Points:
-    """Mark the values of some rows with their intervals."""
+    """Mark the values of some rows with their intervals, in the look of their place."""
     low, value, high = (numbers(rows, column) for column in ("low", y, "high"))
     texts = tuple(told(row) for row in rows.iter_rows(named=True))
-    return Points(at, value, name, theme.hue(hue), symbol, size, low=low, high=high, texts=texts)
+    return Points(at, value, name, theme.hue(place), place, size, low=low, high=high, texts=texts)
 
 
 def _written(value: object) -> str:
@@ -136,7 +136,7 @@ def metric_across_reliability(
             own = beside.filter(beside["model"] == model)
             if len(own):
                 at = np.full(len(own), len(runs) + dodged(place, len(models)))
-                marks.append(_interval_points(own, at, _estimated, name="", hue=place, symbol=place, size=8))
+                marks.append(_interval_points(own, at, _estimated, name="", place=place, size=8))
         axis = reliabilities([reliability for reliability, _ in runs])
         if names:
             ticks = ((float(len(runs) + number), name) for number, name in enumerate(names))
@@ -214,16 +214,14 @@ def estimands_side_by_side(
     for place, (name, own) in enumerate(known.items()):
         hue, symbol = ESTIMANDS[name]
         at = np.array([lines.index(model) for model in own["model"]]) + dodged(place, len(known), room=0.5)
-        upright = _interval_points(own, at, _estimated, name=names[name], hue=hue, symbol=symbol, size=9)
-        opacity = PALE if name == "panel" else 1.0
-        marks.append(replace(upright, x=upright.y, y=at, across=True, opacity=opacity))
+        upright = _interval_points(own, at, _estimated, name=names[name], place=symbol, size=9)
+        look: dict[str, Any] = {"colour": theme.hue(hue), "opacity": PALE if name == "panel" else 1.0}
+        marks.append(replace(upright, x=upright.y, y=at, across=True, **look))
     for name, values in points.items():  # what has no interval: a cross for a practice, a star for the truth
         at = np.array([lines.index(model) for model in values], dtype=np.float64)
         texts = tuple(f"{model}, {name}: {_written(value)}" for model, value in values.items())
-        symbol, given = theme.SHAPES.index(theme.STAR) if name == "truth" else -1, np.array(list(values.values()))
-        marks.append(
-            Points(np.where(np.isfinite(given), given, np.nan), at, name, theme.NEUTRAL, symbol, 10, texts=texts)
-        )
+        symbol = theme.SHAPES.index(theme.STAR) if name == "truth" else -1
+        marks.append(Points(np.array(list(values.values())), at, name, theme.NEUTRAL, symbol, 10, texts=texts))
     pane = Pane(tuple(marks), Axis(metric), named_places([shortened(name, 22) for name in lines]))
     caption = f"Bars are {100 * level:g} % intervals."
     return Chart(f"{metric} of models and {called}s", (pane,), caption, height=40 + 34 * len(lines))
@@ -238,9 +236,22 @@ def draws_histogram(
     span = joint_span(*(numbers(table, "mean") for table in tables), numbers(rows, "point_estimate"))
     estimand, panels = estimand_of(rows), []
     for place, row in enumerate(rows.iter_rows(named=True)):
-        mine = [numbers(table.filter(table["model"] == row["model"]), "mean") for table in tables]
+        values = [numbers(table.filter(table["model"] == row["model"]), "mean") for table in tables]
+        edges, top = even_edges(*values, number=24), 0.0
+        middle, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
+        marks: list[Mark] = []
+        for own, (unit, name, opacity) in zip(values, SPREADS, strict=True):
+            shares = counted(own, edges)
+            said = zip(shares, middle, strict=True)
+            texts = tuple(f"{share:.1%} of {unit} around {at:.3f}\n{name}" for share, at in said)
+            marks.append(Bars(middle, shares, width, colour=theme.hue(place), opacity=opacity, texts=texts))
+            top = float(np.nanmax(shares, initial=top))
+        for value, name, dash in ((row["mean"], row["estimand"], 0), (row["point_estimate"], "point estimate", 1)):
+            if value is not None and np.isfinite(value):
+                told = (f"{name}: {value:.3f}",) * 2
+                marks.append(Line(np.full(2, value), np.array([0, top]), name, dash=dash, texts=told))
         x = Axis(f"{estimand} {metric}" if place == len(rows) - 1 else "", span)
-        panels.append(Pane(_draw_marks(mine, row, place), x, Axis("share", form=".1%"), row["model"]))
+        panels.append(Pane(tuple(marks), x, Axis("share", form=".1%"), row["model"]))
     caption = (
         f"Solid: the {estimand} metric over all cases in each draw, so its spread is due to the annotations alone. "
         f"Pale: where it may lie on cases like these. The full line marks the {estimand} value, the dashed line the "
@@ -248,23 +259,6 @@ def draws_histogram(
     )
     title = f"{estimand.capitalize()} {metric} over the draws" + ("" if run == estimand else f" of {run}")
     return Chart(title, tuple(panels), caption, height=130)
-
-
-def _draw_marks(values: list[FloatArray], row: dict[str, Any], place: int) -> tuple[Mark, ...]:
-    edges = even_edges(*values, number=24)
-    middle, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
-    marks: list[Mark] = []
-    top = 0.0
-    for own, (unit, name, opacity) in zip(values, SPREADS, strict=True):
-        shares = counted(own, edges)
-        texts = tuple(f"{share:.1%} of {unit} around {x:.3f}\n{name}" for share, x in zip(shares, middle, strict=True))
-        marks.append(Bars(middle, shares, width, colour=theme.hue(place), opacity=opacity, texts=texts))
-        top = float(np.nanmax(shares, initial=top))
-    for value, name, dash in ((row["mean"], row["estimand"], 0), (row["point_estimate"], "point estimate", 1)):
-        if value is not None and np.isfinite(value):
-            told = (f"{name}: {value:.3f}",) * 2
-            marks.append(Line(np.full(2, value), np.array([0, top]), name, theme.NEUTRAL, dash=dash, texts=told))
-    return tuple(marks)
 
 
 def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
@@ -298,7 +292,7 @@ def _grouped(
     marks = []
     for place, (model, own) in enumerate(models):
         at = np.array([order.index(name) for name in own[column]], dtype=np.float64) + dodged(place, len(models))
-        marks.append(_interval_points(own, at, words, name=model, hue=place, symbol=place, size=9))
+        marks.append(_interval_points(own, at, words, name=model, place=place, size=9))
     names = [shortened(name, 24) + number.format(n_cases) for name, n_cases in groups.items()]
     panel = Pane(tuple(marks), named_places(names, side), Axis(f"{estimand} {metric}"))
     title = f"{estimand.capitalize()} {metric} by {noun}{under(run, estimand)}"
@@ -317,12 +311,10 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
         values[place[first], place[second]] = probability
         values[place[second], place[first]] = 1 - probability
     labels = tuple(tuple(chance(value, 2) for value in line) for line in values)
+    told = "{} is better than {}\nwith probability {}".format
     texts = tuple(
-        tuple(
-            "" if row == column else f"{row} is better than {column}\nwith probability {chance(value, 3)}"
-            for column, value in zip(models, line, strict=True)
-        )
-        for row, line in zip(models, values, strict=True)
+        tuple(told(row, column, chance(values[i, j], 3)) if i != j else "" for j, column in enumerate(models))
+        for i, row in enumerate(models)
     )
     names = [shortened(name, 18) for name in models]
     across, down = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
@@ -397,10 +389,8 @@ def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
         "Lines: the mean over draws; grey: chance. {bands} {labels} The area under a line is the {estimand} AUROC."
     )
 
-    def marks(own: pl.DataFrame) -> list[Mark]:
-        return [diagonal(), *_lines(own, start=True)]
-
-    return _curves(rows, "receiver operating characteristic", axes, marks, caption, run=run, level=level)
+    title = "receiver operating characteristic"
+    return _curves(rows, title, axes, lambda own: [diagonal(), *_lines(own, start=True)], caption, run=run, level=level)
 
 
 def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
@@ -431,7 +421,7 @@ def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.95) ->
         for place, (model, mine) in enumerate(_by(own, "model")):
             x, y = numbers(mine, "x"), numbers(mine, "y")
             found.append(Line(x, y, "", theme.hue(place), place))
-            found.append(_interval_points(mine, x, told, name=model, hue=place, symbol=place, size=8, y="y"))
+            found.append(_interval_points(mine, x, told, name=model, place=place, size=8, y="y"))
         return found
 
     return _curves(rows, "reliability diagram", axes, marks, caption, run=run, level=level)
@@ -479,15 +469,13 @@ def _curves(
 
 def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
     """Draw a band for every model, and above all bands a line for every model; ``start``: from the origin on."""
-    below: list[Mark] = []
-    above: list[Mark] = []
+    marks: list[Mark] = []
     for place, (model, own) in enumerate(_by(rows, "model")):
         x, y, low, high = (numbers(own, name) for name in ("x", "y", "low", "high"))
-        below.append(Band(x, low, high, theme.hue(place), BAND))
-        if start:
-            x, y = np.append(0.0, x), np.append(0.0, y)
-        above.append(Line(x, y, model, theme.hue(place), place))
-    return [*below, *above]
+        marks.insert(place, Band(x, low, high, theme.hue(place), BAND))
+        x, y = (np.append(0.0, x), np.append(0.0, y)) if start else (x, y)
+        marks.append(Line(x, y, model, theme.hue(place), place))
+    return marks
 
 
 def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.95) -> Chart:

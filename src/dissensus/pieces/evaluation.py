@@ -242,7 +242,10 @@ def evaluate_files(
     files |= {name: one for name, one in ((STRATA, strata), (TRUTH, truth)) if one is not None}
     _refuse_inside(directory, [part for one in files.values() for part in files_of(one)])
     inputs = {name: Input.of(one, is_small=name in (STRATA, TRUTH)) for name, one in files.items()}
-    places = {n: str(f) if isinstance(f, str | PathLike) else listing(list(map(str, f))) for n, f in files.items()}
+    places = {
+        name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
+        for name, one in files.items()
+    }
     how = Reading.of(places, list(predictions), given)
     columns = {name: how.case_column(name, one) for name, one in inputs.items()}
     goes_on = resume and is_run(directory)  # the number of pieces of the beginning holds: cases need not be counted
@@ -583,7 +586,8 @@ class FileEvaluation:
         if storage.has(LESSONS):
             problem = "what was learned from all cases is damaged"
             advice = "learn it again: run again with --resume --learn-again"
-            with suppress(*[FormatError] if self.learn_again else []):
+            forgiven = (FormatError,) if self.learn_again else ()
+            with suppress(*forgiven):
                 known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
                 before = storage.restored(LESSONS, known, problem, advice)
         what = [[spec.record() for spec in chosen], self.asked["trained_on"]]

@@ -93,16 +93,6 @@ class Partition:
         types: Any = {**self.types[name], **({self.columns[name]: pl.String()} if self.texts[name] else {})}
         return pl.DataFrame(schema={**types, GENERATION: pl.Int32})
 
-    def rows_about(self, piece: str, cases: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Return the rows of a piece about some cases, with the place of each among them."""
-        order = pl.DataFrame({NAME: cases}, schema={NAME: pl.String}).with_row_index(PLACE)
-        return {
-            name: rows.with_columns(case_names(rows[self.columns[name]]).alias(NAME))
-            .join(order, on=NAME, how="inner", maintain_order="left")
-            .drop(NAME)
-            for name, rows in self.frames(piece).items()
-        }
-
     def about(self, cases: Sequence[str], pieces: Sequence[str]) -> list[str]:
         """Name the pieces that may hold some cases."""
         wanted = set(buckets_of(pl.Series(cases, dtype=pl.String), self.n_buckets).tolist())
@@ -302,10 +292,15 @@ def compare_files(settings: bytes, given: tuple[str, str]) -> bytes:
 
 
 def rows_about(settings: bytes, piece: str) -> dict[str, pl.DataFrame]:
-    """Return the rows of a piece about some cases."""
+    """Return the rows of a piece about some cases, with the place of each among them."""
     how, cases = pickle.loads(settings)
-    found: dict[str, pl.DataFrame] = how.rows_about(piece, cases)
-    return found
+    order = pl.DataFrame({NAME: cases}, schema={NAME: pl.String}).with_row_index(PLACE)
+    return {
+        name: rows.with_columns(case_names(rows[how.columns[name]]).alias(NAME))
+        .join(order, on=NAME, how="inner", maintain_order="left")
+        .drop(NAME)
+        for name, rows in how.frames(piece).items()
+    }
 
 
 # Names and bytes ----------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
-"""Draw the pictures of the README and the documentation: what the demo prints, its numbers, the reports."""
+"""Draw the pictures of the README and the documentation: the numbers of the demo, and the reports."""
 
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import subprocess
 import sys
@@ -13,25 +12,22 @@ from pathlib import Path
 from four_numbers import chart_of, numbers_of_demo
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-from rich.console import Console
-from rich.text import Text
 
 from dissensus.figures.charts import write_chart
 
 IMAGES = Path(__file__).parent / "images"
-COLUMNS = 100
 WIDTH, MARGIN = 1240, 40
 COLOURS = 128
 FILES = Path(__file__).parent / "start" / "files"
+# The parts of the report that "How to read the report" numbers, from 1 on.
 BADGES = (
     "#summary-title",
     "#summary .figure",
     "#summary h3:not(.figure h3)",
     "#cases-title",
     "#models-title",
-    "nav.contents",
+    "nav.contents li:last-child",
 )
-# The parts of the report that "How to read the report" numbers, from 1 on, stand above.
 
 BADGE = """([place, number]) => {
   const box = document.querySelector(place).getBoundingClientRect(), mark = document.createElement("b");
@@ -45,31 +41,20 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main() -> None:
-    """Run the demo in a terminal of fixed width, save what it prints as an SVG, and two views of the report."""
+    """Run the demo and the first evaluation, and draw their reports and the numbers of the demo."""
     with tempfile.TemporaryDirectory() as folder:
-        printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
-        draw_terminal(printed)
+        run(folder, "demo")
         draw_report(Path(folder) / "demo-results" / "report.html")
         models = [f"--predictions={name}={FILES / name.lower()}.csv" for name in "AB"]
-        run_demo(folder, "evaluate", str(FILES / "opinions.csv"), *models, "--called", "reader")
+        run(folder, "evaluate", str(FILES / "opinions.csv"), *models, "--called", "reader")
         draw_numbered(Path(folder) / "results" / "report.html")
     write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg", overwrite=True)
 
 
-def run_demo(folder: str, *words: str) -> str:
-    """Run a command, by default the demo, in a folder and return what it prints."""
-    command = [sys.executable, "-c", "from dissensus.cli import main; main()", *(words or ("demo",))]
-    surroundings = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PATH": "", "TERM": "xterm-256color"}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings, cwd=folder).stdout
-
-
-def draw_terminal(printed: str) -> None:
-    """Draw what was printed as a terminal shows it."""
-    console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    console.print(Text.from_ansi(printed))
-    drawn = console.export_svg(title="dissensus demo")
-    alone = re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", drawn, flags=re.DOTALL)  # nothing fetched when looked at
-    (IMAGES / "demo.svg").write_text(alone, encoding="utf-8")
+def run(folder: str, *words: str) -> None:
+    """Run a command in a folder."""
+    command = [sys.executable, "-c", "from dissensus.cli import main; main()", *words]
+    subprocess.run(command, capture_output=True, check=True, cwd=folder)
 
 
 def draw_report(report: Path) -> None:

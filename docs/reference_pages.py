@@ -46,12 +46,10 @@ def python_page(namespace: str) -> str:
     home = importlib.import_module(title)
     parts = [f"# {title}", prose((inspect.getdoc(home) or "").partition(";")[0].rstrip(".") + ".")]
     names = public(namespace)
-    parts.append(
-        table(
-            ("name", "what it does"),
-            ((f"[`{one}`](#{one.lower()})", first_line(found)) for one, found in names.items()),
-        )
-    )
+    seen = [one.lower() for one in names]
+    anchors = [f"{one}_{seen[:place].count(one)}" if one in seen[:place] else one for place, one in enumerate(seen)]
+    rows = [(f"[`{one}`](#{anchor})", first_line(names[one])) for one, anchor in zip(names, anchors, strict=True)]
+    parts.append(table(("name", "what it does"), rows))
     for name, found in names.items():
         parts += described(f"## {name}", f"{title}.{name}", found)
         parts += [part for own, member in members(found) for part in described(f"### {name}.{own}", own, member)]
@@ -59,10 +57,10 @@ def python_page(namespace: str) -> str:
 
 
 def members(found: Any) -> Iterator[tuple[str, Any]]:
-    """Give the public methods and properties of a class; of a spec, those that are its own."""
-    if not inspect.isclass(found):
+    """Give the public methods and properties of a class; metrics and aggregations are told by their parameters."""
+    if not inspect.isclass(found) or (issubclass(found, Spec) and found.id):
         return
-    known = set(dir(Aggregation)) | set(dir(Metric)) if issubclass(found, Spec) else set(dir(Exception))
+    known = set(dir(Exception))
     for own, member in inspect.getmembers(found):
         plain = member.fget if isinstance(member, property) else inspect.unwrap(getattr(member, "func", member))
         is_ours = str(getattr(plain, "__module__", "")).startswith("dissensus")
@@ -371,6 +369,12 @@ def warning_list() -> str:
     )
 
 
+def glossary_list() -> str:
+    """Explain the words of the report, as it does itself."""
+    words = tomllib.loads((SOURCES / "report" / "templates" / "glossary.toml").read_text(encoding="utf-8"))
+    return table(("word", "meaning"), ((word, escaped(meaning)) for word, meaning in sorted(words.items(), key=str)))
+
+
 # Markdown ------------------------------------------------------------------------------------------------
 
 
@@ -399,5 +403,6 @@ GENERATED = {
     "commands": command_list,
     "errors": error_list,
     "warnings": warning_list,
+    "glossary": glossary_list,
 }
 """What stands in the place of a mark, by its name."""

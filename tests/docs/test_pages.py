@@ -19,7 +19,7 @@ from public_names import NAMESPACES
 
 IMPORTED = {"dissensus", *(f"dissensus.{name}" for name in NAMESPACES)}
 LIGHT = {
-    *("agreement", "certainty", "differences-from-the-paper", "files", "first-report", "install", "metrics"),
+    *("agreement", "certainty", "differences-from-the-paper", "files", "first-report", "metrics"),
     *("own-posterior", "simulate", "soft-labels"),
 }
 """Pages whose code takes little; `make test-all` runs all."""
@@ -59,7 +59,37 @@ def links_of(text: str) -> list[tuple[str, str]]:
 def anchors_of(text: str) -> set[str]:
     """Name the headings of a page as its links do."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+    plain = [re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles]
+    return {f"{one}_{plain[:place].count(one)}" if one in plain[:place] else one for place, one in enumerate(plain)}
+
+
+SEARCHED = {
+    "install": "start/install.md",
+    "csv": "start/first-report.md",
+    "majority vote": "explanation/which-number.md",
+    "kappa": "explanation/agreement.md",
+    "auroc": "reference/metrics.md",
+    "sensitivity": "tutorials/two-classifiers.md",
+    "non-inferiority": "explanation/comparisons.md",
+    "margin": "explanation/comparisons.md",
+    "differential diagnosis": "tutorials/differential-diagnosis.md",
+    "ties": "reference/aggregations.md",
+    "findings": "tutorials/findings.md",
+    "grades": "tutorials/grades-and-numbers.md",
+    "llm judges": "tutorials/llm-judges.md",
+    "sample size": "how-to/plan-a-study.md",
+    "soft labels": "how-to/soft-labels.md",
+    "guarantee": "how-to/conformal-sets.md",
+    "dask": "how-to/large-studies.md",
+    "label studio": "how-to/files.md",
+    "reliability": "explanation/reliability.md",
+    "plackett-luce": "reference/aggregations.md",
+}
+"""Words that people type into the search, and a page that it must be able to find."""
+
+
+def test_pages_hold_the_words_that_people_search_for(site: dict[str, str]) -> None:
+    assert [word for word, page in SEARCHED.items() if word not in site[page].lower()] == []
 
 
 def test_every_page_is_in_the_navigation_once(site: dict[str, str]) -> None:

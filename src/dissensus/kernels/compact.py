@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.kernels.jit import compiled, copied, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
     Streams,
@@ -201,7 +201,8 @@ def greatest_of_equal(
     shape, key
         Their common Dirichlet parameter, and the key of the rest of the case.
     """
-    return float(find_equal(plain(known), plain(rests), plain(order), plain(worths), shape, key, new_branches()))
+    told, highest = (plain(known), plain(rests), plain(order), plain(worths)), worths.max() if len(worths) else 0.0
+    return float(find_equal(*told, float(highest), shape, key, new_branches()))
 
 
 @compiled
@@ -210,13 +211,14 @@ def find_equal(
     rests: FloatArray,
     order: IntArray,
     worths: FloatArray,
+    highest: float,
     shape: float,
     key: np.uint64,
     branches: Branches,
 ) -> float:
-    """Do what :func:`greatest_of_equal` says, for plain arrays."""
+    """Do what :func:`greatest_of_equal` says, for plain arrays; ``highest`` is the greatest of the worths."""
     streams, nodes, members, masses = branches
-    greatest, highest = -np.inf, worths.max() if len(worths) > 0 else 0.0
+    greatest = -np.inf
     for draw in order:
         nodes[0], members[0], masses[0] = ROOT, len(worths), rests[draw]
         draw_key, total, left = subkey(key, np.uint64(draw)), known[draw], rests[draw]
@@ -307,7 +309,7 @@ def new_atoms(sums: FloatArray) -> Atoms:
     )
 
 
-@inlined
+@inner
 def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
     """Find the condition at a cumulated weight of those that are not excluded, and its place among the excluded."""
     low, first, last, place, target = 0, 0, 0, 0, 0.0
@@ -328,7 +330,7 @@ def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_exclud
     return first, place
 
 
-@inlined
+@inner
 def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found: int) -> int:
     """Put a condition among those of the largest masses, descending; return how many these are."""
     if found == len(best) and (found == 0 or mass <= best[found - 1]):
@@ -483,7 +485,8 @@ def draw_atoms(
         atoms.excluded[place], atoms.codes[n], atoms.masses[n] = code, code, here
         n_excluded += 1
         n += 1
-        found = insert_atom(here, code, best, codes, found)
+        if here > threshold:
+            found = insert_atom(here, code, best, codes, found)
         if code == wanted:
             break
     return n, found
@@ -557,7 +560,7 @@ def greatest_of_unequal(
         (np.empty(0), np.empty(0, dtype=np.int64)),
     )
     told = (plain(known), plain(rests), plain(order), plain(worths))
-    return float(find_unequal(*told, own, key, best, new_atoms(own.sums)))
+    return float(find_unequal(*told, float(worths.max()), own, key, best, new_atoms(own.sums)))
 
 
 @compiled
@@ -566,13 +569,14 @@ def find_unequal(
     rests: FloatArray,
     order: IntArray,
     worths: FloatArray,
+    highest: float,
     weights: Weights,
     key: np.uint64,
     best: tuple[FloatArray, IntArray],
     atoms: Atoms,
 ) -> float:
     """Do what :func:`greatest_of_unequal` says, for plain arrays; ``best`` is empty."""
-    greatest, highest, none = -np.inf, worths.max(), len(worths) + 1
+    greatest, none = -np.inf, len(worths) + 1
     for draw in order:
         total, left = known[draw], rests[draw]
         for share in LOOKS:

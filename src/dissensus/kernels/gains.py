@@ -161,28 +161,14 @@ def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest
     -------
     (n_cases, n_draws)
     """
-    averages = np.empty((len(layout.rest_shapes), layout.n_draws))
-    return filled(averages, fill_averages, layout, values, worths, rest_worths)
-
-
-@compiled
-def fill_averages(
-    layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray, averages: FloatArray
-) -> None:
-    """Do what :func:`expected_values` says, for plain arrays."""
-    for case in range(len(averages)):
-        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
-        flat = layout.n_draws * (first + case)
-        for draw in range(layout.n_draws):
-            average = 0.0
-            for member in range(first, end):
-                if values[flat] > 0.0:
-                    average += values[flat] * worths[member]
-                flat += 1
-            if values[flat] > 0.0:
-                average += values[flat] * rest_worths[case]
-            flat += 1
-            averages[case, draw] = average
+    averages = np.empty((len(rest_worths), layout.n_draws))
+    for case, rest in enumerate(rest_worths):
+        first, last = layout.support_offsets[case], layout.support_offsets[case + 1]
+        draws = values[layout.n_draws * (first + case) : layout.n_draws * (last + case + 1)].reshape(layout.n_draws, -1)
+        with np.errstate(invalid="ignore"):  # nothing times infinity
+            worth = draws * np.append(worths[first:last], rest)
+        averages[case] = worth.sum(axis=1, where=draws > 0.0)
+    return averages
 
 
 # Sets ----------------------------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def legendre_nodes(most: int) -> FloatArray:
 def fill_chances(n: int, p: float, chances: FloatArray) -> None:
     """Write the binomial probabilities of 0, 1, ... of n, outwards from the most likely one."""
     last = min(n, len(chances) - 1)
-    chances[last + 1 :] = 0.0
+    for x in range(last + 1, len(chances)):
+        chances[x] = 0.0
     middle = min(int(n * p), last)
     logs = math.lgamma(n + 1.0) - math.lgamma(middle + 1.0) - math.lgamma(n - middle + 1.0)
     chances[middle] = math.exp(logs + middle * math.log(p) + (n - middle) * math.log1p(-p))
@@ -78,7 +79,9 @@ def multiply(series: FloatArray, factor: FloatArray, degree: int, low: int, high
 
 
 @compiled
-def fill_agreement(patterns: IntArray, k: int, nodes: FloatArray, found: FloatArray) -> None:
+def fill_agreement(  # noqa: C901 - loops are compiled faster than slices
+    patterns: IntArray, k: int, nodes: FloatArray, found: FloatArray
+) -> None:
     """Do what :func:`plurality_agreement` says, for different cases, the most votes first."""
     n_patterns, width = patterns.shape
     chances, others = np.empty((width, k + 1)), np.empty(k + 1)
@@ -101,12 +104,15 @@ def fill_agreement(patterns: IntArray, k: int, nodes: FloatArray, found: FloatAr
                 possible += min(j, votes[one])
             number = (min(m, k // j) + 1) // 2 if possible >= k else 0
             for node in range(number):
-                nobody[:], somebody[:], nobody[0] = 0.0, 0.0, 1.0
+                for power in range(k + 1):
+                    nobody[power], somebody[power] = 0.0, 0.0
+                nobody[0] = 1.0
                 low, high = k - possible, 0  # what the conditions that follow can still add
                 for one in range(m):
                     degree = min(j, votes[one])
                     low, high = low + degree, min(k, high + degree)
-                    own[: degree + 1] = chances[one, : degree + 1]
+                    for x in range(degree + 1):
+                        own[x] = chances[one, x]
                     winning = own[j] * (votes[one] - j) if degree == j else 0.0
                     if degree == j:
                         own[j] *= nodes[0, number, node]

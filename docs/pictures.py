@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from dissensus.figures.charts import write_chart
 
 IMAGES = Path(__file__).parent / "images"
-WIDTH, MARGIN = 1240, 40
+WIDTH = 1240
 COLOURS = 128
 FILES = Path(__file__).parent / "start" / "files"
 # The parts of the report that "How to read the report" numbers, from 1 on.
@@ -58,20 +58,16 @@ def run(folder: str, *words: str) -> None:
 
 
 def draw_report(report: Path) -> None:
-    """Put the headline and the most disputed case one above the other."""
+    """Draw the decision, and the most disputed case, as two pictures."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": WIDTH, "height": 2700})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]", state="attached")
-        views = [seen(page, "#summary", from_top=True)]
+        seen(page, "#summary", from_top=True).quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
         page.locator("tr[data-case]").first.click()
-        views.append(seen(page, "#case"))
+        seen(page, "#case").quantize(COLOURS).save(IMAGES / "case.png", optimize=True)
         browser.close()
-    both = Image.new("RGB", (WIDTH, sum(view.height for view in views) + MARGIN), "white")
-    both.paste(views[0], (0, 0))
-    both.paste(views[1], (WIDTH - views[1].width - MARGIN, views[0].height))
-    both.quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
 
 
 def draw_numbered(report: Path) -> None:

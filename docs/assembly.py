@@ -25,6 +25,7 @@ SINGLE = {
     "CHANGELOG.md": "project/changelog.md",
     "SECURITY.md": "project/security.md",
 }
+BIBLIOGRAPHY = "reference/glossary.md"
 CODE_OF_DOCS = {path.name for path in (ROOT / "docs").glob("*.py")}
 
 
@@ -54,7 +55,17 @@ def pages() -> dict[str, str]:
             found[place.as_posix()] = LINK.sub(partial(relinked, path, place, places), text)
     for namespace in ("", *NAMESPACES):
         found[f"reference/python/{namespace or 'dissensus'}.md"] = python_page(namespace)
-    return found
+    keys = re.findall(r"^- \[(\w+)\]", found[BIBLIOGRAPHY], re.MULTILINE)
+    return {name: cited(text, name, keys) for name, text in found.items()}
+
+
+def cited(text: str, name: str, keys: list[str]) -> str:
+    """Link keys of the bibliography, but not in code or in the bibliography itself."""
+    if name == BIBLIOGRAPHY:
+        return text
+    place = Path(os.path.relpath(BIBLIOGRAPHY, Path(name).parent)).as_posix()
+    key = re.compile(rf"(```.*?^```|`[^`\n]*`)|\[({'|'.join(keys)})\](?![(\[])", re.DOTALL | re.MULTILINE)
+    return key.sub(lambda one: one[1] or f"[{one[2]}]({place}#bibliography)", text)
 
 
 def relinked(path: Path, place: Path, places: dict[Path, Path], link: re.Match[str]) -> str:

@@ -245,12 +245,23 @@ def takes(kind: Any) -> str:
 
 def parameters(kind: type) -> str:
     """List the parameters of a spec with their defaults, from its docstring or that of its base."""
-    told: dict[str, str] = {}
+    told = {}
     for base in reversed(kind.__mro__):
-        for names, words in entries(numpydoc(inspect.cleandoc(vars(base).get("__doc__") or "")).get("Parameters", "")):
-            told |= dict.fromkeys(re.findall(r"\w+", names), prose(words, one_line=True))
+        sections = numpydoc(inspect.cleandoc(vars(base).get("__doc__") or ""))
+        for names, words in entries(sections.get("Parameters", "")):
+            elsewhere = re.match(r"As of :class:`(\w+)`", words)
+            for name in re.findall(r"\w+", names):
+                told[name] = told_of(elsewhere[1], name) if elsewhere else prose(words, one_line=True)
     fields = [one for one in dataclasses.fields(kind) if one.init]
     return "\n".join(f"- `{one.name}` {default_of(one)}: {told.get(one.name, '')}" for one in fields)
+
+
+def told_of(kind: str, parameter: str) -> str:
+    """Return what another metric says about a parameter."""
+    sections = numpydoc(inspect.getdoc(getattr(dissensus.metrics, kind)) or "")
+    return next(
+        prose(words, one_line=True) for name, words in entries(sections["Parameters"]) if f"`{parameter}`" == name
+    )
 
 
 def default_of(field: dataclasses.Field[Any]) -> str:

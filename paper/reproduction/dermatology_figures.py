@@ -10,7 +10,6 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
-from dissensus.figures.case_charts import certainty_curves
 from dissensus.figures.charts import (
     CERTAINTY,
     SHARE_OF_CASES,
@@ -25,6 +24,7 @@ from dissensus.figures.charts import (
     kept_places,
     quantile_curve,
 )
+from dissensus.figures.evaluation_charts import certainty_curves
 from paper.reproduction.dermatology_experiment import TITLE
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.paper_runs import SHORT

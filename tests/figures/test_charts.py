@@ -30,7 +30,7 @@ from dissensus.figures.charts import (
     specification,
     svg,
 )
-from dissensus.figures.model_charts import draws_histogram, metric_across_reliability
+from dissensus.figures.evaluation_charts import draws_histogram, metric_across_reliability
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 

@@ -14,7 +14,7 @@ import dissensus as ds
 from dissensus.aggregations import MajorityVote
 from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
-from dissensus.figures import case_charts, model_charts
+from dissensus.figures import evaluation_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points, encoded, specification, svg
 from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
 
@@ -183,7 +183,7 @@ def test_the_regression_is_that_of_the_data_and_a_constant_side_has_none() -> No
     same((line.y, slope * line.x + intercept))
     agreement = pl.DataFrame({"case": ["a", "b"], "agreement": [1.0, 1.0]})
     certainties = pl.DataFrame({"case": ["a", "b"], "top": [1, 1], "certainty": [0.5, 1.0]})
-    chart = case_charts.agreement_scatter(agreement, certainties, run="x")
+    chart = evaluation_charts.agreement_scatter(agreement, certainties, run="x")
     assert chart.panels[0].title == "correlation undefined, 2 cases"
     assert [type(mark) for mark in chart.panels[0].marks] == [Points]
 
@@ -225,7 +225,7 @@ def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[
 def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:
     names = {"estimand": ["adjusted"], "metric": ["m"], "first": ["A"], "second": ["B"]}
     pairs = pl.DataFrame({**names, "probability_better": [1.0]})
-    (cells,) = model_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
+    (cells,) = evaluation_charts.probability_matrix(pairs, "m", run="x", models=["A", "B"]).panels[0].marks
     assert isinstance(cells, Cells)
     assert cells.labels == (("", "> 0.99"), ("< 0.01", ""))
     assert "1.000" not in str(cells.texts)

@@ -20,7 +20,7 @@ from dissensus import DissensusError
 from dissensus.pieces.evaluation import Watch
 from dissensus.pieces.inputs import at_address
 from dissensus.pieces.partition import Partition
-from dissensus.pieces.storage import Storage
+from dissensus.pieces.run_directory import Storage
 from dissensus.workers import connected
 from faults.large_study import PIECES, content_of, put_cases, put_large_study, results_of
 from faults.small_study import until

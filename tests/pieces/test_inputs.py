@@ -28,7 +28,7 @@ from dissensus.pieces.partition import (
     partition_of,
     scatter,
 )
-from dissensus.pieces.storage import Storage
+from dissensus.pieces.run_directory import Storage
 from dissensus.predictions.alignment import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}

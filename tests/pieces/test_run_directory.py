@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dissensus.core.errors import FormatError
-from dissensus.pieces.run_directory import Manifest, run_in
-from dissensus.pieces.storage import piece_of, table_of
+from dissensus.pieces.run_directory import Manifest, piece_of, run_in, table_of
 
 MANIFEST = Manifest(
     [{"study": {"a.parquet": "61", "b.parquet": "62"}, "model 0": {"m.parquet": "63"}}],
@@ -200,7 +199,7 @@ def test_an_error_of_the_disk_is_told_and_what_was_finished_stays(
 
     with run_in(tmp_path / "run", MANIFEST) as run:
         run.storage.write(piece_of(KEYS[0], "sums"), b"sums")
-        monkeypatch.setattr("dissensus.pieces.storage.os.fsync", full)
+        monkeypatch.setattr("dissensus.pieces.run_directory.os.fsync", full)
         with pytest.raises(FormatError, match="no space left on device") as caught:
             run.storage.write(piece_of(KEYS[1], "sums"), b"sums")
         assert "--resume" in caught.value.advice

@@ -74,8 +74,7 @@ from dissensus.pieces.partition import (
     scatter,
 )
 from dissensus.pieces.passes import Learned, Piece, Reading, Settings, Survey, merged_receipts, placed
-from dissensus.pieces.run_directory import Manifest, RunDirectory, is_run, run_in
-from dissensus.pieces.storage import PIECES, TABLES, piece_of, table_of
+from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, piece_of, run_in, table_of
 from dissensus.predictions.alignment import Match
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import chosen_question, conditions_asked

@@ -26,7 +26,7 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.names import known_name
 from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, is_address, n_rows_in, rows_in
-from dissensus.pieces.storage import PIECES, Storage
+from dissensus.pieces.run_directory import PIECES, Storage
 from dissensus.predictions.alignment import Match
 
 # Bytes of a chunk, and the rows that it has at least.

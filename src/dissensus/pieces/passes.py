@@ -47,7 +47,7 @@ from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
-from dissensus.pieces.storage import Storage, piece_of, table_of
+from dissensus.pieces.run_directory import Storage, piece_of, table_of
 from dissensus.predictions import reader
 from dissensus.predictions.forms import case_column
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind

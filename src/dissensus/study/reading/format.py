@@ -278,8 +278,18 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
             got=reprlib.repr(source.content),
             where=str(source.path),
         )
-    places = [f"{what} {number}" for number in range(1, len(records) + 1)]
-    return [(place, as_object(record, f"a {what}", place)) for place, record in zip(places, records, strict=True)]
+    return placed_objects(records, what)
+
+
+def placed_objects(value: Any, what: str, where: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of a list, each with the words that say where it stands; nothing counts as an empty list.
+
+    >>> placed_objects([{"id": 7}], "annotation", "task 1")
+    [('task 1, annotation 1', {'id': 7})]
+    """
+    listed = optional_list(value, f"the list of {what}s", where)
+    places = [f"{where and f'{where}, '}{what} {number}" for number in range(1, len(listed) + 1)]
+    return [(place, as_object(item, f"the {what}", place)) for place, item in zip(places, listed, strict=True)]
 
 
 def key_columns(
@@ -562,7 +572,13 @@ class Collection:
         self.add_note(Note(found, count, action, (example,) if example else ()))
 
     def add_note(self, note: Note) -> None:
-        """Add a note to those that say the same of others."""
+        """Add a note to one that says the same of others, if there is one.
+
+        >>> said = Collection([Note("drafts", 1, "skipped")])
+        >>> said.add_note(Note("drafts", 2, "skipped"))
+        >>> print(*said.parsed().notes)
+        drafts: 3, skipped
+        """
         key = (note.found, note.action)
         self._notes[key] = self._notes[key] + note if key in self._notes else note
 

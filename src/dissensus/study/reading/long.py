@@ -29,8 +29,6 @@ from dissensus.study.reading.guesses import (
     rivals_of,
 )
 
-CROWD_KIT = ("task", "label")
-CROWD_WORKER = ("worker", "performer")
 BY_ORDER = "confidences order the conditions; their values are not used (--confidence share uses them)"
 PROBABILITY = "the probability of the positive condition, from 0 to 1"
 OTHER_SCALES = (
@@ -95,8 +93,8 @@ class CrowdKit(Long):
     def recognises(self, source: Source) -> bool:
         """Tell crowd-kit's table by its columns: task, worker (formerly performer) and label."""
         names = column_names(source)
-        has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
-        return has_columns and not holds_lists(source)
+        has_columns = {"task", "label"} <= names and not names.isdisjoint(("worker", "performer"))
+        return has_columns and "rank" not in names and not holds_lists(source)
 
 
 class Scores(Format):

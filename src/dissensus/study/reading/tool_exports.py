@@ -106,9 +106,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
         said.add_case(case)
         given = record.get("responses")
         if not isinstance(given, dict):
-            for number, item in enumerate(read.optional_list(given, "the list of responses", place), start=1):
-                where = f"case {case!r}, response {number}"
-                response = read.as_object(item, "a response", where)
+            for where, response in read.placed_objects(given, "response", f"case {case!r}"):
                 if _is_submitted(response.get("status", SUBMITTED), case, said):
                     values = {} if response.get("values") is None else response["values"]
                     values = read.as_object(values, "the values of a response", where)
@@ -118,9 +116,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             continue
         by_user: dict[str | None, dict[str, Any]] = {}
         for question, answers in given.items():
-            where = f"case {case!r}, question {question!r}"
-            for item in read.as_list(answers, "the list of answers", where):
-                answer = read.as_object(item, "an answer", where)
+            for where, answer in read.placed_objects(answers, "answer", f"case {case!r}, question {question!r}"):
                 if _is_submitted(answer.get("status", SUBMITTED), case, said):
                     user = read.optional_name(answer.get("user_id"), "the user of an answer", where)
                     if question in by_user.setdefault(user, {}):
@@ -148,8 +144,7 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
     [['b'], ['a', 'c']]
     """
     blocks: dict[float, list[str]] = {}
-    for item in value:
-        one = read.as_object(item, "an entry of a ranking", where)
+    for _, one in read.placed_objects(value, "ranked value", where):
         rank = one.get("rank")
         if rank is None:
             continue
@@ -162,7 +157,6 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
 # Label Studio -----------------------------------------------------------------------------------------
 
 RANKING_TYPES = ("choices", "ranker", "taxonomy")
-UNRANKED_BUCKET = "_"
 
 
 class LabelStudio(Format):
@@ -248,9 +242,7 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
         for kind in ("drafts", "predictions"):
             if isinstance(unused := task.get(kind), list) and unused:
                 said.note(kind, "not used", of_task, count=len(unused))
-        given = read.optional_list(task.get("annotations"), "the list of annotations", place)
-        for number, item in enumerate(given, start=1):
-            annotation = read.as_object(item, "an annotation", f"{of_task}, annotation {number}")
+        for where, annotation in read.placed_objects(task.get("annotations"), "annotation", of_task):
             name = read.optional_name(annotation.get("id"), "the id of an annotation", of_task)
             if name is not None and name in seen:
                 said.skip("annotations whose id came before", of_task, action="skipped as repeated")
@@ -259,13 +251,12 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
             else:
                 if annotation.get("ground_truth"):
                     said.note("ground truth annotations", "kept like any other", of_task)
-                where, who = f"{of_task}, annotation {name or number}", annotation.get("completed_by")
+                known, who = f"{of_task}, annotation {name}" if name else where, annotation.get("completed_by")
                 if isinstance(who, dict):
                     who = who.get("id") if who.get("email") in (None, "") else who["email"]
-                annotator = read.optional_name(who, "the annotator (completed_by)", where)
-                results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
-                answers = [read.as_object(one, "a result", where) for one in results]
-                yield _Answers(case, annotator, answers, where, task)
+                annotator = read.optional_name(who, "the annotator (completed_by)", known)
+                answers = [one for _, one in read.placed_objects(annotation.get("result"), "result", known)]
+                yield _Answers(case, annotator, answers, known, task)
             seen.add(name)
 
 
@@ -312,7 +303,7 @@ def _ranked(value: Any, control: str, annotation: _Answers, options: Options, sa
         if ranking and ranking in [[str(one.get("id")) for one in items if isinstance(one, dict)] for items in shown]:
             said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
         return [[name] for name in ranking]
-    names = [name for name in value if name != UNRANKED_BUCKET]
+    names = [name for name in value if name != "_"]
     unplaced = [name for name in names if name not in order]
     if unplaced:
         example = [*order, *unplaced]
@@ -357,8 +348,7 @@ class Prodigy(Format):
             said.add_case(case)
             roles |= {task: "case", **({user: "annotator"} if user else {})}
             choices = {}  # the condition of each option: its id, or its text if the id is only a number
-            for item in read.optional_list(record.get("options"), "the list of options", where):
-                option = read.as_object(item, "an option", where)
+            for _, option in read.placed_objects(record.get("options"), "option", where):
                 key = read.as_condition(option.get("id"), where)
                 by_text = not isinstance(option["id"], str) and option.get("text") is not None
                 choices[key] = read.as_condition(option["text"], where) if by_text else key

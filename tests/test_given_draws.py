@@ -57,17 +57,6 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     assert "given-draws" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_several_are_told_apart_by_name() -> None:
-    other = ds.Plausibilities.from_draws(DENSE[:, ::-1], conditions=GIVEN.conditions, case_names=GIVEN.case_names)
-    result = ds.evaluate(
-        ANNOTATED,
-        STUDY.predictions,
-        aggregations=[GivenDraws(GIVEN, "network"), GivenDraws(other, "mcmc")],
-        metrics=["top-k-accuracy:1"],
-    )
-    assert [run.label for run in result.runs] == ["given-draws (name=network)", "given-draws (name=mcmc)"]
-
-
 def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
     drawn = PlackettLuce(chains=2, alpha=1.0, prior="observed").sample(SAID, draws=40)
     array = to_xarray(drawn)["plausibility"]

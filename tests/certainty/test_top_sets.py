@@ -191,23 +191,6 @@ def test_many_tied_conditions_are_counted_not_written_out() -> None:
 # Properties -----------------------------------------------------------------------------------------------
 
 
-def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the_top_one() -> None:
-    study = ds.simulate.study(n_cases=20, seed=4).annotations
-    for aggregation in AGGREGATIONS:
-        draws = aggregation.sample(study, draws=100)
-        identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
-        for one, other in zip(identified, pooled, strict=True):
-            assert ((one.values > 0) & (one.values <= 1)).all()
-            assert (other.values >= one.values).all()
-            assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
-        for unranked, top in zip(UNMENTIONED, (identified[0], pooled[0]), strict=True):
-            first = rank_certainty(draws, unranked=unranked)
-            np.testing.assert_allclose(first.values, top.values, rtol=0, atol=1e-14)
-            same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
-            np.testing.assert_array_equal(first.errors[same], top.errors[same])
-            assert np.mean(same) > 0.7, "only where shares are tied may another condition be named"
-
-
 def test_errors_are_those_of_the_effective_sample_size() -> None:
     draws = by.PlackettLuce(chains=3).sample(ds.simulate.study(n_cases=15, seed=6).annotations, draws=300)
     certainty = annotation_certainty(draws, top=2, unranked="pool")

@@ -132,18 +132,6 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
 # Tables -----------------------------------------------------------------------------------------------
 
 
-def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
-    page = result._repr_html_()
-    assert "<b>Aster" not in page
-    assert all(name in page for name in ("with one annotator", "adjusted"))
-    assert result.point_estimates()["estimand"].unique().to_list() == ["practice"]
-    for table in (result.certainties(), result.plausibilities(), result.per_case(), result.per_draw()):
-        assert set(table["estimand"].unique()) == {"adjusted", "panel"}
-        assert table.filter(table["estimand"] == "panel")["run"].unique().to_list() == ["panel"]
-    for table in (result.compare().to_frame(), result.compare().rank_frame()):
-        assert set(table["estimand"]) == {"adjusted", "panel", "agreement"}
-
-
 def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:
     names = list(STUDY.annotations.case_names)
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])

@@ -203,7 +203,7 @@ def test_the_table_summarises_draws_and_resamples_at_the_level_asked_for() -> No
 
 def test_metrics_keep_their_order_whatever_they_need() -> None:
     """Metrics of orders and of draws are computed apart and must come back in the places that they were given."""
-    metrics = [BrierScore(), TopKAccuracy(1), LogScore(floor=0.01), SetAccuracy(2), TopKAccuracy(3)]
+    metrics = [BrierScore(), TopKAccuracy(1), LogScore(floor=0.01), SetAccuracy(2)]
     together = evaluated(metrics=metrics)
     for metric in metrics:
         alone = evaluated(metrics=[metric])

@@ -74,12 +74,6 @@ def value(study: Any, distance: Any = "first-choice", depth: int = 2) -> float:
 # Published, and written out ------------------------------------------------------------------------------
 
 
-def test_three_observers_have_the_published_nominal_alpha() -> None:
-    """The example that encyclopaedias compute: fifteen units, three observers, missing data, 0.691."""
-    said = labels(".....34121133.3", "1.213343.......", "..21344.21133.4")
-    assert krippendorff_alpha(said).value == pytest.approx(0.691, abs=0.0005)
-
-
 @pytest.mark.parametrize(
     ("distance", "published"), [("first-choice", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
@@ -123,12 +117,6 @@ def test_shared_ratings_count_for_each_who_gave_them(distance: Any) -> None:
     shared = krippendorff_alpha(Study.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
-
-
-def test_tied_first_grades_count_as_their_mean() -> None:
-    tied = Study.from_rankings([[[["b", "c"]], [["b", "c"]]], [[["a"]], [["d"]]]], ["a", "b", "c", "d"])
-    expected = value(Study.from_scores([[1.5, 1.5], [0, 3]]), "interval")
-    assert [value(tied, "interval"), value(tied, "ordinal")] == pytest.approx([expected, expected])
 
 
 def test_ratings_of_weight_zero_are_missing() -> None:

@@ -153,11 +153,6 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
         agrees(fixed(values, size + n_rest), data.draw(st.sampled_from(UNMENTIONED)), rank)
 
 
-def test_ratings_have_a_certainty_too() -> None:
-    said = ds.Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
-    agrees(by.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
-
-
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
 def test_large_supports_agree_with_the_naive_twin(size: int) -> None:
     rng = np.random.default_rng(size)
@@ -169,13 +164,6 @@ def test_large_supports_agree_with_the_naive_twin(size: int) -> None:
         assert one.top is not None
         expected = [naive.certainty(d, s, one.top, pool=False) for d, s in zip(dense, known, strict=True)]
         np.testing.assert_allclose(one.values, expected, rtol=0, atol=1e-12)
-
-
-def test_the_last_member_of_a_full_word_is_found() -> None:
-    values = np.zeros((1, 3, 65))
-    values[0, :, 63] = 1.0
-    assert annotation_certainty(fixed(values, 70)).winners == (("k63",),)
-    assert annotation_certainty(fixed(values, 70), top=64).values[0] == pytest.approx(1 / comb(69, 63))
 
 
 def test_many_tied_conditions_are_counted_not_written_out() -> None:
@@ -302,23 +290,6 @@ def test_no_cases_have_no_certainty() -> None:
         assert np.isnan([certainty.mean, certainty.share_below()]).all()
         assert certainty.to_frame().height == 0
     assert all(rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
-
-
-def test_progress_is_told() -> None:
-    draws = by.PlackettLuce().sample(ds.simulate.study(n_cases=9).annotations, draws=20)
-    done: list[int] = []
-    annotation_certainty(draws, advance=done.append)
-    certainty_of(draws, draws.conditions[0], advance=done.append)
-    rank_certainty(draws, rank=2, advance=done.append)
-    rank_shares(draws, rank=2, advance=done.append)
-    assert sum(done) == 4 * draws.n_cases
-
-
-def test_the_result_says_which_place_it_is_about() -> None:
-    draws = by.MajorityVote().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
-    assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
-    assert rank_certainty(draws, rank=2).winners == (("b",),)
-    assert rank_certainty(draws, rank=3).winners == (("any other",),)
 
 
 # Published numbers ----------------------------------------------------------------------------------------

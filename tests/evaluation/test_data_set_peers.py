@@ -42,25 +42,12 @@ def scored(name: str, **how: Any) -> Peer:
     return peer_of(name, lambda s: s[:, 1], **how)
 
 
-def likelihood(place: int) -> Peer:
-    return lambda y, s, w: float(peers.class_likelihood_ratios(y, decided(s), sample_weight=w)[place])
-
-
 BINARY: Mapping[str, Peer] = {
     "auroc": scored("roc_auc_score"),
-    "average-precision": scored("average_precision_score"),
-    "partial-auroc:0.3": scored("roc_auc_score", max_fpr=0.3),
     "sensitivity": positive("recall_score"),
     "specificity": positive("recall_score", pos_label=0),
     "ppv": positive("precision_score"),
-    "npv": positive("precision_score", pos_label=0),
-    "positive-likelihood-ratio": likelihood(0),
-    "negative-likelihood-ratio": likelihood(1),
-    "f-beta": positive("f1_score"),
     "f-beta:2": positive("fbeta_score", beta=2),
-    "jaccard": positive("jaccard_score"),
-    "balanced-accuracy": positive("balanced_accuracy_score"),
-    "matthews": positive("matthews_corrcoef"),
     "cohen-kappa": positive("cohen_kappa_score"),
 }
 
@@ -79,15 +66,9 @@ def one_against_the_rest(name: str) -> Peer:
 
 SEVERAL: Mapping[str, Peer] = {
     "auroc": one_against_the_rest("roc_auc_score"),
-    "average-precision": one_against_the_rest("average_precision_score"),
-    "sensitivity": called("recall_score", average="macro"),
-    "ppv": called("precision_score", average="macro"),
     "f-beta": called("f1_score", average="macro"),
-    "jaccard": called("jaccard_score", average="macro"),
-    "balanced-accuracy": called("balanced_accuracy_score"),
     "matthews": called("matthews_corrcoef"),
     "cohen-kappa": called("cohen_kappa_score"),
-    "cohen-kappa:linear": called("cohen_kappa_score", weights="linear"),
     "cohen-kappa:quadratic": called("cohen_kappa_score", weights="quadratic"),
 }
 

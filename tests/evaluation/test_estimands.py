@@ -11,7 +11,6 @@ from dissensus.evaluation import sentences
 from dissensus.evaluation.sentences import side_by_side, with_truth
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
-from watched import Watch
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
@@ -141,17 +140,6 @@ def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) ->
         result.merge(result)
 
 
-def test_progress_counts_the_panel_run() -> None:
-    watch, study = Watch(), ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
-    found = ds.evaluate(study.annotations, study.predictions, aggregations=["dirichlet"], draws=20, advance=watch)
-    assert watch.announced == {"evaluating": watch.done}
-    assert len(found.runs) == 2
-    assert watch.done > 2 * study.annotations.n_cases
-
-
-# Figures ----------------------------------------------------------------------------------------------
-
-
 # Report -----------------------------------------------------------------------------------------------
 
 
@@ -168,10 +156,3 @@ def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation,
     assert re.search(r"weighs median [\d.,]+ votes? \(IQR ", text)
     assert "informed" not in plain
     assert "by two estimands" in plain
-
-
-def test_an_evaluation_of_the_panel_alone_has_words_and_tables() -> None:
-    alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
-    assert [run.label for run in alone.runs] == ["panel"]
-    assert "reliability" not in alone.plot.names()
-    assert "with one annotator" in repr(alone)

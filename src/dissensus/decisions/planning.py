@@ -377,21 +377,6 @@ class _Pilot:
     other_opinions: bool = True
 
 
-def _pilot(
-    pilot: Study | ReaderStudy | Mapping[str, float],
-    predictions: Mapping[str, Any],
-    metric: Metric | str | None,
-    models: Sequence[str] | None,
-) -> _Pilot:
-    """Find what is known before the study."""
-    if isinstance(pilot, Study):
-        return _of_study(pilot, predictions, metric, models)
-    if isinstance(pilot, ReaderStudy):
-        about, readers = "area under the curve, {} minus {}".format(*pilot.modalities), len(pilot.readers)
-        return _Pilot(ReaderComponents(pilot), about, pilot.difference, pilot.n_cases, readers, readers, ())
-    return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
-
-
 def _sizes(
     known: _Pilot, opinions: Sequence[int] | None, annotators: Sequence[int] | None, design: Design
 ) -> tuple[tuple[int, int | None], ...]:
@@ -434,11 +419,19 @@ def compared_models(
     return asked, own, spec
 
 
-def _of_study(
-    study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
+def _pilot(
+    pilot: Study | ReaderStudy | Mapping[str, float],
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
 ) -> _Pilot:
-    """Find the components of a pilot study."""
-    asked, own, spec = compared_models(study, predictions, metric, models)
+    """Find what is known before the study."""
+    if isinstance(pilot, ReaderStudy):
+        about, readers = "area under the curve, {} minus {}".format(*pilot.modalities), len(pilot.readers)
+        return _Pilot(ReaderComponents(pilot), about, pilot.difference, pilot.n_cases, readers, readers, ())
+    if not isinstance(pilot, Study):
+        return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
+    asked, own, spec = compared_models(pilot, predictions, metric, models)
     said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
     if said.n_cases < LEAST_CASES:
         raise DissensusError(

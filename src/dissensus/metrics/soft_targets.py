@@ -143,7 +143,8 @@ def soft_targets(
     probabilities = {
         name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
     }
-    blocks, clusters = _blocks(said, groups, weights, enough, draws, seed), _clusters(said, enough)
+    blocks = _blocks(said, groups, weights, enough, draws, seed)
+    clusters = np.unique(np.array(said.groups or said.case_names, dtype=str)[enough], return_inverse=True)[1]
     estimates = _estimates(probabilities, blocks, said.case_weights[enough], is_graded=said.question == "grades")
     rows = []
     for name, chosen in probabilities.items():
@@ -227,11 +228,6 @@ def _blocks(
         yield total
 
 
-def _clusters(said: Study, enough: BoolArray) -> IntArray:
-    names = np.array(said.groups or said.case_names, dtype=object)[enough].astype(str)
-    return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64)
-
-
 def _interval(values: FloatArray, weights: FloatArray, clusters: IntArray, level: float) -> tuple[float, float]:
     """Return the weighted mean over cases and half of its Student's t interval, with groups of cases together."""
     from scipy.special import stdtrit
@@ -255,30 +251,27 @@ def _estimates(
     for drawn in blocks:
         entropies.append(entropy(drawn))
         for name, p in probabilities.items():
-            apart_by_model[name].append(_distances(p[start : start + len(drawn), None, :], drawn, entropies[-1]))
+            own = p[start : start + len(drawn), None, :]
+            divergence = entropy((own + drawn) / 2) - (entropy(own) + entropies[-1]) / 2
+            steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
+            distances = (np.abs(own - drawn).sum(axis=2), divergence, steps)
+            apart_by_model[name].append(np.stack([one.mean(axis=1) for one in distances]))
         start += len(drawn)
     of_draws = np.concatenate(entropies)
     apart = of_draws - w @ of_draws
     found = {}
     for name, p in probabilities.items():
-        manhattan, shannon, steps = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
+        manhattan, shannon, wasserstein = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
         away = entropy(p) - w @ entropy(p)
         spread = np.sqrt((w @ away**2) * (w @ apart**2))
         related = np.divide((w * away) @ apart, spread, out=np.full(len(spread), np.nan), where=spread > 0)
         found[name] = {
             "manhattan": manhattan,
             "jensen_shannon": shannon,
-            "wasserstein": steps if is_graded else math.nan,
+            "wasserstein": wasserstein if is_graded else math.nan,
             "entropy_correlation": float(related.mean()),
         }
     return found
-
-
-def _distances(own: FloatArray, drawn: FloatArray, of_draws: FloatArray) -> FloatArray:
-    """Return Manhattan, Jensen-Shannon and Wasserstein distances by case, means over draws, shape (3, n_cases)."""
-    divergence = entropy((own + drawn) / 2) - (entropy(own) + of_draws) / 2
-    steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
-    return np.stack([one.mean(axis=1) for one in (np.abs(own - drawn).sum(axis=2), divergence, steps)])
 
 
 def entropy(p: FloatArray) -> FloatArray:

@@ -30,6 +30,7 @@ from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
+from dissensus.evaluation.folds import clustered
 from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
@@ -466,10 +467,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    weight = sample.weights / sample.weights.sum()
-    mean = float(weight @ values)
-    sums = np.square(weighted_counts(sample.clusters, weight * (values - mean), int(sample.clusters.max()) + 1))
-    spread_of_mean = float(sums.sum()) * len(sums) / max(len(sums) - 1, 1)
+    mean, error = clustered(values, sample.weights, sample.clusters)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
         shared = squared_shares(pairs, sample.weights)
@@ -478,7 +476,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     parts = Components(0.0, single, both, annotator)
     sizes = said.votes_per_case
     within = float(np.mean([parts.within(v) for v in sizes.tolist()]))
-    case = max(said.n_cases * spread_of_mean - within + annotator * shared, 0.0)
+    case = max(said.n_cases * np.nan_to_num(error) ** 2 - within + annotator * shared, 0.0)
     about = f"{spec.name}, {compared[0]} minus {compared[1] if other else 'one annotator'}"
     notes = () if crossing is not None else ("annotators are taken as they are: their choice is not part of the error",)
     seats = len(said.annotator_names) if crossing is not None else None

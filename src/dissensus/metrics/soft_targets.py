@@ -113,6 +113,10 @@ def soft_targets(
     >>> round(found.rows[0]["squared_distance"], 4)
     -0.0525
     """
+    from scipy.special import stdtrit
+
+    from dissensus.evaluation.folds import clustered, clusters_of
+
     check_share("level", level)
     check_count(draws=draws)
     check_seed(seed)
@@ -144,7 +148,8 @@ def soft_targets(
         name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
     }
     blocks = _blocks(said, groups, weights, enough, draws, seed)
-    clusters = np.unique(np.array(said.groups or said.case_names, dtype=str)[enough], return_inverse=True)[1]
+    clusters = clusters_of(said, np.flatnonzero(enough))
+    wide = float(stdtrit(max(len(np.unique(clusters)) - 1, 1), (1 + level) / 2))
     estimates = _estimates(probabilities, blocks, said.case_weights[enough], is_graded=said.question == "grades")
     rows = []
     for name, chosen in probabilities.items():
@@ -153,8 +158,8 @@ def soft_targets(
             logs = np.where(target > 0, target * np.log(np.where(target > 0, chosen, 1.0)), 0.0)
         squared = (chosen**2).sum(axis=1) - 2 * (chosen * target).sum(axis=1) + alike
         for column, values in zip(UNBIASED, (squared, -logs.sum(axis=1)), strict=True):
-            mean, half = _interval(values, said.case_weights[enough], clusters, level)
-            row |= {column: mean, f"{column}_low": mean - half, f"{column}_high": mean + half}
+            mean, error = clustered(values, said.case_weights[enough], clusters)
+            row |= {column: mean, f"{column}_low": mean - wide * error, f"{column}_high": mean + wide * error}
         rows.append({**row, **estimates[name]})
     notes = tuple([f"{said.n_cases - len(clusters)} cases have fewer than two opinions"] * (not enough.all()))
     return SoftTargets(tuple(rows), tuple(_of_annotators(said, models, own, first)), about, len(clusters), level, notes)
@@ -226,19 +231,6 @@ def _blocks(
             some = one.select(list(range(start, min(start + size, n))))
             total = total + weight * np.concatenate([batch.dense() for batch in some])
         yield total
-
-
-def _interval(values: FloatArray, weights: FloatArray, clusters: IntArray, level: float) -> tuple[float, float]:
-    """Return the weighted mean over cases and half of its Student's t interval, with groups of cases together."""
-    from scipy.special import stdtrit
-
-    w = weights / weights.sum()
-    mean = float(w @ values)
-    if not math.isfinite(mean):
-        return mean, math.nan
-    sums = weighted_counts(clusters, w * (values - mean), int(clusters.max()) + 1)
-    n = len(sums)
-    return mean, float(stdtrit(max(n - 1, 1), (1 + level) / 2) * np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)))
 
 
 def _estimates(

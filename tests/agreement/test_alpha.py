@@ -128,6 +128,23 @@ def test_ratings_of_weight_zero_are_missing() -> None:
 # Laws ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("distance", "change"),
+    [
+        ("first-choice", lambda x: -(x**3)),
+        ("ordinal", np.exp),
+        ("ordinal", np.negative),
+        ("interval", lambda x: 1e6 - 3 * x),
+        ("ratio", lambda x: 1000 * x),
+    ],
+)
+def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
+    said = simulated(40, 0)
+    other = Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
+    np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
+
+
 def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
     same = Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
     for distance in DISTANCES:

@@ -120,7 +120,7 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
     other = ds.Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
     models = {"<script>": copy, "other": other}
     with pytest.warns(ds.DissensusWarning, match="does not inform the prior"):
-        found = ds.evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
+        found = ds.evaluate(said, models, aggregations=["plackett-luce:1"], draws=20, annotators="fixed")
     assert any("'<script>' does not inform the prior: it " in warning for warning in found.warnings)
     page = report_html(found)
     assert re.search("left out: it says what annotator .*Dr &lt;i&gt;|left out: it agrees with", page)

@@ -18,13 +18,13 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
+from dissensus.core.ragged import clustered
 from dissensus.evaluation.folds import (
     MOST_PER_CASE,
     HeldOut,
     PanelSplit,
     bins_of,
     calibration_error,
-    clustered,
     first_choices,
     judged,
     leading_conditions,

@@ -24,13 +24,12 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import checked_costs, in_order_of_keys, known_name
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import clustered, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
-from dissensus.evaluation.folds import clustered
 from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric

@@ -19,7 +19,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import clustered, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -115,8 +115,6 @@ def soft_targets(
     """
     from scipy.special import stdtrit
 
-    from dissensus.evaluation.folds import clustered, clusters_of
-
     check_share("level", level)
     check_count(draws=draws)
     check_seed(seed)
@@ -148,7 +146,7 @@ def soft_targets(
         name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
     }
     blocks = _blocks(said, groups, weights, enough, draws, seed)
-    clusters = clusters_of(said, np.flatnonzero(enough))
+    clusters = np.array(said.groups or said.case_names, dtype=str)[enough]
     wide = float(stdtrit(max(len(np.unique(clusters)) - 1, 1), (1 + level) / 2))
     estimates = _estimates(probabilities, blocks, said.case_weights[enough], is_graded=said.question == "grades")
     rows = []

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutants fuzz simulate paper paper-tests check minimum format bench bench-scale docs clean
+.PHONY: help demo test test-all mutants fuzz simulate paper paper-tests check minimum format bench bench-scale docs dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,14 +51,20 @@ bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to
 	@$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=benchmarks/raw.json -p no:cacheprovider -s
 	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.json benchmarks/results.json
 
-bench-scale: $(VENV)/.ready-dev $(VENV)/.kernels ## measure a million cases, into docs/scale.md; half an hour (SIZES=10000,30000 to try)
+bench-scale: $(VENV)/.ready-dev $(VENV)/.kernels ## measure a million cases, into docs/evidence/scale.md; half an hour (SIZES=10000,30000 to try)
 	@PYTHONPATH=benchmarks $(BIN)/python -m scale
 
-docs: $(VENV)/.ready-docs ## build the documentation into site/
-	@$(BIN)/zensical build
+docs: $(VENV)/.ready-docs $(VENV)/.kernels ## build the documentation into site/, and follow its links
+	@$(BIN)/python docs/assembly.py pages build/pages
+	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python docs/assembly.py check site
+
+dist: $(VENV)/.ready-dist ## build wheel and sdist into dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
 
 clean: ## remove what make made
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/.ready-demo: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; about a minute)"
@@ -87,6 +93,10 @@ $(VENV)/.ready-bench: $(VENV)/.ready-dev
 
 $(VENV)/.ready-docs: $(VENV)/.ready-demo
 	@$(PIP) --group docs
+	@touch $@
+
+$(VENV)/.ready-dist: $(VENV)/.ready-demo
+	@$(PIP) --group dist
 	@touch $@
 
 $(VENV)/.kernels: $(wildcard src/dissensus/kernels/*.py) | $(VENV)/.ready-demo

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "benchmarks.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 
 

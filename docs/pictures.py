@@ -1,9 +1,8 @@
-"""Draw the pictures of the README and the documentation: what the demo prints, its numbers, the report it writes."""
+"""Draw the pictures of the README and the documentation: the numbers of the demo, and the reports."""
 
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import subprocess
 import sys
@@ -13,58 +12,76 @@ from pathlib import Path
 from four_numbers import chart_of, numbers_of_demo
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-from rich.console import Console
-from rich.text import Text
 
-from dissensus.figures.vega import write_chart
+from dissensus.figures.charts import write_chart
 
 IMAGES = Path(__file__).parent / "images"
-COLUMNS = 100
-WIDTH, MARGIN = 1240, 40
+WIDTH = 1240
 COLOURS = 128
+FILES = Path(__file__).parent / "start" / "files"
+# The parts of the report that "How to read the report" numbers, from 1 on.
+BADGES = (
+    "#summary-title",
+    "#summary .figure",
+    "#summary h3:not(.figure h3)",
+    "#cases-title",
+    "#models-title",
+    "nav.contents li:last-child",
+)
+
+BADGE = """([place, number]) => {
+  const box = document.querySelector(place).getBoundingClientRect(), mark = document.createElement("b");
+  mark.textContent = number;
+  mark.style.cssText = `position:absolute;left:${Math.max(4, box.x - 44)}px;top:${box.y + scrollY}px;z-index:9;
+    width:34px;height:34px;border-radius:50%;background:#b3261e;color:white;font:bold 20px/34px sans-serif;
+    text-align:center`;
+  document.body.append(mark);
+}"""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main() -> None:
-    """Run the demo in a terminal of fixed width, save what it prints as an SVG, and two views of the report."""
+    """Run the demo and the first evaluation, and draw their reports and the numbers of the demo."""
     with tempfile.TemporaryDirectory() as folder:
-        printed = run_demo(folder).replace(Path(folder).as_uri(), "file://~")
-        draw_terminal(printed)
+        run(folder, "demo")
         draw_report(Path(folder) / "demo-results" / "report.html")
+        models = [f"--predictions={name}={FILES / name.lower()}.csv" for name in "AB"]
+        run(folder, "evaluate", str(FILES / "opinions.csv"), *models, "--called", "reader")
+        draw_numbered(Path(folder) / "results" / "report.html")
     write_chart(chart_of(numbers_of_demo()), IMAGES / "four-numbers.svg", overwrite=True)
 
 
-def run_demo(folder: str) -> str:
-    """Run the demo in a folder and return what it prints."""
-    command = [sys.executable, "-c", "from dissensus.cli import main; main()", "demo"]
-    surroundings = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "PATH": "", "TERM": "xterm-256color"}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings, cwd=folder).stdout
-
-
-def draw_terminal(printed: str) -> None:
-    """Draw what was printed as a terminal shows it."""
-    console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    console.print(Text.from_ansi(printed))
-    drawn = console.export_svg(title="dissensus demo")
-    alone = re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", drawn, flags=re.DOTALL)  # nothing fetched when looked at
-    (IMAGES / "demo.svg").write_text(alone, encoding="utf-8")
+def run(folder: str, *words: str) -> None:
+    """Run a command in a folder."""
+    command = [sys.executable, "-c", "from dissensus.cli import main; main()", *words]
+    subprocess.run(command, capture_output=True, check=True, cwd=folder)
 
 
 def draw_report(report: Path) -> None:
-    """Put the headline and the most disputed case one above the other."""
+    """Draw the decision, and the most disputed case, as two pictures."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": WIDTH, "height": 2700})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]", state="attached")
-        views = [seen(page, "#summary", from_top=True)]
+        seen(page, "#summary", from_top=True).quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
         page.locator("tr[data-case]").first.click()
-        views.append(seen(page, "#case"))
+        seen(page, "#case").quantize(COLOURS).save(IMAGES / "case.png", optimize=True)
         browser.close()
-    both = Image.new("RGB", (WIDTH, sum(view.height for view in views) + MARGIN), "white")
-    both.paste(views[0], (0, 0))
-    both.paste(views[1], (WIDTH - views[1].width - MARGIN, views[0].height))
-    both.quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
+
+
+def draw_numbered(report: Path) -> None:
+    """Draw the first report with numbers beside its parts."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": 2250})
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        for number, place in enumerate(BADGES, start=1):
+            page.evaluate(BADGE, [place, str(number)])
+        shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        browser.close()
+    shown.quantize(COLOURS).save(IMAGES / "report-read.png", optimize=True)
 
 
 def seen(page: Page, part: str, *, from_top: bool = False) -> Image.Image:

@@ -23,7 +23,7 @@ def main(words: list[str] | None = None) -> int:
     return (
         reproduction([given.data, str(ROOT / "paper" / "docs" / "reproduction.md")])
         or panel_trials([given.data, str(ROOT / "paper" / "docs" / "panel.md"), *effort])
-        or data_set_trials([str(ROOT / "docs" / "data-set-metrics.md"), *effort])
+        or data_set_trials([str(ROOT / "docs" / "evidence" / "data-set-metrics.md"), *effort])
     )
 
 

@@ -1,11 +1,16 @@
-"""One hypothesis profile for all tests: the same examples on every machine, and no clock.
+"""One hypothesis profile for all tests: the same examples on every machine, and no clock; and files to be read.
 
 The other one is for those who want to know whether a test fails, and need no small example: ``make mutants``.
 """
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from format_examples import written
 
 settings.register_profile(
     "dissensus",
@@ -17,3 +22,9 @@ settings.register_profile(
 )
 settings.register_profile("mutants", settings.get_profile("dissensus"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dissensus"))
+
+
+@pytest.fixture
+def put(tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes a content into a new file, see :func:`written`, and returns its path."""
+    return lambda content, name="opinions.csv": written(tmp_path / name, content)

@@ -1,12 +1,12 @@
 """One small valid file of every format, for the readers' tests."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 RECORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 """Exports of annotation tools, as short as they can be and hold everything that matters."""
@@ -65,97 +65,79 @@ PARALLEL = [
 IMRMC = "readerID,caseID,modalityID,score\ntruth,c1,truth,1\ntruth,c2,truth,0\nann,c1,film,5\nann,c2,film,2\n"
 
 
-def write_json(path: Path, value: Any) -> Path:
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
+def written(path: Path, content: Any) -> Path:
+    """Write text, bytes, a frame, arrays, or what JSON can hold, and return the path.
 
-
-def write_lines(path: Path, records: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
-
-
-def write_directory(path: Path, files: dict[str, Any]) -> Path:
-    path.mkdir(exist_ok=True)
-    for name, records in files.items():
-        write_lines(path / f"{name}.jsonl", records if isinstance(records, list) else [records])
-    return path
-
-
-def write_folder(path: Path, files: dict[str, str]) -> Path:
-    path.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (path / name).write_text(text, encoding="utf-8")
-    return path
-
-
-def write_text(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def write_array(path: Path, array: Any) -> Path:
-    np.save(path, array)
-    return path
-
-
-def write_arrays(path: Path, arrays: dict[str, Any]) -> Path:
-    np.savez(path, **arrays)
+    A list goes into a file of JSON lines if its name says so; a name without an ending is a directory of such files.
+    """
+    if isinstance(content, dict) and not path.suffix:
+        path.mkdir(exist_ok=True)
+        for name, inner in content.items():
+            written(path / (name if "." in name else f"{name}.jsonl"), inner)
+    elif isinstance(content, pl.DataFrame):
+        content.write_parquet(path)
+    elif isinstance(content, np.ndarray):
+        np.save(path, content)
+    elif path.suffix == ".npz":
+        np.savez(path, **content)
+    elif isinstance(content, str | bytes):
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    else:
+        lines = path.suffix == ".jsonl" and isinstance(content, list)
+        text = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content)
+        path.write_text(text, encoding="utf-8")
     return path
 
 
 @dataclass(frozen=True)
 class Example:
-    """A valid file: its format, its content, how to write it, and the options to read it with."""
+    """A valid file: its format, its name and content, and the options to read it with."""
 
     format: str
     name: str
     content: Any
-    write: Callable[[Path, Any], Path]
     options: dict[str, Any] = field(default_factory=dict)
 
     def file(self, folder: Path) -> Path:
-        return self.write(folder / self.name, self.content)
+        return written(folder / self.name, self.content)
 
     def __str__(self) -> str:
         return f"{self.format}-{self.name}"
 
 
 EXAMPLES = (
-    Example("label-studio", "export.json", LABEL_STUDIO, write_json),
-    Example("hugging-face", "train.jsonl", HUGGING_FACE, write_lines),
-    Example("hugging-face", "train.json", HUGGING_FACE, write_json),
-    Example("argilla", "records.json", ARGILLA, write_json),
-    Example("argilla", "page.json", {"items": ARGILLA, "total": 2}, write_json),
-    Example("prodigy", "tasks.jsonl", PRODIGY, write_lines),
-    Example("doccano", "weather", DOCCANO, write_directory),
-    Example("nested", "nested.json", NESTED, write_json),
-    Example("nested", "bare.json", NESTED["rankings"], write_json, {"conditions": NESTED["conditions"]}),
-    Example("counts", "votes.jsonl", COUNT_RECORDS, write_lines),
-    Example("long", "long.jsonl", LONG_RECORDS, write_lines),
-    Example("long", "long.json", LONG_RECORDS, write_json),
-    Example("annotator-json", "people.json", {"annotators": KEYED}, write_json),
-    Example("case-json", "trees.json", {"cases": KEYED}, write_json),
-    Example("annotator-files", "trees", ANNOTATOR_FILES, write_folder),
-    Example("preflib", "soup.toi", PREFLIB, write_text),
-    Example("counts", "votes.npy", COUNTS, write_array),
-    Example("ranking-arrays", "orders.npz", ORDERS, write_arrays),
-    Example("confidences", "confidences.npy", CONFIDENCES, write_array),
-    Example(
-        "confidences", "confidences.npz", {"opinions": CONFIDENCES, "case_names": ORDERS["case_names"]}, write_arrays
-    ),
-    Example("hugging-face", "lists.csv", LISTS, write_text),
-    Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n", write_text),
-    Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n", write_text),
-    Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n", write_text),
-    Example("checklist", "findings.csv", "case,reader,finding,present\nc1,ann,AF,1\nc1,bob,AF,0\n", write_text),
-    Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n", write_text),
-    Example("wide", "wide.csv", "case_id,ann,bob\nc1,oak>elm=ash,oak\n", write_text),
-    Example("checklist", "boxes.csv", "record_id,dx___1,dx___2,age\nc1,1,0,33\nc2,0,0,34\n", write_text),
-    Example("counts", "shares.jsonl", SHARES, write_lines),
-    Example("hugging-face", "sure.json", PARALLEL, write_json),
-    Example("patterns", "patterns.csv", "ann,bob,n\noak,oak,3\noak,elm,2\n", write_text),
-    Example("reader-study", "imrmc.csv", IMRMC, write_text),
-    Example("reader-study", "mrmcaov.csv", "reader,treatment,case,truth,rating\n1,1,1,0,3\n2,1,1,0,4\n", write_text),
-    Example("cleanlab", "codes.csv", "case_id,ann,bob\nc1,0,1\n", write_text, {"conditions": ["oak", "elm"]}),
+    Example("label-studio", "export.json", LABEL_STUDIO),
+    Example("hugging-face", "train.jsonl", HUGGING_FACE),
+    Example("hugging-face", "train.json", HUGGING_FACE),
+    Example("argilla", "records.json", ARGILLA),
+    Example("argilla", "page.json", {"items": ARGILLA, "total": 2}),
+    Example("prodigy", "tasks.jsonl", PRODIGY),
+    Example("doccano", "weather", DOCCANO),
+    Example("nested", "nested.json", NESTED),
+    Example("nested", "bare.json", NESTED["rankings"], {"conditions": NESTED["conditions"]}),
+    Example("counts", "votes.jsonl", COUNT_RECORDS),
+    Example("long", "long.jsonl", LONG_RECORDS),
+    Example("long", "long.json", LONG_RECORDS),
+    Example("annotator-json", "people.json", {"annotators": KEYED}),
+    Example("case-json", "trees.json", {"cases": KEYED}),
+    Example("annotator-files", "trees", ANNOTATOR_FILES),
+    Example("preflib", "soup.toi", PREFLIB),
+    Example("counts", "votes.npy", COUNTS),
+    Example("ranking-arrays", "orders.npz", ORDERS),
+    Example("confidences", "confidences.npy", CONFIDENCES),
+    Example("confidences", "confidences.npz", {"opinions": CONFIDENCES, "case_names": ORDERS["case_names"]}),
+    Example("hugging-face", "lists.csv", LISTS),
+    Example("long", "voted.csv", "case_id,label,votes\nc1,oak,3\nc1,elm,1\n"),
+    Example("long", "long.csv", "case_id,annotator_id,label,rank\nc1,A,oak,1\n"),
+    Example("crowd-kit", "crowd.csv", "task,worker,label\nt1,w1,oak\n"),
+    Example("checklist", "findings.csv", "case,reader,finding,present\nc1,ann,AF,1\nc1,bob,AF,0\n"),
+    Example("ratings", "stars.csv", "case,rater,score\nc1,ann,4\nc1,bob,5\n"),
+    Example("wide", "wide.csv", "case_id,ann,bob\nc1,oak>elm=ash,oak\n"),
+    Example("checklist", "boxes.csv", "record_id,dx___1,dx___2,age\nc1,1,0,33\nc2,0,0,34\n"),
+    Example("counts", "shares.jsonl", SHARES),
+    Example("hugging-face", "sure.json", PARALLEL),
+    Example("patterns", "patterns.csv", "ann,bob,n\noak,oak,3\noak,elm,2\n"),
+    Example("reader-study", "imrmc.csv", IMRMC),
+    Example("reader-study", "mrmcaov.csv", "reader,treatment,case,truth,rating\n1,1,1,0,3\n2,1,1,0,4\n"),
+    Example("cleanlab", "codes.csv", "case_id,ann,bob\nc1,0,1\n", {"conditions": ["oak", "elm"]}),
 )

@@ -8,16 +8,19 @@ import dissensus as ds
 from dissensus.core.errors import FormatError, MissingExtraError, suggestion
 
 
-def test_an_error_is_one_block_with_only_the_parts_it_has() -> None:
-    error = ds.DissensusError("no case column", expected="'case'", got="'photo'", where="a.csv", advice="rename it")
-    assert str(error).splitlines() == [
+def test_an_error_is_one_block_with_only_the_parts_it_has_and_its_place_in_front() -> None:
+    error = ds.DissensusError("no case column", expected="'case'", got="'photo'", where="row 3", advice="rename it")
+    lines = [
         "no case column",
         "  expected: 'case'",
         "  got:      'photo'",
-        "  where:    a.csv",
+        "  where:    a.csv, row 3",
         "  do:       rename it",
     ]
-    assert str(ds.DissensusError("no case column")) == "no case column"
+    assert str(error.at("a.csv", "no other advice")).splitlines() == lines
+    assert str(error.at("a.csv").at("a.csv")) == str(error.at("a.csv"))
+    assert str(ds.DissensusError("no case column").at("", "look")) == "no case column\n  do:       look"
+    assert isinstance(FormatError("problem").at("a.csv"), FormatError)
 
 
 @pytest.mark.parametrize("family", [ds.DissensusError, FormatError, MissingExtraError])
@@ -28,13 +31,6 @@ def test_errors_survive_pickling(family: type[ds.DissensusError]) -> None:
     assert (str(again), again.advice) == (str(error), "d")
     assert issubclass(family, ds.DissensusError | ValueError)
     assert issubclass(MissingExtraError, ImportError)
-
-
-def test_a_place_is_put_in_front() -> None:
-    error = FormatError("problem", where="data row 3").at("a.csv")
-    assert error.where == "a.csv, data row 3"
-    assert isinstance(error, FormatError)
-    assert ds.DissensusError("problem").at("a.csv").where == "a.csv"
 
 
 @pytest.mark.parametrize(

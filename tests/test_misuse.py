@@ -54,17 +54,8 @@ METHODS = ("sample", "select", "align", "save", "load")
 
 RECORDS = {
     *("Agreement", "AgreementMeasure", "Alpha", "Batch", "Calibration", "CasePrior", "Certainty", "Comparison"),
-    *(
-        "Diagnostics",
-        "Difference",
-        "Drawn",
-        "Evaluation",
-        "Experts",
-        "Plausibilities",
-        "PlausibilityRegions",
-        "Predicted",
-    ),
-    *("RatingPrior", "Run"),
+    *("Diagnostics", "Difference", "Drawn", "Evaluation", "Experts", "Plausibilities", "PlausibilityRegions"),
+    *("Predicted", "RatingPrior", "Run"),
 }
 """What functions give; nobody makes one by hand."""
 

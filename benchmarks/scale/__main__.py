@@ -1,7 +1,7 @@
 """Measure evaluations of up to a million cases: ``make bench-scale``, or ``SIZES=10000,30000 make bench-scale``.
 
-The numbers go to ``results.json`` and into ``docs/scale.md``; with ``SIZES``, to ``tried.json``. The exit code is 1 if
-one is above its limit. It takes half an hour and some GB of disk, below ``SCALE_DIR`` if that is given.
+The numbers go to ``results.json`` and into ``docs/evidence/scale.md``; with ``SIZES``, to ``tried.json``.
+The exit code is 1 if one is above its limit. It takes half an hour and some GB of disk, below ``SCALE_DIR`` if given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a study of any size needs, by arithmetic from the constants that were measured, and the tables of the guide.
 
-Run: ``python -m scale.sizing`` writes the tables into ``docs/scale.md`` from ``results.json``.
+Run: ``python -m scale.sizing`` writes the tables into ``docs/evidence/scale.md`` from ``results.json``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from scale.constants import PROCESSORS, Constants
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "scale.md"
 PLACE = re.compile(r"(<!-- scale: (\w+) -->\n).*?(<!-- end of scale -->)", re.DOTALL)
 SIZES = (*(10**power for power in range(4, 9)), 2 * 10**8, 10**9)
 CORES = (2, 32, 1000)

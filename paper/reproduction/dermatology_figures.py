@@ -10,12 +10,10 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.figures import theme
-from dissensus.figures.case_charts import certainty_curves, risk_ranges
 from dissensus.figures.charts import (
     CERTAINTY,
     SHARE_OF_CASES,
     Axis,
-    Band,
     Bars,
     Chart,
     Line,
@@ -26,6 +24,7 @@ from dissensus.figures.charts import (
     kept_places,
     quantile_curve,
 )
+from dissensus.figures.evaluation_charts import certainty_curves
 from paper.reproduction.dermatology_experiment import TITLE
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.paper_runs import SHORT
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEVELS = ((0.0, "low"), (1.0, "medium"), (2.0, "high"))
-MEDIUM = "plackett-luce 3"
+N_BINS = 20
 MOST_SHOWN = 250
 """Cases drawn as points, evenly spaced over the order; more would hide each other."""
 
@@ -80,18 +79,33 @@ def _risk(frames: Frames) -> Chart:
         _sorted_line(cases["certainty"].to_numpy(), "certainty of the condition", 0),
         _sorted_line(cases["risk_certainty"].to_numpy(), "certainty of its risk", 1, dash=1),
     )
-    ranges = risk_ranges(frames["dermatology_risks"], run=MEDIUM, levels=LEVELS)
-    marks = tuple(
-        replace(mark, colour=theme.hue(2)) for mark in ranges.panels[0].marks if isinstance(mark, Band | Line)
+    risks = frames["dermatology_risks"]
+    limits = np.linspace(LEVELS[0][0], LEVELS[-1][0], N_BINS + 1)
+    middles = (limits[1:] + limits[:-1]) / 2
+    mean, least, greatest = (_shares(risks[name].to_numpy(), limits) for name in ("mean", "min", "max"))
+    bars = Bars(middles, mean, 0.9 * (limits[1] - limits[0]), "mean over draws", theme.hue(2))
+    edges = (
+        Line(middles, least, "least of any draw", theme.hue(4)),
+        Line(middles, greatest, "greatest", theme.hue(3), dash=1),
     )
-    expected = replace(ranges.panels[0], title="expected risk", marks=marks)
+    axis = Axis(
+        "expected risk", (LEVELS[0][0], LEVELS[-1][0]), tuple((level, f"{name} ({level:g})") for level, name in LEVELS)
+    )
+    expected = Pane((bars, *edges), axis, Axis("share of cases", form=".0%"), "expected risk")
     caption = (
         "Left: the certainty of the first condition and of its risk, each sorted by itself; three risks are more "
-        "certain than 419 conditions, and still uncertain for many cases. Right: the expected risk of every case, "
-        "sorted, as mean and as range over draws; many lie between two levels."
+        "certain than 419 conditions, and still uncertain for many cases. Right: histograms of the expected risk of "
+        "the cases, by its mean over draws (bars) and by the least and the greatest value of any draw (lines); many "
+        "lie between two levels."
     )
     certain = Pane(lines, SHARE_OF_CASES, CERTAINTY, "risk and condition")
     return Chart("Certainty of risks, and expected risk", (certain, expected), caption, columns=2)
+
+
+def _shares(values: FloatArray, limits: FloatArray) -> FloatArray:
+    """Return the share of values between each two limits."""
+    known = values[~np.isnan(values)]
+    return np.histogram(np.clip(known, limits[0], limits[-1]), limits)[0] / max(len(known), 1)
 
 
 def _annotators(frames: Frames) -> Chart:
@@ -108,7 +122,7 @@ def _annotators(frames: Frames) -> Chart:
         "Risk is that of the first condition by inverse ranks. Cases of high risk have fewer annotators on average, "
         "who name more different conditions all the same."
     )
-    return Chart("Annotators and their conditions, by risk", levelled, caption, columns=4, height=240, width=2.6)
+    return Chart("Annotators and their conditions, by risk", levelled, caption, columns=4, height=240)
 
 
 def _counts_pane(cases: pl.DataFrame, column: str, words: str, risk: str, place: int) -> Pane:
@@ -139,7 +153,7 @@ def _agreement(frames: Frames) -> Chart:
         "certainty is low."
     )
     pane = Pane(tuple(marks), SHARE_OF_CASES, Axis("certainty or agreement", (-0.02, 1.03)), title)
-    return Chart("Certainty and agreement among annotators", (pane,), caption, width=5.6)
+    return Chart("Certainty and agreement among annotators", (pane,), caption)
 
 
 def _regression(ordered: FloatArray) -> Line:
@@ -184,7 +198,7 @@ def _distributions(frames: Frames) -> Chart:
         bars.append(Bars(at, counted(values, edges), 0.45 / BINS, told, theme.hue(1 - place), pattern=place))
     pane = Pane(tuple(bars), CERTAINTY, Axis("share of cases", form=".1%"))
     caption = "How many cases have which certainty: more are certain of the risk, but a large part is not."
-    return Chart("Distribution of the certainty of risks and conditions", (pane,), caption, width=5.6)
+    return Chart("Distribution of the certainty of risks and conditions", (pane,), caption)
 
 
 FIGURES = (

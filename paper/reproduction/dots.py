@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dissensus.figures import theme
-from dissensus.figures.case_charts import dot_heights
 from dissensus.figures.charts import Points
+from dissensus.figures.evaluation_charts import dot_heights
 
 ROOM = 0.55
 """How much of a bar's height the dots take."""

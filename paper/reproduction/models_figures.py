@@ -8,7 +8,6 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.figures import theme
-from dissensus.figures.case_charts import by_aggregation
 from dissensus.figures.charts import (
     Axis,
     Band,
@@ -23,6 +22,7 @@ from dissensus.figures.charts import (
     joint_span,
     quantile_curve,
 )
+from dissensus.figures.evaluation_charts import by_aggregation
 from paper.reproduction.certainty_claims import mean_certainties
 from paper.reproduction.dermatology_figures import certainty_pane
 from paper.reproduction.model_claims import FIGURE, OVERLAP, SET2, SET3, TITLE, TOP3
@@ -60,7 +60,7 @@ def _main(frames: Frames) -> Chart:
         "metric averaged over cases. Crosses: against the point estimate (ML for PL, IRN for PrIRN). Every column has "
         "one range. Lower reliability lowers every metric; sets are far harder than single conditions."
     )
-    return Chart("Certainty and metrics across reliabilities", tuple(panels), caption, columns=5, height=260, width=2.2)
+    return Chart("Certainty and metrics across reliabilities", tuple(panels), caption, columns=5, height=260)
 
 
 def _span(rows: pl.DataFrame) -> tuple[float, float] | None:

@@ -72,7 +72,8 @@ neither better than a reliability of 1.
 adjusted accuracy as overestimation. Where 50 or 100 people labelled every case, one can look: small studies of three
 labels a case are drawn, and every number is held against what all labels say. The paper's adjusted accuracy is too
 *low*, because draws from a posterior of three labels put plausible mass on conditions that a larger panel would rule
-out; even the majority vote of three is below it. [Which number should I report?](../../docs/which-number.md) says
+out; even the majority vote of three is below it.
+[Which number should I report?](../../docs/explanation/which-number.md) says
 what to report instead, [Do panel estimates hold?](panel.md) has the whole experiment.
 """
 
@@ -120,7 +121,7 @@ TOLD: Mapping[str, str] = {
     tempered_experiment.TITLE: (
         "The paper names another way to trust annotators more, plausibilities to the power of the reliability, and "
         "repeats rankings instead, as it expects the same effect. "
-        "[Aggregations](../../docs/aggregations.md#tempering) says how to sample it."
+        "[Aggregations](../../docs/reference/aggregations.md#tempering) says how to sample it."
     ),
     held_out_experiment.TITLE: (
         "Top-1 accuracy of the networks of ChaosNLI (100 labels a pair of sentences) and CIFAR-10H (50 an image; the "
@@ -159,13 +160,14 @@ def page_text(reproduction: Reproduction, drawn: Iterable[str] = ()) -> str:
 
 
 def _summary(reproduction: Reproduction) -> str:
-    settings, counts = reproduction.settings, reproduction.counts
-    told = ", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count)
+    settings = reproduction.settings
+    agreeing, printed = _counted(_printed_rows(reproduction))
     missing = "".join(f"\n- {each}" for each in reproduction.missing)
     absent = f"\n\nNot at hand when this page was written:\n{missing}" if missing else ""
     return (
-        f"This run: {settings.draws} draws per case ({settings.sweep_draws} at the other reliabilities of the main "
-        f"figure), seed {settings.seed}. {len(reproduction.rows)} numbers: {told}.{absent}\n"
+        f"**Of {printed} numbers that the paper prints, {agreeing} come out.** What it says in words is judged apart. "
+        f"{settings.draws} draws per case ({settings.sweep_draws} at the other reliabilities of the main figure), seed "
+        f"{settings.seed}.{absent}\n"
     )
 
 
@@ -203,14 +205,24 @@ def _claim(row: Row, said: Sequence[Row]) -> str:
     return f'- "{row.words}": {row.quantity}{under}: {row.ours_text} ({row.limit_text}).{reason}'
 
 
+def _printed_rows(reproduction: Reproduction) -> list[Row]:
+    """Return the numbers that the paper prints, each once."""
+    rows = [row for row in reproduction.rows if row.paper is not None and not row.words]
+    once = {(row.quantity, row.paper_text, row.settings.partition(",")[0]): row for row in reversed(rows)}
+    return [*reversed(once.values())]
+
+
+def _counted(rows: Sequence[Row]) -> tuple[int, int]:
+    """Count those that agree, and all."""
+    return sum(row.verdict == "agrees" for row in rows), len(rows)
+
+
 def _printed(reproduction: Reproduction) -> str:
     """Count the numbers that the paper prints, each once, say where they differ, and fold their table.
 
     Other readings of the same number are in the tables of the experiments.
     """
-    rows = [row for row in reproduction.rows if row.paper is not None and not row.words]
-    once = {(row.quantity, row.paper_text, row.settings.partition(",")[0]): row for row in reversed(rows)}
-    chosen = [*reversed(once.values())]
+    chosen = _printed_rows(reproduction)
     lines = [_cells(row.quantity, row.settings, row.paper_text, row.ours_text, row.verdict) for row in chosen]
     head = "| quantity | settings | paper | ours | verdict |\n|---|---|---|---|---|"
     differs = [
@@ -218,11 +230,11 @@ def _printed(reproduction: Reproduction) -> str:
         for row in chosen
         if row.verdict == "differs"
     ]
-    agreeing = sum(row.verdict == "agrees" for row in chosen)
+    agreeing, printed = _counted(chosen)
     return "\n".join(
         [
             "## What it prints\n",
-            f"{len(chosen)} numbers; {agreeing} agree.\n",
+            f"{printed} numbers; {agreeing} agree.\n",
             *_listed("Differs", differs),
             _details("All printed numbers", "\n".join([head, *lines])),
         ]
@@ -281,7 +293,7 @@ def _images(figures: Sequence[PaperFigure], charts: Mapping[str, Chart]) -> list
 
 def _write_images(charts: Mapping[str, Chart], folder: FilePath) -> tuple[FilePath, ...]:
     """Write the charts that are small enough as SVG."""
-    from dissensus.figures.vega import svg
+    from dissensus.figures.charts import svg
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

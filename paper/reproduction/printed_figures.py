@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.figures import theme
-from dissensus.figures.case_charts import OTHERS
 from dissensus.figures.charts import Axis, Bars, Chart, Pane, named_places, shortened
+from dissensus.figures.evaluation_charts import OTHERS
 from paper.data.printed_cases import CASES, PrintedCase
 from paper.reproduction.dots import dots
 from paper.reproduction.paper_figures import Frames, PaperFigure

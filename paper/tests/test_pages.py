@@ -1,21 +1,16 @@
-"""The pages lead somewhere, and one command writes them all."""
+"""One command writes all pages; the notebook runs where the data are, and ships without what it shows."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from notebooks import code_cells, outputs
 from paper import __main__ as command
-from test_repository import links_lead_somewhere
-
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links(page: Path) -> None:
-    links_lead_somewhere(page)
+from shared_data import SHARED, needs_shared
 
 
 @pytest.mark.parametrize(("failing", "run"), [(None, 3), ("panel_trials", 2)])
@@ -38,3 +33,21 @@ def test_one_command_writes_every_page_until_something_fails(
     assert called[0][0] == called[1][0] == "somewhere"
     assert called[1][2:] == ["--studies", "3"]
     assert all(Path(words[-1] if len(words) == 2 else words[-3]).is_file() for words in called[:2])
+
+
+NOTEBOOK = json.loads((Path(__file__).parents[1] / "docs" / "figures.ipynb").read_text(encoding="utf-8"))
+
+
+def test_the_notebook_holds_nothing_of_the_data() -> None:
+    assert len(code_cells(NOTEBOOK)) == 9
+    assert all(cell["outputs"] == [] for cell in code_cells(NOTEBOOK))
+
+
+@needs_shared
+def test_the_notebook_draws_the_figures_of_the_paper() -> None:
+    text = (
+        json.dumps(NOTEBOOK).replace("data/dermatology_ddx", str(SHARED / "dermatology_ddx")).replace("= 1000", "= 50")
+    )
+    shown = outputs(json.loads(text))
+    assert "1947 cases, 419 conditions" in shown[0][0]["text"][0]
+    assert sum("Chart" in str(one) for cell in shown for one in cell) >= 7

@@ -42,8 +42,8 @@ reversed*: the rows are those of a fifth of the cases, in which the better model
 opinions on a case come from one of {N_HOSPITALS} hospitals, each of which sees the case in its own way; the truth is
 that of a panel from all hospitals.
 *withheld*: the share of studies in which the
-[rule](../../docs/which-number.md#when-the-panel-estimate-is-withheld) keeps the panel estimate out of the first table,
-and its most frequent reason.
+[rule](../../docs/explanation/panel.md#when-the-panel-estimate-is-withheld) keeps the panel estimate out of the first
+table, and its most frequent reason.
 """
 PUBLISHED_WORDS = """Published data with 3 votes a case, drawn as above, once with the scores of the models and once
 with their labels only: {} studies each. The rule withholds the latter.

@@ -112,7 +112,7 @@ def _cell(row: Mapping[str, Any]) -> str:
 def main(words: list[str] | None = None) -> int:
     """Try metrics of a whole data set on simulated studies, and write the tables into the page."""
     parser = argparse.ArgumentParser(prog="python -m paper.trials.data_set_page", description="See what holds.")
-    parser.add_argument("page", help="a page with a place for the tables, such as docs/data-set-metrics.md")
+    parser.add_argument("page", help="a page with a place for the tables, such as docs/evidence/data-set-metrics.md")
     parser.add_argument("--studies", type=int, default=100, help="studies of each kind")
     parser.add_argument("--draws", type=int, default=200, help="draws of every case")
     parser.add_argument("--seed", type=int, default=1)

@@ -27,7 +27,7 @@ PER_TABLE, WIDTH = 5, 112
 
 OPENING = f"""## Families that were tried
 
-What the [informed prior](../../docs/which-number.md) could be made of, compared by annotators who were left
+What the [informed prior](../../docs/explanation/panel.md) could be made of, compared by annotators who were left
 out: one of every case that has two or more. The prior is fitted to the cases of other folds, {FOLDS} in all;
 with the other votes of the case it gives the first choice of the one who was left out a probability, whose
 logarithm is the score. A case is in several studies, and several of its annotators are left out in turn;

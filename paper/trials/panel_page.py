@@ -29,10 +29,11 @@ LEAST, MOST, POINTS = 0.85, 0.95, 1.0
 
 OPENING = """# Do panel estimates hold?
 
-[Which number should I report?](../../docs/which-number.md) says what the *panel* estimate is: an estimate, which leans
-on the models' own predictions, of the metric against what a large panel of such annotators would say. How good it is
-can be seen where a large panel was asked. These data sets were at hand while the estimate was developed; on four others
-(texts, chest films, sleep stages, caries) an earlier version read 1.4 to 4.6 points too high. What breaks it is under
+[Is the panel estimate circular?](../../docs/explanation/panel.md) says what the *panel* estimate is: an estimate,
+which leans on the models' own predictions, of the metric against what a large panel of such annotators would say.
+How good it is can be seen where a large panel was asked. These data sets were at hand while the estimate was
+developed; on four others (texts, chest films, sleep stages, caries)
+an earlier version read 1.4 to 4.6 points too high. What breaks it is under
 [Attacks](#attacks). From
 data in which 50 or 100 people labelled every case, small studies are drawn: some of the cases, 2 to 10 of the
 labels of each. Every number is computed from the small study alone and held against what all labels say. In
@@ -85,7 +86,7 @@ TOLD: Mapping[str, str] = {
     plan.LIMIT_TITLE: LIMIT_WORDS,
 }
 HEAD = ("number", "bias", "holds", "here", "width")
-GUIDE = "../../docs/which-number.md"
+GUIDE = "../../docs/explanation/panel.md"
 PLACE = re.compile(r"(<!-- trials: chaosnli -->\n).*?(<!-- end of trials -->)", re.DOTALL)
 """Where the guide of the package shows a few numbers of the page."""
 
@@ -94,7 +95,7 @@ FIGURE = "images/panel-bias.svg"
 
 def write_page(proof: Proof, path: Path) -> tuple[FilePath, ...]:
     """Write the page and its figure anew, and the few numbers in the guide of the package; return what was written."""
-    from dissensus.figures.vega import write_chart
+    from dissensus.figures.charts import write_chart
 
     target = FilePath(path)
     figure, guide = target.parent / FIGURE, target.parent / GUIDE

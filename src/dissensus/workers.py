@@ -280,8 +280,11 @@ def local_cluster(n_workers: int, *, threads: int) -> Iterator[Client]:
     try:
         with dask.config.set({"temporary-directory": place, **OF_LOCAL_WORKERS}):
             try:
-                if os.name == "posix":  # elsewhere there is none
-                    _start_tracker()
+                if os.name == "posix":  # what frees what belongs to a process that has ended, without a word
+                    before = os.environ.get("PYTHONWARNINGS", "")
+                    os.environ["PYTHONWARNINGS"] = f"{before},ignore:resource_tracker:UserWarning".lstrip(",")
+                    resource_tracker.ensure_running()
+                    os.environ["PYTHONWARNINGS"] = before  # if empty, it says nothing
                 cluster = distributed.LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=threads,
@@ -313,16 +316,6 @@ def _distributed() -> ModuleType:
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
-
-
-def _start_tracker() -> None:
-    """Start the process that frees what belongs to a process that has ended, so that it does so without a word."""
-    before = os.environ.get("PYTHONWARNINGS", "")
-    os.environ["PYTHONWARNINGS"] = f"{before},ignore:resource_tracker:UserWarning".lstrip(",")
-    try:
-        resource_tracker.ensure_running()
-    finally:
-        os.environ["PYTHONWARNINGS"] = before  # if empty, it says nothing
 
 
 def dask_setup(_: object) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 
 import dissensus as ds
-from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior, plackett_luce_log_likelihood
+from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior
 from dissensus.aggregations.case_prior import large_strata, prior_of
 from dissensus.aggregations.point_estimates import votes
 from dissensus.aggregations.prior_fit import (
@@ -165,16 +165,6 @@ def test_slopes_are_those_of_the_likelihood() -> None:
         assert slopes[:, place] == pytest.approx((ahead - behind) / (2 * step), abs=1e-5)
 
 
-def test_nothing_near_the_fit_is_better() -> None:
-    likelihood, _ = likelihood_of()
-    everyone = np.ones(60)
-    found = likelihood.fitted(everyone)
-    best = likelihood.badness(found, everyone)[0]
-    for seed in range(20):
-        near = found + 0.05 * np.random.default_rng(seed).normal(size=len(found))
-        assert likelihood.badness(near, everyone)[0] > best
-
-
 def test_refits_are_near_what_a_whole_fit_would_give() -> None:
     study, models = small_study(300)
     likelihood, found = fitted_likelihood(Evidence.of(study.opinions, models))
@@ -198,20 +188,6 @@ def test_single_labels_have_the_posterior_of_their_shapes() -> None:
     exact = shapes / shapes.sum(axis=1, keepdims=True)
     for spec in (PlackettLuce(prior=prior), Dirichlet(prior=prior)):
         assert spec.sample(study, draws=4000).mean() == pytest.approx(exact, abs=0.04)  # 5 standard errors
-
-
-def test_rankings_have_the_posterior_that_weighted_draws_of_the_prior_give() -> None:
-    study, models = small_study(40)
-    prior = informed_prior(study, models)
-    found = PlackettLuce(prior=prior).sample(study, draws=4000).mean()
-    rng = np.random.default_rng(1)
-    for case in (0, 9, 21):
-        theta = rng.dirichlet(prior.concentrations[case] * prior.means()[case] + 1e-9, size=60_000) + 1e-300
-        one = study.select([study.case_names[case]])
-        repeated = [plackett_luce_log_likelihood(one, row)[0] for row in theta[:6000]]
-        weights = np.exp(np.array(repeated) - max(repeated))
-        expected = weights @ theta[:6000] / weights.sum()
-        assert found[case] == pytest.approx(expected, abs=0.05)
 
 
 def test_folds_owe_nothing_to_the_votes_of_the_case() -> None:
@@ -372,18 +348,6 @@ def test_the_votes_of_a_case_do_not_move_its_own_prior(is_hard: bool) -> None:
         own = slice(wider.support_offsets[case], wider.support_offsets[case + 1])
         expected = prior.concentrations[case] * prior.means()[case][wider.support[own]]
         assert shapes.mentioned[own] == pytest.approx(expected, rel=1e-9)
-
-
-def test_concentrations_under_one_hard_model_say_nothing_about_votes() -> None:
-    found = []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        theta = rng.dirichlet(np.full(8, 0.5), size=400)
-        counts = np.array([rng.multinomial(3, row) for row in theta])
-        study = ds.Study.from_counts(counts, [f"c{k}" for k in range(8)])
-        prior = informed_prior(study, {"A": np.eye(8)[theta.argmax(axis=1)]})
-        found.append(np.corrcoef(np.log(prior.concentrations), (counts > 0).sum(axis=1))[0, 1])
-    assert abs(np.mean(found)) < 0.1
 
 
 # Strata -------------------------------------------------------------------------------------------------

@@ -126,15 +126,6 @@ def test_accuracies_are_found_and_their_intervals_hold() -> None:
     assert np.abs(errors).mean() < 0.06
 
 
-def test_intervals_hold_for_annotators_who_are_good_or_bad_throughout() -> None:
-    skills, held = [0.9, 0.8, 0.7, 0.6, 0.5], 0
-    for seed in range(12):
-        said, _ = simulated(skills, 150, 3, seed)
-        table = annotator_quality(said, draws=400, seed=seed)
-        held += int(((table["low"].to_numpy() <= skills) & (skills <= table["high"].to_numpy())).sum())
-    assert held >= 47  # of 60; fewer have a chance of 1 in 500 if they were independent
-
-
 def test_confusions_are_probabilities_and_name_the_mistake() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(3, size=120)
@@ -178,7 +169,7 @@ def test_findings_are_judged_one_by_one_and_not_pooled() -> None:
     assert known.filter(finding="ST").drop("finding").equals(annotator_quality(alone, gold=gold, draws=400))
 
 
-@pytest.mark.parametrize(("n_conditions", "skills"), [(2, 5), (3, 12), (5, 30)])
+@pytest.mark.parametrize(("n_conditions", "skills"), [(2, 5), (5, 30)])
 def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
     said, _ = simulated(np.linspace(0.95, 0.7, skills).tolist(), 120, n_conditions, 3)
     found = sampling_diagnostics(DawidSkene().sample(said, draws=1000))
@@ -187,9 +178,8 @@ def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
     assert np.median(found.ess) > 150
 
 
-@pytest.mark.parametrize(("n_conditions", "skill"), [(10, 0.5), (20, 0.4)])
-def test_no_condition_collects_what_weak_annotators_disagree_on(n_conditions: int, skill: float) -> None:
-    said, truths = simulated([skill] * 5, 200, n_conditions, 1)
+def test_no_condition_collects_what_weak_annotators_disagree_on() -> None:
+    said, truths = simulated([0.5] * 5, 200, 10, 1)
     drawn = DawidSkene().sample(said, draws=400)
     assert not sampling_diagnostics(drawn).has_not_converged.any()
     majority = (MajorityVote().sample(said).mean().argmax(axis=1) == truths).mean()

@@ -47,26 +47,23 @@ def test_chains_that_have_not_converged_are_reported() -> None:
 @pytest.mark.parametrize("n_chains", [1, 4])
 def test_chains_that_have_converged_are_rarely_reported_and_those_that_have_not_are(n_chains: int) -> None:
     rng, alarms = np.random.default_rng(8), list[int]()
-    for _ in range(60):
+    for _ in range(30):
         first = rng.beta(3.0, 2.0, size=(100, 400))
-        if len(alarms) == 59:  # one case of the last study: a quarter of the draws, or one chain, is elsewhere
+        if len(alarms) == 29:  # one case of the last study: a quarter of the draws, or one chain, is elsewhere
             first[7, :100] *= 0.5
         drawn = ds.Plausibilities.from_draws(np.stack([first, 1 - first], axis=2), n_chains=n_chains)
         found = sampling_diagnostics(drawn)
         alarms.append(int(found.has_not_converged.sum()))
-    assert np.count_nonzero(alarms[:59]) <= 8  # 5 % of 59 are 3; more than 8 have a chance of 1 in 500
+    assert np.count_nonzero(alarms[:29]) <= 5  # 5 % of 29 are 1.5; more than 5 have a chance of 1 in 300
     assert found.has_not_converged[7]
-
-
-@pytest.mark.parametrize("draws", [1, 3, 5, 7, 10, 11])
-def test_any_number_of_draws_comes_out_whatever_the_chains(draws: int) -> None:
-    drawn = PlackettLuce(chains=4).sample(STUDY, draws=draws)
-    assert drawn.dense().shape == (6, draws, 8)
-    sampling_diagnostics(drawn)
 
 
 def test_every_chain_gives_its_first_draws_whatever_their_number() -> None:
     """Asking for 10 draws in 4 chains gives 3, 3, 2 and 2 of the draws that 12 would give."""
+    for draws in (1, 3, 5, 11):
+        drawn = PlackettLuce(chains=4).sample(STUDY, draws=draws)
+        assert drawn.dense().shape == (6, draws, 8)
+        sampling_diagnostics(drawn)
     twelve, ten = (next(iter(PlackettLuce(chains=4).sample(STUDY, draws=draws, threads=1))) for draws in (12, 10))
     for case in range(ten.n_cases):
         np.testing.assert_array_equal(ten.of_case(case), twelve.of_case(case)[[0, 1, 2, 3, 4, 5, 6, 7, 9, 10]])

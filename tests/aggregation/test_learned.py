@@ -64,7 +64,7 @@ def random_parts(study: ds.Study, seed: int) -> list[ds.Study]:
     return [study.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), n_cases=st.integers(2, 30))
 @pytest.mark.filterwarnings("ignore:alpha is not learned:dissensus.DissensusWarning")
 @pytest.mark.filterwarnings("ignore:the fitted prior mass:dissensus.DissensusWarning")

@@ -5,7 +5,7 @@ import numpy as np
 from dissensus import Study, evaluate
 from dissensus.aggregations import PlackettLuce
 from dissensus.certainty import annotation_certainty
-from dissensus.cli.options import SPEC, chosen_aggregation
+from dissensus.cli.options import chosen_aggregation
 from dissensus.core.spec import distinct_names, one_spec
 from dissensus.plugins import Aggregation
 from naive_plackett_luce import posterior_by_quadrature
@@ -17,8 +17,7 @@ def test_a_tempered_race_has_the_observed_prior_with_alpha_one_by_default() -> N
     assert PlackettLuce(3, tempered=True) == PlackettLuce(3, alpha=1.0, prior="observed", tempered=True)
     assert PlackettLuce(3).prior == "frequency"
     assert one_spec(Aggregation.family, "plackett-luce:3:tempered=true") == PlackettLuce(3, tempered=True)
-    given = {**dict.fromkeys(SPEC), "aggregation": "plackett-luce:3", "tempered": True}
-    assert chosen_aggregation(given) == PlackettLuce(3, tempered=True)
+    assert chosen_aggregation({"aggregation": "plackett-luce:3", "tempered": True}) == PlackettLuce(3, tempered=True)
 
 
 def test_runs_of_one_reliability_have_names_that_tell_them_apart() -> None:

@@ -31,9 +31,11 @@ def problems(draw: st.DrawFn) -> Problem:
 @given(problems())
 def test_it_equals_the_trace_of_soft_permutation_matrices(problem: Problem) -> None:
     a, b, depth, n_conditions = problem
-    how = {"depth": depth, "n_conditions": n_conditions}
+    how: dict[str, Any] = {"depth": depth, "n_conditions": n_conditions}
     value = mean_average_overlap(a, b, **how)
     assert value == pytest.approx(naive.mean_average_overlap(a, b, depth, n_conditions), abs=1e-12)
+    plain = mean_average_overlap(a, b, **how, normalised=False)
+    assert plain == pytest.approx(naive.unnormalised_overlap(a, b, depth, n_conditions), abs=1e-12)
     assert 0 <= value <= 1
     assert mean_average_overlap(b, a, **how) == pytest.approx(value, abs=1e-12)
     assert mean_average_overlap(a, a, **how) == 1

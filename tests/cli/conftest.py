@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dissensus as ds
 from command_calls import Outcome, Run, told
 from dissensus import compilation
+from dissensus.simulate.differential_study import SimulatedStudy
 
 
 @pytest.fixture
@@ -18,6 +20,16 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return lambda *words: told(Path.cwd(), *words)
+
+
+def put_study(study: SimulatedStudy, *models: str) -> list[str]:
+    """Write the opinions of a study, and what some models say; return the words that name the files."""
+    ds.write(study.annotations, "opinions.csv", overwrite=True)
+    for name in models:
+        said = study.predictions[name]
+        scores = pl.DataFrame(said.to_scores(), schema=list(said.conditions))
+        scores.insert_column(0, pl.Series("case", said.case_names)).write_csv(f"{name}.csv")
+    return ["opinions.csv", *(word for name in models for word in ("--predictions", f"{name}={name}.csv"))]
 
 
 @dataclass(frozen=True)

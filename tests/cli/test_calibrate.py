@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from cli.conftest import put_study
 from command_calls import Run
 from dissensus import Calibration, Study, load, simulate, write
 from dissensus.aggregations import PlackettLuce
@@ -18,18 +19,12 @@ WORDS = ("opinions.csv", "--aggregation", "plackett-luce:1,10", "--draws", "40",
 @pytest.fixture
 def calibrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "80")
-    study = simulate.study(n_cases=30, n_conditions=8, seed=1)
-    write(study.annotations, "opinions.csv")
-    model = study.predictions["Birch"]
-    names = {"case": model.case_names, "condition": model.conditions}
-    codes = {"case": model.case_of_entry, "condition": model.codes}
-    columns = {name: [names[name][code] for code in codes[name]] for name in names}
-    pl.DataFrame({**columns, "score": model.values}).write_csv("birch.csv")
+    put_study(simulate.study(n_cases=30, n_conditions=8, seed=1), "Birch")
     return lambda *words: run("calibrate", *words)
 
 
 def test_the_best_is_named_and_tables_are_written(calibrated: Run) -> None:
-    outcome = calibrated(*WORDS, "--predictions", "Birch=birch.csv")
+    outcome = calibrated(*WORDS, "--predictions", "Birch=Birch.csv")
     assert outcome.code == 0
     for part in ("Best: plackett-luce 1, with a mean log score of", "* plackett-luce 1 ", "Held-out panels agreed"):
         assert part in outcome.out
@@ -68,7 +63,7 @@ def test_evaluate_lets_held_out_annotators_choose_the_reference_run(run: Run, mo
     monkeypatch.setattr(
         "dissensus.evaluation.calibration.candidates", lambda *_, **__: (PlackettLuce(2.0), PlackettLuce(20.0))
     )
-    words = ("opinions.csv", "--predictions", "B=birch.csv", "--draws", "30", "--aggregation", "plackett-luce:1")
+    words = ("opinions.csv", "--predictions", "B=Birch.csv", "--draws", "30", "--aggregation", "plackett-luce:1")
     assert "best: plackett-luce 2" in run("evaluate", *words, "--calibrate", "--out", "results").out
     result = load("results")
     assert result.calibration is not None

@@ -82,24 +82,6 @@ def test_categories_and_places_add_their_certainty_and_the_risk(told: Any, rank:
     assert table["risk_max"].to_list() == expected_risk(draws, risks).sort("case")["max"].to_list()
 
 
-def test_categories_without_levels_have_no_risk(told: Any) -> None:
-    Path("groups.txt").write_text("red\nred\nblue\nblue\n", encoding="utf-8")
-    outcome = told(
-        *("opinions.csv", "--categories", "groups.txt", "--via", "mass", "--aggregation", "inverse-rank"),
-        *("--unmentioned", "pool", "--out", "table.jsonl"),
-    )
-    assert outcome.code == 0
-    assert "risk_mean" not in pl.read_ndjson("table.jsonl").columns
-
-
-def test_two_conditions_are_compared_by_the_first_place(told: Any) -> None:
-    Path("votes.csv").write_text("case,annotator,condition\nx,A,cat\nx,B,dog\ny,A,cat\n", encoding="utf-8")
-    outcome = told("votes.csv", "--aggregation", "dirichlet", "--alpha", "1", "--draws", "50")
-    assert outcome.code == 0
-    assert "top 1" in outcome.out
-    assert "top 2" not in outcome.out
-
-
 @pytest.mark.parametrize(
     ("words", "parts"),
     [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -95,18 +93,6 @@ def test_other_commands_tell_the_receipt_in_a_few_lines(run: Any, words: tuple[s
     assert sum(line.startswith("  ") for line in lines[start:]) <= 5
 
 
-def test_validate_for_machines_is_json_with_the_same_numbers(run: Any) -> None:
-    found = json.loads(run("validate", put(GOOD), "--json").out)
-    assert found["file"] == "opinions.csv"
-    assert found["receipt"]["format"] == "long"
-    assert (found["cases"], found["rankings"], found["conditions"], found["abstentions"]) == (4, 4, 5, 1)
-    assert found["unannotated_cases"] == ["c2", "c3"]
-    assert found["annotators_per_case"] == {"least": 0, "median": 1.0, "most": 2, "mean": 1.0}
-    assert found["similar_conditions"] == [["Eczema", "eczema"]]
-    assert found["receipt"]["notes"] == []
-    assert found["receipt"]["everything_was_used"]
-
-
 def test_validate_understands_ratings(run: Any) -> None:
     text = "case,annotator,score\nc1,A,3\nc1,B,5\nc1,B,4\nc2,A,\n"
     words = " ".join(run("validate", put(text)).out.split())
@@ -115,18 +101,6 @@ def test_validate_understands_ratings(run: Any) -> None:
     assert (found["ratings"], found["highest"], found["repeated_ratings"]) == (3, 5.0, 1)
     refused(run("convert", put(text), "out.csv"), "ratings, not rankings")
     assert json.loads(run("validate", put("case,score\nc1,\n"), "--json").out)["mean"] is None
-
-
-def test_options_say_what_a_file_does_not(run: Any) -> None:
-    put("cat\ndog\n", "names.txt")
-    labels = put("photo,Ann,Bo\np1,0,1\n", "codes.csv")
-    found = json.loads(run("validate", labels, "--column", "case=photo", "--conditions", "names.txt", "--json").out)
-    assert (found["receipt"]["format"], found["cases"], found["conditions"]) == ("cleanlab", 1, 2)
-    tied = put("task,worker,label\nt,w,a|b\n", "tied.csv")
-    found = json.loads(run("validate", tied, "--tie-separator", "|", "--unranked", "unobserved", "--json").out)
-    assert (found["largest_tie"], found["unranked"]) == (2, "unobserved")
-    found = json.loads(run("validate", tied, "--format", "long", "--json").out)
-    assert (found["receipt"]["format"], found["receipt"]["is_given"]) == ("long", True)
 
 
 @settings(max_examples=15)
@@ -203,37 +177,9 @@ def test_each_option_reaches_the_reader(run: Any) -> None:
     refused(run("validate", lists, "--lists", "sets"), "lists is not understood", "'votes' or 'order' or 'tie'")
 
 
-def test_places_that_lead_nowhere_are_refused(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    good = put(GOOD)
-    refused(run("validate", "opinion.csv"), "there is no such file", "did you mean 'opinions.csv'?")
-    Path("folder.csv").mkdir()
-    for out, *parts in (
-        ("out.xlsx", "ending of the output file", ".parquet", "'.xlsx'"),
-        ("nowhere/out.csv", "directory to write into does not exist", "nowhere"),
-        ("folder.csv", "something else already", "folder.csv"),
-        ("out.json", "nested lists cannot hold", ".jsonl"),
-    ):
-        refused(run("convert", good, out, "--overwrite"), *parts)
-    assert sorted(os.listdir()) == ["folder.csv", "opinions.csv"]  # noqa: PTH208 - hidden files count
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    refused(run("validate", "opinions.csv"), "cannot be read", "permission denied", "check")
-
-
 def test_wrong_usage_is_explained(run: Any) -> None:
     for words in (["validate"], ["validat", "x"], ["validate", "x", "--formt", "y"]):
         outcome = run(*words)
         assert outcome.code == 2
         assert "Usage: dissensus" in outcome.err
         assert "Traceback" not in outcome.err
-
-
-def test_a_process_converts_or_prints_one_block_and_exits_with_2(tmp_path: Path) -> None:
-    outcomes = []
-    for text, out in ((GOOD, "good.csv"), (HEADER + "c1,A,x,0\n", "bad.csv")):
-        (tmp_path / "opinions.csv").write_text(text)
-        words = ["-c", "from dissensus.cli import main; main()", "convert", "opinions.csv", out]
-        ended = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
-        outcomes.append(Outcome(ended.returncode, ended.stdout, ended.stderr))
-    assert outcomes[0].err.startswith("opinions.csv: read as long (recognised)")
-    assert ds.read(tmp_path / "good.csv").n_cases == 4
-    refused(outcomes[1], "a rank is not a positive number")

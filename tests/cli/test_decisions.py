@@ -8,19 +8,15 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from cli.conftest import put_study
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[str]:
+def files(run: Any, tmp_path: Path) -> list[str]:  # noqa: ARG001 - it goes to the folder
     """Write 60 simulated cases, of which 40 are annotated in a file of their own, and what two models say."""
     study = ds.simulate.study(n_cases=60, n_conditions=4, seed=1)
     ds.write(study.annotations.select(range(40)), tmp_path / "humans.csv")
-    ds.write(study.annotations, tmp_path / "opinions.csv")
-    for name in ("Aster", "Birch"):
-        model = study.predictions[name]
-        scores = pl.DataFrame(model.to_scores(), schema=list(model.conditions))
-        scores.insert_column(0, pl.Series("case", model.case_names)).write_csv(tmp_path / f"{name}.csv")
-    return ["--predictions", "Aster=Aster.csv", "--predictions", "Birch=Birch.csv"]
+    return put_study(study, "Aster", "Birch")[1:]
 
 
 def test_a_plan_from_a_pilot_and_from_standard_deviations(run: Any, files: list[str], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import dissensus as ds
 from cli.conftest import Demo
 from command_calls import told
 from dissensus import compilation
-from dissensus.cli.demo import was_written_by_demo
+from dissensus.cli.evaluate import was_written_by_demo
 
 
 def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -> None:
@@ -67,11 +67,3 @@ def test_a_directory_that_no_demo_wrote_stays_as_it_is(tmp_path: Path, text: str
     file.write_text(text)
     assert told(tmp_path, "demo").refused("error: the output directory exists already")
     assert [path.read_text() for path in file.parent.iterdir()] == [text]
-
-
-def test_impossible_sizes_are_refused(tmp_path: Path) -> None:
-    for words in (("--cases", "0"), ("--cases", "many"), ("--draws", "0"), ("--seed", "-1")):
-        refused = told(tmp_path, "demo", *words)
-        assert refused.code == 2
-        assert "Traceback" not in refused.err
-    assert list(tmp_path.iterdir()) == []

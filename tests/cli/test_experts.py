@@ -45,12 +45,6 @@ def test_the_table_says_what_a_model_is_worth_and_the_file_has_all_numbers(run: 
     assert "No verdict" in run("experts", *given).out
 
 
-def test_a_margin_outside_of_the_range_is_one_clear_error(run: Any, tmp_path: Path) -> None:
-    outcome = run("experts", *files(tmp_path), "--margin", "2")
-    assert outcome.code == 2
-    assert "the margin is outside of the range" in outcome.err
-
-
 def test_subgroups_are_shown_and_written_and_a_trained_model_has_no_verdict(run: Any, tmp_path: Path) -> None:
     given = [*files(tmp_path), "--metric", "top-k-accuracy:1", "--margin", "0.05"]
     sexes = pl.DataFrame(

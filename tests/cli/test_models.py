@@ -37,8 +37,7 @@ def models(run: Run) -> list[str]:  # noqa: ARG001 - it goes to the folder
 
 def test_aggregate_writes_soft_labels_and_draws_in_every_form(run: Run) -> None:
     expected = PlackettLuce(reliability=3).sample(ds.read("opinions.csv"), draws=200, seed=4)
-    forms: dict[str, Any] = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}
-    forms["tsv"] = lambda path: pl.read_csv(path, separator="\t")
+    forms: dict[str, Any] = {"parquet": pl.read_parquet, "csv": pl.read_csv}
     for ending, read in forms.items():
         words = ("--reliability", "3", "--draws", "200", "--seed", "4", "--out", f"soft.{ending}")
         outcome = run("aggregate", "opinions.csv", *words, "--draws-out", f"draws-{ending}.parquet")
@@ -177,14 +176,6 @@ def test_evaluate_takes_a_word_where_predictions_leave_a_doubt(
         assert outcome.refused(kind)
     else:
         assert [model.kind for model in ds.load("results").predictions.values()] == [kind]
-
-
-def test_the_aggregation_may_be_given_as_text_beside_options(run: Run) -> None:
-    text = ("--aggregation", "plackett-luce:3:alpha=0.5", "--prior", "symmetric")
-    options = ("--aggregation", "plackett-luce", "--reliability", 3, "--alpha", 0.5, "--prior", "symmetric")
-    for out, words in (("one.csv", text), ("other.csv", options)):
-        assert run("aggregate", "opinions.csv", *words, "--draws", 40, "--out", out).code == 0
-    assert Path("one.csv").read_bytes() == Path("other.csv").read_bytes()
 
 
 def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import dissensus as ds
+from cli.conftest import put_study
 from command_calls import Run
 
 WORDS = (
@@ -17,14 +17,9 @@ WORDS = (
 )
 
 
-def files(n_cases: int) -> tuple[str, ...]:
+def files(n_cases: int) -> list[str]:
     """Write a study and the scores of two models, and return the words that name them."""
-    study = ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9)
-    ds.write(study.annotations, "opinions.csv", overwrite=True)
-    for name, power in (("A", 2.0), ("B", 0.5)):
-        scores = pl.DataFrame(study.theta**power, schema=list(study.annotations.conditions))
-        scores.insert_column(0, pl.Series("case", study.annotations.case_names)).write_csv(f"{name}.csv")
-    return ("opinions.csv", "--predictions", "A=A.csv", "--predictions", "B=B.csv")
+    return put_study(ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9), "Aster", "Birch")
 
 
 def test_the_panel_is_estimated_by_itself_and_stands_beside_what_decides(
@@ -57,24 +52,6 @@ def test_the_panel_is_left_out_on_request_and_refused_with_too_few_cases(run: Ru
     assert len(ds.load("swept").runs) == 10
     refused = run("certainty", given[0], "--prior", "informed", "--out", "open.csv")
     assert refused.refused("needs to know what the models say")
-
-
-def test_models_that_were_trained_on_the_annotations_are_named(run: Run) -> None:
-    given = files(110)
-    names = [one.partition("=")[0] for one in given if "=" in one]
-    assert run("evaluate", *given, *WORDS, "--trained-on", names[0]).code == 0
-    found = ds.load("results")
-    assert found.trained_on == (names[0],)
-    assert found.prior is not None
-    assert [row["model"] for row in found.prior.models if row["left_out"] is not None] == [names[0]]
-    refused = run("evaluate", *given, *WORDS[:-1], "others", "--trained-on", "Nobody")
-    assert refused.refused("a model that was trained on the annotations is not among the models")
-
-
-def test_an_aggregation_takes_the_informed_prior_in_its_text(run: Run) -> None:
-    words = ("--aggregation", "plackett-luce:1", "--aggregation", "dirichlet:1:prior=informed", *WORDS[2:])
-    assert run("evaluate", *files(110), *words).code == 0
-    assert [one.estimand for one in ds.load("results").runs] == ["adjusted", "panel"]
 
 
 def test_a_prior_by_name_is_that_of_all_aggregations_that_have_one(run: Run) -> None:

@@ -224,6 +224,40 @@ def test_arrays_that_lack_something_are_refused_even_with_a_fitting_hash(place: 
         refused(place)
 
 
+FORGERIES: dict[str, Callable[[Any], Any]] = {
+    "shorter": lambda array: array[..., :-1],
+    "fewer rows": lambda array: array[:-1],
+    "with fewer axes": lambda array: array.reshape(-1) if array.ndim > 1 else array[None],
+    "of words": lambda array: np.full(array.shape, "x"),
+    "with other codes": lambda array: array + 10**6,
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_arrays_of_other_shapes_types_or_codes_are_refused_or_do_no_harm(
+    place: Path, forgery: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, refusals = store.read_arrays(place / store.ARRAYS), 0
+    one_of_each = {(name[:2], name[-1], array.ndim): name for name, array in arrays.items()}
+    for name in one_of_each.values():
+        array = arrays[name]
+        if not array.size or not array.ndim or (forgery == "with other codes" and array.dtype.kind != "i"):
+            continue
+        forged = {**arrays, name: FORGERIES[forgery](array)}
+        monkeypatch.setattr(store, "read_arrays", lambda _, forged=forged: forged)
+        try:
+            loaded = ds.load(place)
+        except ds.DissensusError:
+            refusals += 1
+            continue
+        for table in ("to_frame", "by_category", "by_certainty", "per_case", "certainties", "plausibilities", "curves"):
+            getattr(loaded, table)()
+        for column in loaded.strata:
+            loaded.by_group(column)
+        loaded.compare().to_frame()
+    assert refusals > 10
+
+
 @pytest.mark.parametrize("version", [0, 1, 99, None, "2", True, 1.5])
 def test_other_versions_of_the_schema_are_refused(place: Path, version: Any) -> None:
     write(place, {**described(place), "version": version}, forge=True)

@@ -8,7 +8,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.agreement import annotator_agreement, krippendorff_alpha, pairwise_agreement
-from dissensus.figures.case_charts import study_statistics
+from dissensus.figures.evaluation_charts import study_statistics
 from voted_studies import voted_study, written_out
 
 SEEDS = range(6)

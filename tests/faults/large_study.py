@@ -14,17 +14,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from faults.small_study import PATIENCE, Outcome, call, until
+from command_calls import Outcome, told
+from faults.small_study import PATIENCE, until
 
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 LEARNS, LEARNS_NOTHING = "plackett-luce:3", "dirichlet:1"
 """Plackett-Luce learns from all cases how frequent conditions are, the other one learns nothing."""
 
-PIECES = 12
+PIECES = 8
 
 
 def words_of(*more: str, aggregation: str = LEARNS, out: str = "run") -> tuple[str, ...]:
-    """Return the command that evaluates the study in some twelve pieces."""
+    """Return the command that evaluates the study in some pieces."""
     return (
         *("evaluate", "study", "--predictions", "A=A", "--out", out, "--shard-size", "5", "--draws", "30"),
         *("--aggregation", aggregation, "--metric", "top-k-accuracy:1", "--no-report", *more),
@@ -103,14 +104,13 @@ class Folder:
 
     place: Path
     patch: pytest.MonkeyPatch
-    capsys: pytest.CaptureFixture[str]
 
     @property
     def run(self) -> Path:
         return self.place / "run"
 
     def call(self, *words: str) -> Outcome:
-        return call(self.patch, self.capsys, words)
+        return told(self.place, *words, piped=True)
 
 
 # Processes ----------------------------------------------------------------------------------------------

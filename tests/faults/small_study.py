@@ -4,14 +4,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from dissensus.cli import main
 
 OPINIONS = """case,annotator,condition,rank
 c1,Ann,Eczema,1
@@ -50,13 +47,6 @@ cli.main()
 PATIENCE = 120
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
 def put_study(folder: Path) -> None:
     """Write the opinions, and the predictions of a model."""
     (folder / "opinions.csv").write_text(OPINIONS)
@@ -71,15 +61,6 @@ def entries(place: Path) -> list[str]:
 def snapshot(place: Path) -> dict[str, bytes]:
     """Return the content of every file of a directory."""
     return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
-
-
-def call(patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: Sequence[object]) -> Outcome:
-    """Run the command line within this process."""
-    patch.setattr(sys, "argv", ["dissensus", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    captured = capsys.readouterr()
-    return Outcome(int(left.value.code or 0), captured.out, captured.err)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from command_calls import told
 from dissensus.evaluation.store import load
 from faults.large_study import (
     CONDITIONS,
@@ -22,7 +23,6 @@ from faults.large_study import (
     sums_of,
     words_of,
 )
-from faults.small_study import call
 
 FIRST, NEW = range(5 * PIECES), range(100, 112)
 KEPT = "cases before files were added is kept"
@@ -37,23 +37,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(
-    request: pytest.FixtureRequest,
-    finished: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Folder:
+def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """A copy of the study with a finished run of the aggregation that a test asks for."""
     aggregation: str = request.param
     kept = aggregation.replace(":", "-")
     if not (finished / kept).exists():
-        monkeypatch.chdir(finished)
-        assert call(monkeypatch, capsys, words_of(aggregation=aggregation, out=kept)).code == 0
+        assert told(finished, *words_of(aggregation=aggregation, out=kept)).code == 0
     copied(finished, tmp_path)
     (tmp_path / kept).rename(tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, monkeypatch, capsys)
+    return Folder(tmp_path, monkeypatch)
 
 
 def with_aggregations(*names: str) -> pytest.MarkDecorator:
@@ -94,12 +86,17 @@ def parts(run: Path) -> dict[str, bytes]:
     return {name: data for name, data in content_of(run).items() if name.startswith(("per_case/", "certainty/"))}
 
 
-@with_aggregations(LEARNS_NOTHING, "majority-vote")
+@with_aggregations(LEARNS_NOTHING)
 def test_without_learning_new_cases_are_all_that_is_computed_and_results_are_those_of_a_fresh_run(
     folder: Folder, aggregation: str
 ) -> None:
     before, written = parts(folder.run), sums_of(folder.run)
-    put_cases(folder.place, NEW, file="2")
+    put_opinions(folder.place, NEW, file="2")
+    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    assert outcome.code == 2
+    assert "the cases of the study and of the predictions differ" in outcome.err
+    assert f"{len(NEW)} cases without a prediction" in outcome.err
+    put_predictions(folder.place, NEW, file="2")
     said = again(folder, aggregation)
     assert KEPT not in said
     after, journalled = parts(folder.run), sums_of(folder.run)
@@ -162,18 +159,6 @@ def test_new_conditions_compute_everything_again_and_say_so(folder: Folder, aggr
     check_same(folder.run, fresh(folder, aggregation))
 
 
-@with_aggregations(LEARNS_NOTHING)
-def test_new_cases_without_predictions_are_refused_until_there_are_some(folder: Folder, aggregation: str) -> None:
-    put_opinions(folder.place, NEW, file="2")
-    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
-    assert outcome.code == 2
-    assert "the cases of the study and of the predictions differ" in outcome.err
-    assert f"{len(NEW)} cases without a prediction" in outcome.err
-    put_predictions(folder.place, NEW, file="2")
-    again(folder, aggregation)
-    check_same(folder.run, fresh(folder, aggregation))
-
-
 @pytest.mark.slow
 @with_aggregations(LEARNS_NOTHING)
 def test_files_that_come_one_after_the_other_end_as_all_at_once(folder: Folder, aggregation: str) -> None:
@@ -192,15 +177,3 @@ def test_an_old_report_does_not_stay_beside_new_results(folder: Folder, aggregat
     put_cases(folder.place, NEW, file="2")
     again(folder, aggregation)
     assert not (folder.run / "report.html").exists()
-
-
-@with_aggregations(LEARNS_NOTHING)
-def test_files_that_are_added_with_other_columns_are_refused(folder: Folder, aggregation: str) -> None:
-    rows = pl.read_parquet(folder.place / "study" / "1.parquet")
-    rows.with_columns(pl.col("rank").cast(pl.String)).write_parquet(folder.place / "study" / "2.parquet")
-    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
-    assert outcome.code == 2
-    assert outcome.err.count("error: ") == 1
-    (folder.place / "study" / "2.parquet").unlink()
-    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
-    assert outcome.code == 0 or "is missing now" in outcome.err

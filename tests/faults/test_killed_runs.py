@@ -11,9 +11,10 @@ from random import Random
 
 import pytest
 
+from command_calls import told
 from dissensus.evaluation.store import load
 from faults.large_study import EVALUATE, PIECES, RESUME, begun, content_of, ended, put_large_study, sums_of
-from faults.small_study import PATIENCE, call, children, entries, started, until
+from faults.small_study import PATIENCE, children, entries, started, until
 from workers.pieces_of_work import SCHEDULER
 
 if os.name != "posix":
@@ -42,13 +43,10 @@ class Whole:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
     put_large_study(folder)
-    assert ended(begun(folder, EVALUATE), folder).code == 0  # once, until everything that is kept on disk is there
-    (folder / "run").rename(folder / "first")
     start = time.perf_counter()
     assert ended(begun(folder, EVALUATE), folder).code == 0
     seconds = time.perf_counter() - start
     content = content_of(folder / "run")
-    assert content == content_of(folder / "first")
     assert sum(name.startswith("per_case/") for name in content) > PIECES // 2
     return Whole(seconds, content)
 
@@ -99,9 +97,7 @@ def check_interrupted(said: str, run: Path) -> None:
     assert not (run / "pieces" / "unfinished").exists()
 
 
-def test_ctrl_c_in_the_middle_of_the_pieces_and_no_second_beginning_by_mistake(
-    whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_in_the_middle_of_the_pieces_and_no_second_beginning_by_mistake(whole: Whole, tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
     put_large_study(folder)
     process = begun(folder, EVALUATE)
@@ -110,13 +106,9 @@ def test_ctrl_c_in_the_middle_of_the_pieces_and_no_second_beginning_by_mistake(
     assert outcome.code == 130
     check_interrupted(outcome.err, folder / "run")
     before = content_of(folder / "run")
-    monkeypatch.chdir(folder)
-    outcome = call(monkeypatch, capsys, EVALUATE)
-    assert outcome.code == 2
-    assert "the output directory holds an unfinished run" in outcome.err
-    assert "--resume" in outcome.err
+    assert told(folder, *EVALUATE).refused("the output directory holds an unfinished run", "--resume")
     assert content_of(folder / "run") == before
-    outcome = call(monkeypatch, capsys, RESUME)
+    outcome = told(folder, *RESUME)
     assert outcome.code == 0
     assert " pieces are finished" in outcome.err
     check_finished(folder, whole)
@@ -130,30 +122,19 @@ def until_pieces(run: Path, count: int) -> None:
 # Two at once --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "second", [("--resume",), *(pytest.param(words, marks=pytest.mark.slow) for words in (("--overwrite",), ()))]
-)
-def test_a_second_process_is_told_that_the_first_one_writes_there(
-    whole: Whole,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    second: tuple[str, ...],
-) -> None:
+def test_a_second_process_is_told_that_the_first_one_writes_there(whole: Whole, tmp_path: Path) -> None:
     folder = tmp_path / "twice"
     put_large_study(folder)
-    monkeypatch.chdir(folder)
     process = begun(folder, EVALUATE)
     until_pieces(folder / "run", 1)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        outcome = call(monkeypatch, capsys, (*EVALUATE, *second))
+        outcomes = [told(folder, *EVALUATE, *more) for more in (("--resume",), ("--overwrite",))]
     finally:
         os.kill(process.pid, signal.SIGCONT)
-    assert outcome.code == 2
-    assert "another process writes into this directory" in outcome.err
-    assert f"process {process.pid} on" in outcome.err
+    for outcome in outcomes:
+        assert outcome.refused("another process writes into this directory", f"process {process.pid} on")
     assert ended(process, folder).code == 0
     check_finished(folder, whole)
 

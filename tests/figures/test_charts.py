@@ -27,9 +27,10 @@ from dissensus.figures.charts import (
     kept_places,
     quantile_curve,
     sampled_places,
+    specification,
+    svg,
 )
-from dissensus.figures.model_charts import draws_histogram, metric_across_reliability
-from dissensus.figures.vega import specification, svg
+from dissensus.figures.evaluation_charts import draws_histogram, metric_across_reliability
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 

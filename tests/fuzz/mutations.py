@@ -1,12 +1,10 @@
-"""Ways in which files go wrong: bytes, lines, cells, words and JSON values are lost, doubled, swapped and replaced."""
+"""Ways in which files go wrong: bytes, lines, cells and words are lost, doubled, swapped and replaced."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 NASTY = [
     *(b"", b" ", b"  ", b"NaN", b"nan", b"inf", b"-inf", b"Infinity", b"1e308", b"1e309", b"-1e309", b"-1", b"0"),
@@ -20,11 +18,6 @@ NASTY = [
     *(b"row number in the source", b"weight", b"group", b"unranked", b"below", b"unobserved", b"annotation"),
     *(b"__index_level_0__",),
     *(b"()", b"(-1, 3)", b"(3, 0)", b"(99999999999, 99)", b"|O", b"<U0", b"<f2", b"<c16", b"<M8[ns]", b"True"),
-]
-VALUES: list[Any] = [
-    *(None, True, False, 0, 1, -1, 2.0, 0.5, -0.0, 1e308, float("nan"), float("inf"), 10**25, -(2**63) - 1, 2**64),
-    *("", " ", "oak", "0", "1", "a>b", "\ud800", "\0", "\u202e", "x" * 70_000, "accept", "submitted", "id"),
-    *([], {}, [[]], [[[]]], [[[[]]]], [None], ["oak", "oak"], {"": ""}, {"id": None}, {"oak": 1}, {"value": "oak"}),
 ]
 WORD = re.compile(rb"[A-Za-z0-9_.]+|[^A-Za-z0-9_.\s]")
 
@@ -125,44 +118,6 @@ def _rearranged(items: list[bytes], chance: Random) -> list[bytes]:
     return items
 
 
-def _json_values(content: bytes, chance: Random) -> bytes:
-    """Change one value or key of a JSON document, or of one of its lines."""
-    lines = content.split(b"\n") if content.startswith(b"{") and content.count(b"\n{") else [content]
-    at = chance.randrange(len(lines))
-    try:
-        value = json.loads(lines[at])
-    except (ValueError, RecursionError):
-        return _words(content, chance)
-    try:
-        lines[at] = json.dumps(_changed(value, chance)).encode()
-    except (RecursionError, ValueError):
-        return content
-    return b"\n".join(lines)
-
-
-def _changed(value: Any, chance: Random) -> Any:
-    """Walk to a random place and change what stands there."""
-    if isinstance(value, dict | list) and value and chance.random() < 0.8:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        key = chance.choice(keys)
-        act = chance.randrange(10)
-        if act == 0:
-            del value[key]
-        elif act == 1 and isinstance(value, dict):
-            name = chance.choice(("id", "case", "rank", "", "label", "value", "\ud800", str(key) + " "))
-            value[name] = value.pop(key)
-        elif act == 1 and isinstance(value, list):
-            value.append(value[key])
-        elif act == 2:
-            other = chance.choice(keys)
-            value[key], value[other] = value[other], value[key]
-        else:
-            value[key] = _changed(value[key], chance)
-        return value
-    return chance.choice((chance.choice(VALUES), [value], {"id": value}, str(value)))
-
-
 MUTATIONS: tuple[Mutation, ...] = (
     *(_bytes, _truncated, _inserted, _lines, _line_ends, _cells, _cells, _columns, _separators, _words, _words, _words),
-    *(_json_values, _json_values, _json_values),
 )

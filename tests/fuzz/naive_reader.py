@@ -1,4 +1,4 @@
-"""A second reader of long, wide and nested files: csv, json and plain loops, written from docs/formats.md alone.
+"""A second reader of long, wide and nested files: csv, json and plain loops, from docs/reference/formats.md alone.
 
 It shares nothing with the readers of the package, and is as slow as it is simple. Where a file can be doubted, it
 raises ``DoubtError``; the package may refuse more than it does, but must not accept less carefully.

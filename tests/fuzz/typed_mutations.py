@@ -21,24 +21,8 @@ import polars as pl
 from fuzz.seeds import Seed, seeds
 
 WORDS = (
-    "oak",
-    "elm",
-    "ash",
-    "",
-    " ",
-    "1",
-    "0",
-    "2",
-    "1.5",
-    "nan",
-    "c1",
-    "c2",
-    "Ann",
-    "yes",
-    "no",
-    "e\u0301",
-    "[1]",
-    "{}",
+    *("oak", "elm", "ash", "", " ", "1", "0", "2", "1.5", "nan", "c1", "c2", "Ann", "yes", "no", "e\u0301"),
+    *("[1]", "{}", "accept", "submitted", "a>b", "\u202e"),
 )
 BIG = (2**31, -1, 0, 1, 2, 2**53 + 1, 2**63 - 1)
 FLOATS = (0.0, 0.5, 1.0, 2.0, -1.0, float("nan"), float("inf"), 1e308, 1e-320)
@@ -95,32 +79,12 @@ def mutated_table(table: pl.DataFrame, chance: Random) -> bytes:
 
 TREE: tuple[Any, ...] = (
     *(None, True, 0, 1, -1, 2.5, 10**30, 10**400, float("nan"), "", " ", "oak", "elm", "c1", "0", "e\u0301", "1e400"),
-    *(
-        [],
-        {},
-        [[]],
-        [None],
-        ["oak"],
-        ["oak", "oak"],
-        [["oak"], ["elm"]],
-        {"oak": 1},
-        {"oak": "elm"},
-        {"a": {"b": "oak"}},
-    ),
+    *("\ud800", "x" * 70_000, [], {}, [[]], [None], ["oak"], ["oak", "oak"], [["oak"], ["elm"]], {"": ""}),
+    *({"id": None}, {"oak": 1}, {"oak": "elm"}, {"a": {"b": "oak"}}, [[[[]]]], {"value": "oak"}),
 )
 KEYS = (
-    "id",
-    "case",
-    "label",
-    "labels",
-    "annotator",
-    "annotations",
-    "rank",
-    "score",
-    "scores",
-    "ranked",
-    "set",
-    "weights",
+    *("id", "case", "label", "labels", "annotator", "annotations", "rank", "score", "scores", "ranked", "set"),
+    *("weights", "value", ""),
 )
 
 
@@ -156,11 +120,9 @@ def mutated_arrays(arrays: dict[str, Any], chance: Random) -> bytes:
             del arrays[name]
         elif act == 1:
             kinds = ("i1", "u8", "f2", "f8", "?", "U3", "S3", "c8", "M8[s]", "m8[s]", "i4,f4")
-            filled = np.zeros(array.shape, dtype=np.dtype(chance.choice(kinds)))
-            arrays[name] = filled
+            arrays[name] = np.zeros(array.shape, dtype=np.dtype(chance.choice(kinds)))
         elif act == 2:
-            shape = array.shape
-            news = (shape[::-1], (array.size,), (1, array.size), (*shape, 1))
+            news = (array.shape[::-1], (array.size,), (1, array.size), (*array.shape, 1))
             arrays[name] = array.reshape(chance.choice(news))
         elif act == 3:
             arrays[name] = array[: chance.randrange(len(array) + 1)] if array.ndim else array
@@ -173,9 +135,8 @@ def mutated_arrays(arrays: dict[str, Any], chance: Random) -> bytes:
             spoiled_names.flat[chance.randrange(array.size)] = chance.choice(WORDS)
             arrays[name] = spoiled_names
         else:
-            arrays[chance.choice(("probs", "scores", "classes", "case_ids", "rankings", "conditions"))] = arrays.pop(
-                name
-            )
+            other = chance.choice(("probs", "scores", "classes", "case_ids", "rankings", "conditions"))
+            arrays[other] = arrays.pop(name)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

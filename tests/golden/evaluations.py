@@ -218,10 +218,12 @@ def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool
         "summary": result.to_frame(),
         "points": result.point_estimates(),
         "agreement": result.agreement(),
-        "by_category": first_of(result.by_category(), 250),
         "by_certainty": first_of(result.by_certainty(), 250),
-        **{f"by_group {column}": first_of(result.by_group(column), 250) for column in result.strata},
     }
+    parts = {"by_category": result.by_category(), **{f"by_group {one}": result.by_group(one) for one in result.strata}}
+    for name, frame in parts.items():
+        of_runs = frame["estimand"].is_in(["adjusted", "panel"])
+        found |= {name: first_of(frame.filter(of_runs), 250), f"{name}, others": first_of(frame.filter(~of_runs), 120)}
     if len(result.models) > 1:
         found |= comparison_of(result, margin=margin)
     if cases:

@@ -37,7 +37,7 @@ def assert_same(one: Array, other: Array) -> None:
 
 def from_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function that only kernels call a way in from Python."""
-    return cast(Callable[..., Any], numba.njit(**RULES)(cast(Any, kernel).py_func))
+    return cast(Callable[..., Any], numba.njit(**RULES)(getattr(kernel, "py_func", kernel)))
 
 
 def offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:

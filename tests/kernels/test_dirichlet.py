@@ -36,13 +36,3 @@ def test_tiny_shapes_never_give_zero_over_zero() -> None:
     np.testing.assert_allclose(values.sum(axis=1), 1.0)
     assert (values[:, 3] == 0).all()
     assert {int(k) for k in values.argmax(axis=1)} == {0, 1, 2}
-
-
-def test_ranges_of_cases_give_the_same_draws() -> None:
-    shapes, offsets = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 3.0]), np.array([0, 2, 5, 6])
-    keys = stream_keys(np.uint64(3), np.arange(3).astype(np.uint64), 1)
-    together, alone = np.empty(60), np.empty(30)
-    sample_dirichlet(shapes, offsets, keys, (0, 3), together)
-    sample_dirichlet(shapes, offsets, keys, (1, 2), alone)
-    np.testing.assert_array_equal(alone, together[20:50])
-    np.testing.assert_allclose(together[50:], 1.0)

@@ -158,21 +158,6 @@ def test_warm_up_sweeps_are_the_first_ones_of_a_chain_thrown_away(weight: float)
     np.testing.assert_array_equal(later, every[12:])
 
 
-def test_draws_do_not_depend_on_the_range_of_cases() -> None:
-    cases = [[[[0, 1], [2]], [[2]]], [], [[[1]]], [[[0], [1, 2, 3]], [[3], [0]]], [[[4, 1, 2, 3]]]]
-    tempered = tempered_of(cases, 6, 2.5, weight=1.2)
-    keys, offsets = (
-        stream_keys(np.uint64(9), np.arange(5).astype(np.uint64), 3),
-        tempered.posterior.races.column_offsets,
-    )
-    together = np.empty(21 * offsets[-1])
-    sample_tempered(tempered, keys, (0, 5), 3, 20, together)
-    for i in range(5):
-        alone = np.empty(21 * (offsets[i + 1] - offsets[i]))
-        sample_tempered(tempered, keys, (i, i + 1), 3, 20, alone)
-        np.testing.assert_array_equal(alone, together[21 * offsets[i] : 21 * offsets[i + 1]])
-
-
 @pytest.mark.parametrize("below", [True, False])
 def test_extreme_settings_give_numbers(below: bool) -> None:
     rankings = [[[0], [1, 2]], [[3, 4, 5], [0]], [[1], [0]]]

@@ -18,10 +18,11 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.pieces.evaluation import Watch
+from dissensus.pieces.inputs import at_address
 from dissensus.pieces.partition import Partition
-from dissensus.pieces.storage import Storage, at_address
+from dissensus.pieces.run_directory import Storage
 from dissensus.workers import connected
-from faults.large_study import content_of, put_cases, put_large_study, results_of
+from faults.large_study import PIECES, content_of, put_cases, put_large_study, results_of
 from faults.small_study import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -65,7 +66,7 @@ def store() -> Iterator[Any]:
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     put_large_study(folder)
-    put_cases(folder, range(60, 110), file="2")
+    put_cases(folder, range(5 * PIECES, 110), file="2")
     return folder
 
 

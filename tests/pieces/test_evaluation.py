@@ -34,14 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.Dissensus
 
 OF_SCORES = ["log-score", "top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
 OF_SETS = ["coverage", "set-size"]
-SEEDS = {
-    9: ["annotator-bootstrap", "dirichlet:1"],
-    18: ["inverse-rank", "majority-vote"],
-    25: ["probabilistic-inverse-rank:10"],
-    31: ["dirichlet:1", "plackett-luce-ml"],
-    122: ["probabilistic-inverse-rank:10"],
-    166: ["plackett-luce:1"],
-}
+SEEDS = {9: ["annotator-bootstrap", "dirichlet:1"], 31: ["dirichlet:1", "plackett-luce-ml"], 166: ["plackett-luce:1"]}
 """Studies that have found something, and what they are evaluated with."""
 
 
@@ -90,6 +83,7 @@ def mixed() -> Files:
 
 ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "majority-vote"], "draws": 20, "metrics": OF_SCORES[1:]}
 PLAIN: dict[str, Any] = {**ASKED, "panel": False, "annotators": "fixed"}
+OWN = UserDataSetMetric("own", share_of_hits)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +94,7 @@ def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluatio
 # The same numbers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 18, 25, 31, 122))])
+@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 31))])
 def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
     files = random_files(seed)
     asked = asked_of(files, SEEDS[seed])
@@ -124,7 +118,6 @@ def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(
 ) -> None:
     assert once.panel is not None
     assert "truth" in once.to_frame()["estimand"]
-    assert not list(differences(once, mixed.in_pieces(tmp_path / "1000", shard_size=1000, **ASKED)))
     monkeypatch.setattr(evaluation, "worked", backwards)
     given = mixed.written(tmp_path)
     for name, table in (("strata", mixed.strata), ("truth", mixed.truth)):  # which may be text
@@ -144,6 +137,8 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
 ) -> None:
     asked = {
         **PLAIN,
+        "aggregations": ["plackett-luce:1"],
+        "draws": 8,
         "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"],
         "primary": "sensitivity",
     }
@@ -158,60 +153,31 @@ def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
     assert apart.remarks == once.remarks
     monkeypatch.setattr(influences, "MOST_MARKS", 16)
     monkeypatch.setattr(passes, "LITTLE", 0)  # as if there were many cases: read a piece at a time
-    binned = mixed.in_pieces(tmp_path / "binned", shard_size=40, **{**PLAIN, "metrics": ["auroc"]})
+    binned = mixed.in_pieces(tmp_path / "binned", shard_size=40, **{**asked, "metrics": ["auroc"], "primary": None})
     assert any("scores are in bins, which moves values by at most" in one for one in binned.remarks)
     found, exact = (one.to_frame().filter(metric="AUROC")["mean"].to_numpy() for one in (binned, once))
     assert 1e-6 < np.abs(found - exact).max() < 0.02
 
 
-@pytest.mark.slow
-def test_functions_of_all_cases_see_all_of_them_up_to_a_limit(
-    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = UserDataSetMetric("own", share_of_hits)
-    asked = {**PLAIN, "aggregations": ["dirichlet:1"], "metrics": [own, "auroc"]}
-    once = mixed.at_once(tmp_path / "once", **asked)
-    assert not list(differences(once, mixed.in_pieces(tmp_path, shard_size=40, **asked)))
-    monkeypatch.setattr(labels, "MOST_JOINED", 2000)
-    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
-        mixed.in_pieces(tmp_path / "limited", **asked)
-    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
+def few(**changed_model: Any) -> Files:
+    """Make a study of twelve cases with two annotators, and two models: the same one, or one of them changed."""
+    cases = [f"c{number}" for number in range(12)]
+    said = [name for name in cases for _ in range(2)]
+    study = pl.DataFrame({"case": said, "annotator": ["A", "B"] * 12, "condition": ["x", "y", "z"] * 8})
+    scores = {name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}
+    model = pl.DataFrame({"case": cases, **scores})
+    return Files(study, {"M": model, "N": changed(model, **changed_model) if changed_model else model})
+
+
+FEW: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
 
 
 def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: Path) -> None:
-    cases = [f"c{number}" for number in range(12)]
-    study = pl.DataFrame({"case": cases, "annotator": ["A"] * 12, "condition": ["x", "y", "z"] * 4})
-    one = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
-    files = Files(study, {"M": one, "N": changed(one, "x", 0.5, row=7)})
-    asked: dict[str, Any] = {"aggregations": ["majority-vote"], "shard_size": 3, "metrics": ["top-k-accuracy:1"]}
-    found = files.in_pieces(tmp_path / "some", **asked)
+    files, asked = few(column="x", value=0.5, row=7), {**FEW, "metrics": ["top-k-accuracy:1", OWN]}
+    found = files.in_pieces(tmp_path / "some", shard_size=3, **asked)
     assert not found.sums["least", "same"][0, 1]
-    same = Files(study, {"M": one, "N": one}).in_pieces(tmp_path / "all", **asked)
-    assert same.sums["least", "same"][0, 1]
-
-
-@pytest.mark.parametrize(("largest", "grouping"), [(1e4, "P"), pytest.param(1e7, "own", marks=pytest.mark.slow)])
-def test_large_and_small_case_weights_are_summed_exactly(largest: float, grouping: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    cases = [f"c{number}" for number in range(40)]
-    study = pl.DataFrame(
-        {
-            "case": np.repeat(cases, 2),
-            "annotator": ["A", "B"] * 40,
-            "condition": rng.choice(["x", "y", "z"], 80),
-            "case_weight": np.repeat(rng.random(40) * largest, 2),
-            "group": np.repeat(cases if grouping == "own" else [f"P{number % 7}" for number in range(40)], 2),
-        }
-    )
-    files = Files(study, {"M": pl.DataFrame({"case": cases, **{name: rng.random(40) for name in "xyz"}})})
-    asked: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "metrics": ["top-k-accuracy:1"]}
-    one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_pieces(tmp_path / "7", shard_size=7, **asked)))
-    plain = Files(study.with_columns(pl.col("case_weight") / largest), files.models).at_once(
-        tmp_path / "plain", **asked
-    )
-    for name in ("mean", "low", "high"):
-        np.testing.assert_allclose(one.to_frame()[name], plain.to_frame()[name], rtol=1e-6)
+    assert not list(differences(files.at_once(tmp_path / "once", **asked), found))  # a function of all cases, too
+    assert few().in_pieces(tmp_path / "all", shard_size=3, **FEW).sums["least", "same"][0, 1]
 
 
 def splittable() -> list[str]:
@@ -250,36 +216,40 @@ def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"aggregations": [NormalInverseGamma((0.0,), prior=prior)], "draws": 20}
     one = ds.evaluate(ds.read(tmp_path / "study.parquet", "ratings"), sim.predictions, **asked)
     assert one.panel is not None
-    other = ds.evaluate_files(tmp_path / "study.parquet", files, tmp_path / "run", shard_size=20, **asked)
+    other = ds.evaluate_files(tmp_path / "study.parquet", files, tmp_path / "run", shard_size=60, **asked)
     assert not list(differences(one, other))
 
 
-def test_what_cannot_be_split_or_sent_is_refused(mixed: Files, tmp_path: Path) -> None:
+def test_what_cannot_be_split_sent_or_held_is_refused(
+    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("dawid-skene", "normal-inverse-gamma"):
         with pytest.raises(DissensusError, match=f"{name} cannot be evaluated piece by piece"):
             mixed.in_pieces(tmp_path, aggregations=[name])
     own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
     with pytest.raises(DissensusError, match="cannot be sent to workers"):
         mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own], "panel": False})
+    monkeypatch.setattr(labels, "MOST_JOINED", 2000)
+    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
+        mixed.in_pieces(tmp_path / "held", **{**PLAIN, "metrics": [OWN]})
+    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
 
 
 def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_them_is_told(tmp_path: Path) -> None:
-    cases = [f"c{number}" for number in range(12)]
-    study = pl.DataFrame({"case": cases, "annotator": ["A", "B"] * 6, "condition": ["x", "y", "z"] * 4})
-    model = pl.DataFrame({"case": cases, **{name: np.linspace(0.1 * place, 1, 12) for place, name in enumerate("xyz")}})
-    asked: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "panel": False}
-    files = Files(study, {"M": model})
-    found = files.in_pieces(tmp_path / "in", n_files=3, partitioned=True, **asked)
-    once = files.at_once(tmp_path / "once", **asked)
+    files = few()
+    found = files.in_pieces(tmp_path / "in", n_files=3, partitioned=True, **FEW)
+    once = files.at_once(tmp_path / "once", **FEW)
     np.testing.assert_allclose(found.to_frame()["mean"], once.to_frame()["mean"], rtol=1e-12)
     assert sorted(one.name for one in (tmp_path / "in" / "run" / "per_case").iterdir()) == [
         f"part-0-0000{number}.parquet" for number in range(3)
     ]
-    twice = Files(pl.concat([study, study]), {"M": pl.concat([model, model])})
-    with pytest.raises(DissensusError, match="a case is in several files of the study"):
-        twice.in_pieces(tmp_path / "twice", n_files=2, partitioned=True, **asked)
-    with pytest.raises(DissensusError, match="the cases of the study and of the predictions differ"):
-        Files(study, {"M": model[::-1]}).in_pieces(tmp_path / "other", n_files=3, partitioned=True, **asked)
+    study, model = files.study, files.models["M"]
+    for told, wrong in {
+        "a case is in several files of the study": Files(pl.concat([study, study]), {"M": pl.concat([model, model])}),
+        "the cases of the study and of the predictions differ": Files(study, {"M": model[::-1]}),
+    }.items():
+        with pytest.raises(DissensusError, match=told):
+            wrong.in_pieces(tmp_path / told, n_files=2, partitioned=True, **FEW)
 
 
 @pytest.mark.parametrize(
@@ -287,17 +257,15 @@ def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_t
     [
         [number + 0.5 for number in range(12)],
         pytest.param([dt.date(2020, 1, number + 1) for number in range(12)], marks=pytest.mark.slow),
-        pytest.param([f"{'very ' * 60}long 🦠 {number}" for number in range(12)], marks=pytest.mark.slow),
     ],
-    ids=["numbers", "dates", "text"],
+    ids=["numbers", "dates"],
 )
 def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    both = [name for name in names for _ in range(2)]
-    study = pl.DataFrame({"case": both, "annotator": ["A", "B"] * 12, "condition": ["x", "y", "z"] * 8})
-    files = Files(study, {"M": pl.DataFrame({"case": names, **{name: rng.random(12) for name in "xyz"}})})
-    one = files.at_once(tmp_path / "once", aggregations=["majority-vote"])
-    other = files.in_pieces(tmp_path / "in", aggregations=["majority-vote"], shard_size=3, n_files=1)
+    known = few()
+    study = known.study.with_columns(case=pl.Series([name for name in names for _ in range(2)]))
+    files = Files(study, {"M": known.models["M"].with_columns(case=pl.Series(names))})
+    one = files.at_once(tmp_path / "once", **FEW)
+    other = files.in_pieces(tmp_path / "in", shard_size=3, n_files=1, **FEW)
     assert not list(differences(one, other))
     assert set(one.case_names) == set(other.case_names)
 
@@ -314,10 +282,10 @@ def test_names_across_pieces_that_are_fractions_are_refused(tmp_path: Path) -> N
 # Any order, any executor --------------------------------------------------------------------------------
 
 
-def test_executors_change_nothing(mixed: Files, tmp_path: Path) -> None:
+def test_executors_change_nothing(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        found = mixed.in_pieces(tmp_path / "in", shard_size=70, executor=executor, threads=1, **PLAIN)
-    assert not list(differences(mixed.at_once(tmp_path / "once", **PLAIN), found))
+        found = few().in_pieces(tmp_path / "in", shard_size=6, executor=executor, threads=1, **FEW)
+    assert not list(differences(few().at_once(tmp_path / "once", **FEW), found))
 
 
 # Errors -------------------------------------------------------------------------------------------------
@@ -363,14 +331,6 @@ def test_faults_in_one_piece_are_told_as_in_memory(mixed: Files, tmp_path: Path)
         assert "run" not in Path(split.value.where).parts
 
 
-def test_a_model_in_text_is_refused_where_the_study_is_split(mixed: Files, tmp_path: Path) -> None:
-    given = mixed.written(tmp_path)
-    next(iter(mixed.models.values())).write_csv(tmp_path / "a.csv")
-    with pytest.raises(DissensusError, match="need Parquet files") as caught:
-        ds.evaluate_files(given["study"], {"A": tmp_path / "a.csv"}, tmp_path / "run")
-    assert "sink_parquet" in caught.value.advice
-
-
 # Results ------------------------------------------------------------------------------------------------
 
 
@@ -380,20 +340,20 @@ def in_tables(one: ds.Evaluation, other: ds.Evaluation) -> list[str]:
 
 
 def test_a_sampled_result_is_loaded_saved_reported_and_not_merged(
-    mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "SHOWN_CASES", 30)
-    found = mixed.in_pieces(tmp_path, shard_size=50, **PLAIN)
+    monkeypatch.setattr(evaluation, "SHOWN_CASES", 5)
+    found = few(column="x", value=0.5, row=7).in_pieces(tmp_path, shard_size=6, **FEW)
     loaded = ds.load(tmp_path / "run")
     assert loaded == found
     assert not in_tables(found, loaded)
-    assert (loaded.is_sample, len(loaded.case_names), loaded.n_cases) == (True, 30, 130)
+    assert (loaded.is_sample, len(loaded.case_names), loaded.n_cases) == (True, 5, 12)
     found.save(tmp_path / "saved")
     assert not in_tables(found, ds.load(tmp_path / "saved"))
     with pytest.raises(DissensusError, match="cannot be merged"):
         loaded.merge(found)
     page = report_html(found)
     facts = page.partition('<p class="facts">')[2].partition("</p>")[0]
-    assert "130 cases" in facts
+    assert "12 cases" in facts
     assert f"{found.n_votes:,} opinions" in facts
-    assert "about a random sample of 30 of the 130 cases" in page
+    assert "about a random sample of 5 of the 12 cases" in page

@@ -28,7 +28,7 @@ from dissensus.pieces.partition import (
     partition_of,
     scatter,
 )
-from dissensus.pieces.storage import Storage
+from dissensus.pieces.run_directory import Storage
 from dissensus.predictions.alignment import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
@@ -58,18 +58,6 @@ def test_files_are_found_however_they_are_given(tmp_path: Path) -> None:
     assert not is_split(odd)
     written(tmp_path / "parts", "site=a/1", "site=b/2")
     assert tuple(Input.of(tmp_path / "parts").schema) == tuple(ROWS)
-
-
-def test_rows_are_read_in_parts_and_a_file_without_any_is_known(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"case": range(5), "x": [0.5] * 5})
-    frame.write_parquet(tmp_path / "0.parquet", row_group_size=2)
-    pl.DataFrame(schema=frame.schema).write_parquet(tmp_path / "1.parquet")
-    tables = Input.of(tmp_path)
-    assert rows_in(tables.places[0], tables.schema, 1, 3).equals(frame[1:4])
-    assert rows_in(tables.places[0], {"x": pl.Float64()}).columns == ["x"]
-    assert tables.n_rows() == 5
-    empty = Input.of(tmp_path / "1.parquet")
-    assert (tuple(empty.schema), empty.n_rows(), len(empty.head(3))) == (("case", "x"), 0, 0)
 
 
 @pytest.mark.parametrize(("different", "error"), [(3, 0.0), (4000, 0.0), (100_000, 0.05)])
@@ -347,7 +335,8 @@ def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_
     assert changed == set(buckets_of(known["case"], 3).tolist())
     third = split(tmp_path / "4", 1, study=[pl.DataFrame({"case": [one]}) for one in ("a", "b", "a")])
     assert [len(frames["study"]) for frames in third.frames().values()] == [2, 1]
-    about = [third.how.rows_about(piece, ["b", "a"])["study"] for piece in third.digests]
+    asked = pickle.dumps((third.how, ["b", "a"]))
+    about = [partition.rows_about(asked, piece)["study"] for piece in third.digests]
     assert [rows["case", partition.PLACE].rows() for rows in about] == [[("a", 1), ("a", 1)], [("b", 0)]]
 
 

@@ -18,8 +18,7 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.receipt import Note, Receipt
 from dissensus.pieces import passes as module
 from dissensus.pieces.inputs import Input
-from dissensus.pieces.passes import Survey, merged_receipts
-from dissensus.pieces.piece import Piece, Reading
+from dissensus.pieces.passes import Piece, Reading, Survey, merged_receipts
 
 LONG = {"case": ["x"], "annotator": ["A"], "label": ["a"]}
 PLACES = {"study": "opinions", "model 0": "scores", "strata": "sites", "truth": "known"}
@@ -108,13 +107,6 @@ def test_the_column_of_cases_is_found_as_readers_find_it(
 ) -> None:
     pl.DataFrame({name: ["v"] for name in columns}).write_parquet(tmp_path / "1.parquet")
     assert reading_of(**options).case_column("study", Input.of(tmp_path)) == expected
-
-
-def test_a_column_of_cases_that_is_not_there_is_told(tmp_path: Path) -> None:
-    pl.DataFrame({"a": [0.5], "b": [0.5]}).write_parquet(tmp_path / "1.parquet")
-    reading = reading_of(columns={"case": "image"})
-    for name in ("study", "model 0", "strata"):
-        assert refused(".", reading.case_column, name, Input.of(tmp_path)).where == PLACES[name]
 
 
 # Surveys ------------------------------------------------------------------------------------------------

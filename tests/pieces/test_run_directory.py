@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from dissensus.core.errors import FormatError
-from dissensus.core.output import UNDERWAY, WRITTEN
-from dissensus.pieces.run_directory import Manifest, run_in
-from dissensus.pieces.storage import UNFINISHED, piece_of, table_of
+from dissensus.pieces.run_directory import Manifest, piece_of, run_in, table_of
 
 MANIFEST = Manifest(
     [{"study": {"a.parquet": "61", "b.parquet": "62"}, "model 0": {"m.parquet": "63"}}],
@@ -172,19 +170,6 @@ def test_two_processes_do_not_write_into_one_run_and_a_killed_one_blocks_nobody(
             os.kill(child, 9)
 
 
-def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_half_written(tmp_path: Path) -> None:
-    with run_in(tmp_path / "run", MANIFEST) as run:
-        run.reopen()
-        assert WRITTEN[-1].endswith("run (unfinished: the same command with --resume goes on)")
-        (run.path / UNFINISHED / "half").touch()
-        for remove in list(UNDERWAY.values()):
-            remove()
-        assert set(content_of(run.path)) == {"manifest.json"}
-        run.publish(results, [])
-        assert WRITTEN[-1] == str(run.path)
-    assert not [place for place in UNDERWAY if str(tmp_path) in place]
-
-
 def test_results_that_fail_leave_the_earlier_ones_and_the_mark_comes_last(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +199,7 @@ def test_an_error_of_the_disk_is_told_and_what_was_finished_stays(
 
     with run_in(tmp_path / "run", MANIFEST) as run:
         run.storage.write(piece_of(KEYS[0], "sums"), b"sums")
-        monkeypatch.setattr("dissensus.pieces.storage.os.fsync", full)
+        monkeypatch.setattr("dissensus.pieces.run_directory.os.fsync", full)
         with pytest.raises(FormatError, match="no space left on device") as caught:
             run.storage.write(piece_of(KEYS[1], "sums"), b"sums")
         assert "--resume" in caught.value.advice

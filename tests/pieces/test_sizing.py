@@ -4,7 +4,6 @@ import doctest
 import importlib
 import json
 import re
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -13,11 +12,10 @@ import pytest
 
 from dissensus import read, read_predictions
 from scale.constants import Constants
-from scale.measurement import INSTEAD, Measured, affordable, failures
-from scale.processes import Watched, watched
+from scale.processes import Watched
 from scale.runs import Run, Stages
 from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
-from scale.study import CONDITIONS, PIECE, Piece, pieces_of, write_study
+from scale.study import CONDITIONS, write_study
 
 KNOWN = Constants(
     cases_per_shard=1000.0,
@@ -35,23 +33,6 @@ KNOWN = Constants(
 
 
 # The study -----------------------------------------------------------------------------------------------
-
-
-def test_cases_are_the_same_every_time_however_many_there_are() -> None:
-    few, many = list(pieces_of(PIECE + 20)), list(pieces_of(5 * PIECE))
-    assert few[0] == many[0]
-    assert (few[1].number, few[1].seed, few[1].n_cases) == (many[1].number, many[1].seed, 20)
-    small, large = few[1].tables(), replace(many[1], n_cases=40).tables()
-    for name, rows in small.items():
-        assert large[name].head(len(rows)).equals(rows)
-
-
-def test_pieces_differ_in_cases_and_in_what_is_said_about_them() -> None:
-    one, other = (Piece(number, 50, seed=0).tables() for number in (0, 1))
-    for name, rows in one.items():
-        assert not set(rows["case"]) & set(other[name]["case"])
-        assert rows.drop("case").rows() != other[name].drop("case").rows()
-    assert one["study"].drop("case").rows() != Piece(0, 50, seed=1).tables()["study"].drop("case").rows()
 
 
 def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None:
@@ -107,40 +88,7 @@ def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
     assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 1.0)
 
 
-def test_what_is_above_its_limit_is_named_and_a_study_that_would_take_too_long_is_made_smaller() -> None:
-    found = Measured()
-    found.add("memory", 999.0, "MB", limit=1000.0)
-    found.add("ratio", 1.3, limit=1.25)
-    found.add("anything", 1e9)
-    assert failures(found.rows) == ["ratio"]
-    quick = replace(run_of(100_000, 10, Stages(1, 1, 1, 1, 1, 1)), seen=Watched(0.0, 20.0, 0))
-    slow = replace(quick, seen=Watched(0.0, 200.0, 0))
-    assert affordable(1_000_000, [quick]) == 1_000_000
-    assert affordable(1_000_000, [slow]) == INSTEAD
-    assert affordable(10_000, [slow]) == 10_000
-    assert affordable(200_000, [replace(slow, seen=Watched(0.0, 2000.0, 0))]) == 200_000
-
-
 # What is told --------------------------------------------------------------------------------------------
-
-
-def test_memory_of_a_process_and_of_its_children_is_seen() -> None:
-    child = "import time; held = bytearray(60_000_000); time.sleep(0.5)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
-    seen = watched([sys.executable, "-c", parent])
-    assert 60e6 < seen.peak < 200e6
-    assert 0.5 < seen.seconds < 30
-
-
-def test_a_command_is_killed_with_its_children_once_something_is_true(tmp_path: Path) -> None:
-    child = f"import time, pathlib; pathlib.Path({str(tmp_path / 'began')!r}).touch(); time.sleep(60)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
-    assert watched([sys.executable, "-c", parent], until=(tmp_path / "began").exists).seconds < 30
-
-
-def test_a_command_that_fails_is_told_with_what_it_said() -> None:
-    with pytest.raises(SystemExit, match="no such thing"):
-        watched([sys.executable, "-c", "raise ValueError('no such thing')"])
 
 
 @pytest.mark.parametrize("module", ["constants", "runs", "sizing", "study"])

@@ -1,9 +1,9 @@
 """Where two aggregations must agree: in the limit of high reliability, in conjugate cases, and on published values."""
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -23,7 +23,7 @@ from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
 from dissensus.core.aliases import FloatArray
 from dissensus.plugins import Aggregation
 from dissensus.simulate.differential_study import NEAR_TIES
-from shared_data import SHARED, needs_shared
+from dissensus.simulate.printed_cases import printed_cases
 
 STUDY = ds.Study.from_rankings(
     [
@@ -160,28 +160,16 @@ def test_maximum_likelihood_is_not_beaten_by_its_neighbours() -> None:
         assert (plackett_luce_log_likelihood(said, neighbour) <= height + 1e-6).all()
 
 
-PRINTED = [  # case, conditions, Plackett-Luce (3), PrIRN (30, each): the paper's figure
-    ("1026", ("Atypical Nevus", "Hemangioma", "Melanocytic Nevus"), 0.70, 0.52),
-    ("1026", ("Hemangioma", "Melanocytic Nevus", "Melanoma"), 1.00, 0.99),
-    ("1057", ("Diabetic ulcer", "Pyoderma Gangrenosum", "Venous Stasis Ulcer"), 0.39, 0.41),
-    ("1057", ("Arterial ulcer", "Cellulitis", "Pyoderma Gangrenosum"), 0.58, 0.61),
-    ("357", ("Acne", "Folliculitis", "Folliculitis decalvans"), 0.27, 0.40),
-    ("357", ("Acne keloidalis", "Folliculitis", "Folliculitis decalvans"), 0.42, 0.62),
-]
-
-
-@needs_shared
-@pytest.mark.parametrize(("case", "chosen", "plackett_luce", "inverse_rank"), PRINTED)
-def test_printed_cases_come_out(case: str, chosen: tuple[str, ...], plackett_luce: float, inverse_rank: float) -> None:
+def test_printed_cases_come_out() -> None:
     """A long run against the printed value, which is a share of 1000 draws rounded to two digits: 4 of its errors."""
-    folder = SHARED / "dermatology_ddx"
-    names = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
-    said = ds.Study.from_rankings(json.loads((folder / "dermatology_selectors.json").read_text()), names)
-    for aggregation, printed in (
-        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), plackett_luce),
-        (ProbabilisticInverseRank(reliability=30, ties="each"), inverse_rank),
+    printed_study = printed_cases()
+    for aggregation, name in (
+        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), "plackett_luce"),
+        (ProbabilisticInverseRank(reliability=30, ties="each"), "inverse_rank"),
     ):
-        table = aggregation.sample(said.select([case]), draws=40_000).summary()
-        found = float(table.filter(table["condition"].is_in(chosen))["top"].sum())
-        error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
-        assert abs(found - printed) < 4 * error + 0.005
+        table = aggregation.sample(printed_study.annotations, draws=40_000).summary()
+        for name_of_case, prediction in ((case.name, one) for case in printed_study.cases for one in case.predictions):
+            own = table.filter(pl.col("case") == name_of_case, pl.col("condition").is_in(prediction.conditions))
+            found, printed = float(own["top"].sum()), getattr(prediction, name)
+            error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
+            assert abs(found - printed) < 4 * error + 0.005

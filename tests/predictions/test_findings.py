@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,41 +52,38 @@ def test_an_order_of_findings_and_unknown_findings_are_refused() -> None:
         predictions_of_finding(of(SCORES), "RBBB", CASES)
 
 
-@pytest.mark.parametrize("form", ["wide", "long", "npz"])
-def test_cases_without_any_finding_are_read_and_sums_are_not_looked_at(tmp_path: Path, form: str) -> None:
-    file = tmp_path / f"model.{'npz' if form == 'npz' else 'csv'}"
-    if form == "npz":
-        np.savez(file, probs=np.array(SCORES), case_ids=np.array(CASES), classes=np.array(FINDINGS))
-    elif form == "wide":
-        pl.DataFrame({"case": CASES, **dict(zip(FINDINGS, zip(*SCORES, strict=True), strict=True))}).write_csv(file)
-    else:
-        rows = [(case, name, SCORES[i][k]) for i, case in enumerate(CASES) for k, name in enumerate(FINDINGS)]
-        pl.DataFrame(rows, schema=["case", "finding", "score"], orient="row").write_csv(file)
-    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
+LONG = [(case, name, SCORES[i][k]) for i, case in enumerate(CASES) for k, name in enumerate(FINDINGS)]
+FORMS: dict[str, Any] = {
+    "wide.csv": "case,AF,ST\nx,0.9,0.0\ny,0.2,0.7\nz,0.0,0.0\n",
+    "long.parquet": pl.DataFrame(LONG, schema=["case", "finding", "score"], orient="row"),
+    "model.npz": {"probs": np.array(SCORES), "case_ids": np.array(CASES), "classes": np.array(FINDINGS)},
+}
+STUDY: dict[str, Any] = {"conditions": FINDINGS, "cases": CASES}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_cases_without_any_finding_are_read_and_sums_are_not_looked_at(name: str, put: Any) -> None:
+    file = put(FORMS[name], name)
+    reading = examine_predictions(file, **STUDY, findings=True)
     assert reading.predictions.to_scores().tolist() == SCORES
     assert reading.receipt.notes == ()
     with pytest.raises(DissensusError, match="all scores of a case are zero"):
-        examine_predictions(file, conditions=FINDINGS, cases=CASES)
+        examine_predictions(file, **STUDY)
 
 
-def test_findings_without_a_score_and_scores_that_are_no_probabilities_are_noted(tmp_path: Path) -> None:
-    file = tmp_path / "model.csv"
-    file.write_text("case,AF\nx,0.9\ny,0.2\nz,0\n", encoding="utf-8")
-    reading = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True)
+def test_findings_without_a_score_and_scores_that_are_no_probabilities_are_noted(put: Any) -> None:
+    reading = examine_predictions(put("case,AF\nx,0.9\ny,0.2\nz,0\n"), **STUDY, findings=True)
     assert reading.predictions.to_scores().tolist() == [[0.9, 0.0], [0.2, 0.0], [0.0, 0.0]]
     assert [str(note) for note in reading.receipt.notes] == [
         "findings without a score above 0: 1, taken as absent on every case (for example 'ST')"
     ]
-    file.write_text("case,AF,ST\nx,2.5,-1\ny,0.2,0.1\nz,0.5,0.5\n", encoding="utf-8")
-    (note,) = examine_predictions(file, conditions=FINDINGS, cases=CASES, findings=True).receipt.notes
+    other = examine_predictions(put("case,AF,ST\nx,2.5,-1\ny,0.2,0.1\nz,0.5,0.5\n"), **STUDY, findings=True)
+    (note,) = other.receipt.notes
     assert (note.count, "not as probabilities" in note.action) == (1, True)
 
 
-def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(tmp_path: Path) -> None:
-    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
-    wide.write_text("case,AF,ST\nx,1,1\ny,0,0\nz,0,1\n", encoding="utf-8")
-    long.write_text("case,finding\nx,AF\nx,ST\ny,\nz,ST\n", encoding="utf-8")
-    said = [read_predictions(file, conditions=FINDINGS, cases=CASES, findings=True, name="m") for file in (wide, long)]
-    assert said[0] == said[1]
-    assert said[0].kind == "set"
-    assert said[0].to_lists() == [[["AF", "ST"]], [], [["ST"]]]
+def test_decisions_are_a_matrix_of_0_and_1_or_rows_of_what_is_present(put: Any) -> None:
+    texts = ("case,AF,ST\nx,1,1\ny,0,0\nz,0,1\n", "case,finding\nx,AF\nx,ST\ny,\nz,ST\n")
+    wide, long = (read_predictions(put(text), **STUDY, findings=True) for text in texts)
+    assert wide == long
+    assert (wide.kind, wide.to_lists()) == ("set", [[["AF", "ST"]], [], [["ST"]]])

@@ -1,8 +1,6 @@
 """Predictions of one number per case: built, read, aligned, told of, and refused where conditions are asked for."""
 
-import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,37 +59,24 @@ def test_what_is_not_one_finite_number_per_case_is_refused(given: Any, options: 
         Predictions.from_numbers(given, **options)
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+TABLE = pl.DataFrame({"case": CASES, "prediction": [2.5, -1.0, 0.0], "sd": [1.0, 1.0, 2.0]})
+VECTOR = {"predictions": np.array([0.0, 2.5, -1.0]), "case_ids": np.array(["z", "x", "y"])}
 
 
 @pytest.mark.parametrize("column", ["prediction", "number", "score", "value", "rating"])
-def test_a_table_of_cases_and_numbers_is_read_as_numbers(tmp_path: Path, column: str) -> None:
-    path = written(tmp_path, "a.csv", f"case_id,{column}\ny,-1\nx,2.5\nz,0\n")
-    reading = examine_predictions(path, cases=CASES)
+def test_a_table_of_cases_and_numbers_is_read_as_numbers(put: Any, column: str) -> None:
+    reading = examine_predictions(put(f"case_id,{column}\ny,-1\nx,2.5\nz,0\n", "a.csv"), cases=CASES)
     assert reading.predictions == numbers(name="a")
     assert [(one.name, one.role) for one in reading.receipt.columns] == [("case_id", "case"), (column, "number")]
 
 
-def test_tables_with_standard_deviations_parquet_lines_and_vectors_are_read(tmp_path: Path) -> None:
-    table = pl.DataFrame({"case": CASES, "prediction": [2.5, -1.0, 0.0], "sd": [1.0, 1.0, 2.0]})
-    table.write_parquet(tmp_path / "a.parquet")
-    rows = "".join(json.dumps(row) + "\n" for row in table.to_dicts())
-    for path in (tmp_path / "a.parquet", written(tmp_path, "a.jsonl", rows)):
+def test_standard_deviations_vectors_and_columns_as_said_are_read(put: Any) -> None:
+    for path in (put(TABLE, "a.parquet"), put(TABLE.to_dicts(), "a.jsonl")):
         assert read_predictions(path, cases=CASES) == numbers(name="a", deviations=[1.0, 1.0, 2.0])
-    np.save(tmp_path / "a.npy", np.array([2.5, -1.0, 0.0]))
-    np.savez(tmp_path / "a.npz", predictions=np.array([0.0, 2.5, -1.0]), case_ids=np.array(["z", "x", "y"]))
-    text = written(tmp_path, "a.txt", "2.5\n-1\n0\n")
-    for path in (tmp_path / "a.npy", tmp_path / "a.npz", text):
+    for path in (put(np.array([2.5, -1.0, 0.0]), "a.npy"), put(VECTOR, "a.npz"), put("2.5\n-1\n0\n", "a.txt")):
         assert read_predictions(path, cases=CASES) == numbers(name="a")
-
-
-def test_a_kind_that_is_said_allows_other_columns(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", "case,stars,remark\nx,2.5,good\ny,-1,bad\nz,0,fair\n")
-    said = read_predictions(path, cases=CASES, kind="numbers", columns={"score": "stars"})
-    assert said == numbers(name="a")
+    path = put("case,stars,remark\nx,2.5,good\ny,-1,bad\nz,0,fair\n", "a.csv")
+    assert read_predictions(path, cases=CASES, kind="numbers", columns={"score": "stars"}) == numbers(name="a")
 
 
 def test_numbers_need_the_cases_of_the_study() -> None:

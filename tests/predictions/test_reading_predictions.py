@@ -1,9 +1,13 @@
-"""Every format in which predictions arrive, and how they are matched to a study."""
+"""Files of predictions: what each says, how it is matched to a study, and how whatever is wrong is refused.
+
+``readings.json`` holds names of files and their content, options to read them with, and what to expect: the scores, the
+lists of what has none, or parts of the error.
+"""
 
 from __future__ import annotations
 
-import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,194 +20,201 @@ from dissensus.core.errors import DissensusError, DissensusWarning
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import examine_predictions, named_path, read_models, read_predictions
 
-NAMES = ["Eczema", "Psoriasis", "Tinea"]
-CASES = ["c1", "c2"]
+FROM_FILE = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
+NAMES, CASES = ["Eczema", "Psoriasis", "Tinea"], ["c1", "c2"]
 SCORES = [[0.2, 0.7, 0.1], [0.4, 0.2, 0.4]]
 WIDE = "case_id,Tinea,Eczema,Psoriasis\nc2,0.4,0.4,0.2\nc1,0.1,0.2,0.7\n"
 LONG = "case_id,label,score\nc2,Eczema,0.4\nc2,Tinea,0.4\nc2,Psoriasis,0.2\n" + "".join(
     f"c1,{name},{score}\n" for name, score in zip(NAMES, SCORES[0], strict=True)
 )
-MARK = "\ufeff"
-PANDAS = pd.DataFrame(SCORES, index=CASES, columns=NAMES)
 SETS = np.array([[1, 0, 1], [0, 0, 0]])
 OF_SETS: list[Any] = [[["Eczema", "Tinea"]], []]
 ALPHAS = np.stack([np.zeros((2, 3)), [[0, 1, 0]] * 2], axis=2).astype(np.bool_)
-TWO = ["Nevus", "Melanoma"]
-LABELS = "case,label\nc1,Tinea\nc2,Eczema\n"
-SEVERAL = "case,label\nc1,Tinea\nc2,Eczema\nc1,Eczema\nc2,Psoriasis\n"
-CODES = {"columns": {"case": "scan", "condition": "finding", "score": "strength"}}
+ONES, ARRAY = [[1.0, 0, 0], [0, 1, 0]], np.array(SCORES)
+REVERSED = {"case_ids": CASES[::-1], "classes": NAMES[::-1]}
+TWICE = {"probs": [[1.0], [1.0]], "case_ids": ["c1", "c1"], "classes": ["a"]}
+STUDY: dict[str, Any] = {"conditions": NAMES, "cases": CASES}
 
 
 def read(path: Path | str, **options: Any) -> Predictions:
-    return read_predictions(path, **{"conditions": NAMES, "cases": CASES, **options})
+    return read_predictions(path, **{**STUDY, **options})
 
 
-def written(path: Path, content: Any) -> Path:
-    """Write text, records, arrays or tables, as the name of the file says."""
-    if isinstance(content, pd.DataFrame | pl.DataFrame):
-        (content.to_parquet if isinstance(content, pd.DataFrame) else content.write_parquet)(path)
-    elif path.suffix == ".npy":
-        np.save(path, content)
-    elif path.suffix == ".npz":
-        np.savez(path, **{name: np.array(values) for name, values in content.items()})  # type: ignore[arg-type]
-    elif path.suffix == ".jsonl" and not isinstance(content, str):
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content), encoding="utf-8")
-    else:
-        path.write_bytes((content if isinstance(content, str) else json.dumps(content)).encode())
-    return path
-
-
-def as_text(values: Any, delimiter: str = " ", newline: str = "\n") -> str:
-    file = io.StringIO()
-    np.savetxt(file, values, fmt="%.3e", delimiter=delimiter, newline=newline)
-    return file.getvalue()
-
-
-def reads(name: str, content: Any, expected: Any = SCORES, **options: Any) -> tuple[Any, ...]:
-    """A file and its content, options to read it with, and the scores or lists that come of it."""
-    return name, content, expected, options
-
-
-ALONE: dict[str, Any] = {"conditions": None, "cases": None}
-REVERSED = {"case_ids": CASES[::-1], "classes": NAMES[::-1]}
-READ = [
-    # arrays
-    reads("m.npy", SCORES),
-    *(reads("m.npy", SETS.astype(dtype), OF_SETS) for dtype in (np.bool_, np.int64, np.uint8)),
-    reads("m.npy", [[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]], kind="scores"),
-    reads("m.npy", [[1.0, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]]),
-    reads("m.npy", [[1.0, 0, 0], [0, 1, 0]], [[["Eczema"]], [["Psoriasis"]]], kind="set"),
-    reads("m.npy", ALPHAS, [[["Psoriasis"]], [["Psoriasis"]]], alpha_index=1),
-    reads("m.npz", {"probs": np.array(SCORES)[::-1, ::-1], **REVERSED}),
-    reads("m.npz", {"scores": np.array(SCORES)[::-1, ::-1], "cases": CASES[::-1], "conditions": NAMES[::-1]}),
-    reads("m.npz", {"arr_0": SCORES}),
-    # rows of numbers
-    *(reads("m.txt", as_text(SCORES, delimiter)) for delimiter in (" ", ",", "\t", ";")),
-    reads("m.txt", as_text(SCORES, newline="\r\n")),
-    reads("m.txt", "1 0 1\n0 0 0\n", OF_SETS),
-    reads("m.txt", "1.0 0 1\n0 1 0\n", [[1, 0, 1], [0, 1, 0]]),
-    reads("m.txt", "# scores\n\n0.5 0.25 0.25\n", [[0.5, 0.25, 0.25]], cases=["c1"]),
-    reads("m.csv", as_text(SCORES, ",")),
-    reads("m.json", SCORES),
-    # tables
-    *(reads(name, text) for name in ("A.csv", "A.txt") for text in (WIDE, LONG)),
-    *(reads("A.tsv", text.replace(",", "\t")) for text in (WIDE, LONG)),
-    *(reads("A.parquet", pl.read_csv(text.encode())) for text in (WIDE, LONG)),
-    *(reads("A.csv", MARK + text.replace("\n", "\r\n")) for text in (WIDE, LONG)),
-    reads("m.parquet", PANDAS),
-    reads("m.csv", "0,1,2\n0.2,0.7,0.1\n0.4,0.2,0.4\n"),
-    reads("m.csv", "case,2,1,0\nc1,0.1,0.7,0.2\nc2,0.4,0.2,0.4\n"),
-    reads("m.csv", LONG.replace("case_id,label,score", "scan,finding,strength"), **CODES),
-    reads("m.csv", WIDE.replace("case_id", "")),
-    reads("m.csv", WIDE.replace("case_id", "scan")),
-    reads("m.csv", "Tinea,Eczema,Psoriasis\n0.1,0.2,0.7\n0.4,0.4,0.2\n"),
-    reads("m.csv", "case,rank,item\nc1,0.3,0.7\n", [[0.7, 0.3]], conditions=["item", "rank"], cases=["c1"]),
-    # records
-    reads("m.jsonl", MARK + '{"case_id": "c1", "set": ["Tinea"]}\r\n', [[["Tinea"]]], **ALONE),
-    reads(
-        "m.jsonl",
-        [{"case_id": "c2", "ranked": ["Eczema", ["Psoriasis", "Tinea"]]}, {"case_id": "c1", "ranked": ["Tinea"]}],
-        [[["Tinea"]], [["Eczema"], ["Psoriasis", "Tinea"]]],
-    ),
-    reads("m.jsonl", [{"id": "c2", "set": ["Tinea", "Eczema"]}, {"id": "c1", "set": []}], OF_SETS[::-1]),
-    reads(
-        "m.jsonl",
-        [{"case_id": "c1", "scores": {"Tinea": 0.9, "Eczema": 0}}, {"case_id": "c2", "scores": {"Eczema": 1}}],
-        [[0, 0, 0.9], [1, 0, 0]],
-    ),
-    reads("m.jsonl", [{"id": 1, "ranked": [2, [0, 1]]}], [[["Tinea"], ["Eczema", "Psoriasis"]]], cases=None),
-    reads("m.jsonl", [{"id": 1, "scores": {"2": 0.5}}], [[0, 0, 0.5]], cases=None),
-    reads("m.json", [{"case_id": "c1", "set": ["Tinea"]}, {"case_id": "c2", "set": []}], [[["Tinea"]], []]),
-    reads("m.json", {"case_id": "c1", "set": ["Tinea"]}, [[["Tinea"]]], **ALONE),
-    reads("m.jsonl", [{"case": "c1", "condition": "a", "score": 0.5}], [[0.5]], **ALONE),
-    reads("m.jsonl", [{"id": 1, "label": n, "rank": r} for r, n in enumerate("ab", 1)], [[["a"], ["b"]]], **ALONE),
-    # one label per case, which is certain if scores are asked for, or several as said, by the order of rows
-    *(reads("m.csv", text, [[["Tinea"]], [["Eczema"]]]) for text in (LABELS, "case,label\nc1,2\nc2,0\n")),
-    reads("m.jsonl", [{"id": "c1", "label": "Tinea"}, {"id": "c2", "label": "Eczema"}], [[["Tinea"]], [["Eczema"]]]),
-    reads("m.csv", LABELS, [[0, 0, 1], [1, 0, 0]], kind="scores"),
-    reads("m.csv", SEVERAL, [[["Tinea"], ["Eczema"]], [["Eczema"], ["Psoriasis"]]], kind="ranking"),
-    reads("m.csv", SEVERAL, [[["Eczema", "Tinea"]], [["Eczema", "Psoriasis"]]], kind="set"),
-    # one probability for two conditions
-    *(
-        reads("m.csv", f"case,{column}\nc2,0\nc1,0.75\n", [[0.25, 0.75], [1, 0]], conditions=TWO, positive="Melanoma")
-        for column in ("prob", "probability", "score", "p", "Prob")
-    ),
-    reads("m.csv", "case,p\nc1,0.75\nc2,0\n", [[0.75, 0.25], [0, 1]], conditions=TWO, positive="Nevus"),
-    reads("m.csv", "case,Melanoma\nc1,0.75\nc2,1\n", [[0.25, 0.75], [0, 1]], conditions=TWO),
+READ: list[tuple[str, Any, dict[str, Any], Any]] = [
+    *((one["file"], one["content"], one.get("options", {}), one["says"]) for one in FROM_FILE["read"]),
+    ("m.npy", ARRAY, {}, SCORES),
+    *(("m.npy", SETS.astype(dtype), {}, OF_SETS) for dtype in (np.bool_, np.int64, np.uint8)),
+    ("m.npy", np.array(ONES, dtype=np.int64), {"kind": "scores"}, ONES),
+    ("m.npy", np.array(ONES), {}, ONES),
+    ("m.npy", np.array(ONES), {"kind": "set"}, [[["Eczema"]], [["Psoriasis"]]]),
+    ("m.npy", ALPHAS, {"alpha_index": 1}, [[["Psoriasis"]], [["Psoriasis"]]]),
+    ("m.npz", {"probs": ARRAY[::-1, ::-1], **REVERSED}, {}, SCORES),
+    ("m.npz", {"scores": ARRAY[::-1, ::-1], "cases": CASES[::-1], "conditions": NAMES[::-1]}, {}, SCORES),
+    ("m.npz", {"arr_0": SCORES}, {}, SCORES),
+    *(("A.parquet", pl.read_csv(text.encode()), {}, SCORES) for text in (WIDE, LONG)),
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "expected", "options"), READ)
+@pytest.mark.parametrize(("name", "content", "options", "expected"), READ)
 def test_predictions_are_matched_by_name_or_by_their_place(
-    name: str, content: Any, expected: Any, options: dict[str, Any], tmp_path: Path
+    name: str, content: Any, options: dict[str, Any], expected: Any, put: Any
 ) -> None:
-    said = read(written(tmp_path / name, content), **options)
+    said = read(put(content, name), **options)
     assert said.name == Path(name).stem
     assert (said.to_scores().tolist() if said.kind == "scores" else said.to_lists()) == expected
-    if options.get("cases", CASES) is CASES:
+    if "cases" not in options:
         assert said.case_names == tuple(CASES)
 
 
-def test_names_are_taken_from_the_file_when_none_are_given(tmp_path: Path) -> None:
-    wide = read_predictions(written(tmp_path / "w.csv", WIDE))
+REFUSED: list[tuple[str, Any, dict[str, Any], tuple[str, ...]]] = [
+    *((one["file"], one["content"], one.get("options", {}), one["says"]) for one in FROM_FILE["refused"]),
+    ("m.npy", np.ones((3, 3)), STUDY, ("does not fit", "2 rows (cases) and 3 columns", "3 rows and 3 columns")),
+    ("m.npy", np.ones((2, 3)), {}, ("its cases and its conditions", "shape (2, 3)", "np.savez")),
+    ("m.npz", TWICE, {}, ("several rows",)),
+    ("m.npz", {"probs": np.array([[None]], dtype=object)}, {}, ("without pickled objects",)),
+    ("m.npy", np.ones(3), STUDY, ("must be a matrix",)),
+    ("m.npy", np.ones((2, 2, 3)), STUDY, ("average an ensemble",)),
+    ("m.npy", np.array([["a"]]), STUDY, ("expected: numbers", "<U1")),
+    ("m.npz", {"case_ids": ["c1"]}, {}, ("no matrix",)),
+    ("m.npz", {"probs": [[1.0]], "scores": [[1.0]]}, {}, ("several matrices",)),
+    ("m.npz", {"probs": [[1.0]], "classes": [[1.5]]}, {}, ("does not hold names",)),
+    ("m.npy", ALPHAS, STUDY, ("alpha_index=0 to 1",)),
+    ("m.npy", ALPHAS, {"alpha_index": 2, **STUDY}, ("out of range",)),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "saying"), REFUSED)
+def test_what_is_wrong_with_a_file_is_said(
+    name: str, content: Any, options: dict[str, Any], saying: tuple[str, ...], put: Any
+) -> None:
+    with pytest.raises(DissensusError) as caught:
+        read_predictions(put(content, name), **options)
+    assert [text for text in (*saying, name) if text not in str(caught.value)] == []
+
+
+# Values in memory ---------------------------------------------------------------------------------------
+
+ABC = ["a", "b", "c"]
+TINIA = ("unknown condition 'Tinia'", "did you mean 'Tinea'?", "case 'c1'")
+ROW_2 = "row 2, case 'c2', condition 'Psoriasis'"
+
+
+@pytest.mark.parametrize(
+    ("build", "saying"),
+    [
+        *(
+            (
+                lambda value=value: Predictions.from_scores([[0.2, 1], [0.1, value]], NAMES[:2], case_names=CASES),
+                (ROW_2,),
+            )
+            for value in (np.nan, np.inf, -np.inf)
+        ),
+        (lambda: Predictions.from_scores(np.ones((3, 2)), NAMES, case_names=CASES), ("transpose",)),
+        (lambda: Predictions.from_scores(pl.DataFrame({"a": [0.5]})), ("from_wide",)),
+        (lambda: Predictions.from_scores([0.1, 0.9]), ("must be a matrix",)),
+        (lambda: Predictions.from_scores([[[0.1]]]), ("must be a matrix",)),
+        (lambda: Predictions.from_scores([["a", "b"]]), ("numbers in the shape (cases, K)", "of <U1")),
+        (lambda: Predictions.from_scores([[0.1], [0.2, 0.8]]), ("differ in length",)),
+        (lambda: Predictions.from_sets(np.array([[0, 2, 1]]), NAMES), ("0 and 1 only", "condition 'Psoriasis'")),
+        (lambda: Predictions.from_sets([["a"]], case_names=["case 1"]).select(["case1"]), ("did you mean 'case 1'",)),
+        (lambda: Predictions.from_sets([["Tinia"]]).align(conditions=NAMES), (*TINIA[:2], "1 unknown")),
+        (lambda: Predictions.from_long(pl.DataFrame({"case": [], "condition": [], "score": []})), ("no rows",)),
+        (lambda: Predictions.from_rankings([["a", []]], ABC), ("a block is empty",)),
+        (lambda: Predictions.from_rankings(["a"], ABC), ("a ranking must be a list",)),
+        (lambda: Predictions.from_rankings([[{"a": 1}]], ABC), ("a block must be a list",)),
+        (lambda: Predictions.from_rankings([[7]], ABC), ("expected: 0 to 2",)),
+        (lambda: Predictions.from_rankings([[0.5]], ABC), ("neither a name nor a code",)),
+        (lambda: Predictions.from_rankings([[True]], ABC), ("neither a name nor a code",)),
+        (lambda: Predictions.from_rankings([[None]], ABC), ("neither a name nor a code",)),
+    ],
+)
+def test_what_is_wrong_with_values_is_said(build: Callable[[], Predictions], saying: tuple[str, ...]) -> None:
+    with pytest.raises(DissensusError) as caught:
+        build()
+    assert [text for text in saying if text not in str(caught.value)] == []
+
+
+# Paths and formats --------------------------------------------------------------------------------------
+
+
+def test_directories_missing_files_and_models_without_a_name_of_their_own_are_refused(put: Any) -> None:
+    path = put(WIDE, "model.csv")
+    for act, problem in (
+        (lambda: read_predictions(path.parent), "directory"),
+        (lambda: read_predictions(path.with_name("modle.csv")), r"did you mean .model\.csv"),
+        (lambda: read_predictions(f"A={path.with_name('other.npy')}"), "no such file"),
+        (lambda: read_models([f"A={path}", f"A={path}"]), "two models have the name 'A'"),
+        (lambda: read_models([f"={path}"]), "NAME=FILE"),
+    ):
+        with pytest.raises(DissensusError, match=problem):
+            act()
+
+
+FILES: dict[str, str] = {
+    "wide.csv": "case,a,b\nc1,0.2,0.8\n",
+    "long.csv": "case,condition,score\nc1,a,0.2\nc1,b,0.8\n",
+    "matrix.txt": "0.2 0.8\n",
+    "matrix.json": "[[0.2, 0.8]]",
+    "lines.jsonl": '{"case": "c1", "ranked": ["b", "a"]}\n',
+}
+
+
+def test_a_wrong_format_names_the_file(tmp_path: Path) -> None:
+    own = {"wide.csv": "wide", "long.csv": "long", "matrix.txt": "matrix", "matrix.json": "matrix"}
+    own |= {"lines.jsonl": "jsonl", "a.npy": "npy", "a.npz": "npz"}
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    np.save(tmp_path / "a.npy", np.array([[0.2, 0.8]]))
+    np.savez(tmp_path / "a.npz", probs=np.array([[0.2, 0.8]]))
+    also = {("a.npy", "npz"), ("a.npz", "npy")}  # both are arrays
+    for name in own:
+        for format_name in own.values():
+            options: Any = {"format": format_name, "conditions": ["a", "b"], "cases": ["c1"]}
+            if format_name == own[name] or (name, format_name) in also:
+                assert read_predictions(tmp_path / name, **options).to_lists() == [[["b"], ["a"]]]
+                continue
+            with pytest.raises(DissensusError) as caught:
+                read_predictions(tmp_path / name, **options)
+            assert name in caught.value.where
+
+
+def test_names_are_taken_from_the_file_when_none_are_given(put: Any) -> None:
+    wide = read_predictions(put(WIDE, "w.csv"))
     assert (wide.conditions, wide.case_names) == (("Tinea", "Eczema", "Psoriasis"), ("c2", "c1"))
-    assert read_predictions(written(tmp_path / "l.csv", LONG)).conditions == tuple(NAMES)
-    assert read_predictions(written(tmp_path / "r.npz", {"probs": SCORES, **REVERSED})).conditions == tuple(NAMES[::-1])
-    said = read_predictions(
-        written(tmp_path / "m.npz", {"probs": SCORES, "ids": [7, 8], "classes": [b"a", b"b", b"c"]})
-    )
+    assert read_predictions(put(LONG, "l.csv")).conditions == tuple(NAMES)
+    assert read_predictions(put({"probs": SCORES, **REVERSED}, "r.npz")).conditions == tuple(NAMES[::-1])
+    said = read_predictions(put({"probs": SCORES, "ids": [7, 8], "classes": [b"a", b"b", b"c"]}, "m.npz"))
     assert (said.case_names, said.conditions) == (("7", "8"), ("a", "b", "c"))
-    matrix = examine_predictions(written(tmp_path / "m.csv", as_text(SCORES, ",")), conditions=NAMES, cases=CASES)
+    matrix = examine_predictions(put("0.2,0.7,0.1\n0.4,0.2,0.4\n", "m.csv"), conditions=NAMES, cases=CASES)
     assert matrix.receipt.format == "matrix"
 
 
 @pytest.mark.parametrize("name", ['say "Aah", then', "Café; naïve", "🦠 tinea", "<b>Eczema</b> & co", "a\nb"])
-def test_conditions_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_conditions_may_have_any_name(put: Any, name: str) -> None:
     frame = pl.DataFrame({"case": ["c1"], name: [0.7], "other, one": [0.3]})
-    frame.write_csv(tmp_path / "wide.csv")
-    frame.unpivot(index="case", variable_name="condition", value_name="score").write_csv(tmp_path / "long.csv")
-    written(tmp_path / "m.jsonl", [{"case": "c1", "scores": {name: 0.7, "other, one": 0.3}}])
-    for file in ("wide.csv", "long.csv", "m.jsonl"):
-        said = read_predictions(tmp_path / file, conditions=["other, one", name])
+    long = frame.unpivot(index="case", variable_name="condition", value_name="score")
+    lines = [{"case": "c1", "scores": {name: 0.7, "other, one": 0.3}}]
+    for content, file in ((frame.write_csv(), "wide.csv"), (long.write_csv(), "long.csv"), (lines, "m.jsonl")):
+        said = read_predictions(put(content, file), conditions=["other, one", name])
         assert said.to_scores().tolist() == [[0.3, 0.7]]
 
 
-def test_the_name_of_a_model_may_stand_before_its_file(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", WIDE)
-    assert read(f"Model A={path}").name == "Model A"
-    assert read(path, name="B").name == "B"
-    odd = written(tmp_path / "x=y.csv", WIDE)
-    assert read(odd).name == "x=y"
-
-
-def test_several_models(tmp_path: Path) -> None:
-    wide, long = written(tmp_path / "a.csv", WIDE), written(tmp_path / "b.csv", LONG)
+def test_models_are_named_before_their_file_and_notes_formats_and_missing_cases_are_as_said(put: Any) -> None:
+    wide, long, odd = put(WIDE, "a.csv"), put(LONG, "b.csv"), put(WIDE, "x=y.csv")
+    assert (read(f"Model A={wide}").name, read(wide, name="B").name, read(odd).name) == ("Model A", "B", "x=y")
     models = read_models([f"A={wide}", long], conditions=NAMES, cases=CASES)
-    assert list(models) == ["A", "b"]
-    assert [model.name for model in models.values()] == ["A", "b"]
-
-
-def test_allowing_missing_cases_warns_and_keeps_the_common_ones(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", WIDE)
+    assert [(name, model.name) for name, model in models.items()] == [("A", "A"), ("b", "b")]
     with pytest.warns(DissensusWarning, match="cases without a prediction: 1"):
-        said = read_predictions(path, cases=["c1", "c9"], allow_missing=True)
-    assert said.case_names == ("c1",)
-
-
-def test_an_examination_keeps_notes(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "case,condition,score,colour\nc1,a,3,red\n")
-    reading = examine_predictions(path)
-    assert reading.receipt.format == "long"
-    found = {note.found: note.examples for note in reading.receipt.notes}
-    assert reading.receipt.unused == ("colour",)
+        assert read_predictions(wide, cases=["c1", "c9"], allow_missing=True).case_names == ("c1",)
+    receipt = examine_predictions(put("case,condition,score,colour\nc1,a,3,red\n")).receipt
+    found = {note.found: note.examples for note in receipt.notes}
+    assert (receipt.format, receipt.unused) == ("long", ("colour",))
     assert found["cases whose scores do not sum to 1"] == ("c1",)
-    sets = examine_predictions(written(tmp_path / "b.csv", "case,a,b\nc1,1,0\n"))
-    assert sets.receipt.assumed == ("all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)",)
-
-
-def test_a_format_can_be_demanded(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "case,label,score\nc1,0.4,0.6\n")
+    path = put("case,label,score\nc1,0.4,0.6\n", "m.csv")
     assert read_predictions(path, format="wide").conditions == ("label", "score")
+    pandas = pd.DataFrame(SCORES, index=CASES, columns=NAMES)
+    pandas.to_parquet(path.with_suffix(".parquet"))
+    assert read(path.with_suffix(".parquet")).to_scores().tolist() == SCORES
 
 
 @pytest.mark.parametrize(
@@ -243,14 +254,14 @@ def test_a_name_without_a_file_or_a_file_without_a_name_is_refused(text: str) ->
         ),
     ],
 )
-def test_conditions_without_a_score_are_last_and_noted(name: str, content: Any, tmp_path: Path) -> None:
-    said = read(written(tmp_path / name, content))
+def test_conditions_without_a_score_are_last_and_noted(name: str, content: Any, put: Any) -> None:
+    said = read(put(content, name))
     assert said.to_lists() == [[["Tinea"], ["Eczema"]], [["Eczema"], ["Tinea"]]]
     assert not said.complete
     (note,) = (note for note in said.notes() if note.found == "conditions without a score")
     assert (note.count, note.examples, note.lost) == (1, ("Psoriasis",), False)
     assert str(note).startswith("conditions without a score: 1, of 3, taken as not predicted")
-    fewer = read(written(tmp_path / "n.csv", "case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,1\n")).notes()
+    fewer = read(put("case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,1\n", "n.csv")).notes()
     assert [(note.count, note.examples) for note in fewer if "have no score" in note.found] == [(1, ("c2",))]
 
 

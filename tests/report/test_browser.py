@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
@@ -136,16 +135,6 @@ def test_terms_are_explained_by_keyboard_and_pointer(page: Page) -> None:
     expect(tip).to_be_visible()
     used = page.locator(".term").evaluate_all("terms => terms.map((term) => term.dataset.term)")
     assert set(used) <= set(page.locator("#glossary dt").all_text_contents())
-
-
-def test_headings_and_landmarks_lead_through_the_page(page: Page) -> None:
-    levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
-    assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in pairwise(levels))
-    for landmark in ("main", "nav[aria-label]", "header", "footer"):
-        assert page.locator(f"body {landmark}").count() == 1
-    for link in page.locator(".contents a").all():
-        assert page.locator(link.get_attribute("href") or "").count() == 1
 
 
 # The case explorer --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dissensus.report.section import sections
 from dissensus.report.sections.studies import accuracies
 from report.report_studies import SCRIPT
 
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "report.md"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "how-to" / "report.md"
 PLUG_IN = """
 from dissensus.plugins import ReportSection
 
@@ -77,14 +77,6 @@ def test_a_section_of_an_installed_package_is_in_the_contents_and_in_the_page(pl
     assert '<p>2 models: A, &lt;script&gt;alert(1)&lt;/script&gt; <a class="term"' in section
     assert 'data-figure="study"' in section
     assert '"funding":{"cases":2}' in page
-
-
-def test_the_section_of_the_documentation_appears_in_the_page(plug_ins: Path) -> None:
-    shown = DOCUMENTATION.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    installed(plug_ins, "documented_report", shown)
-    page = report_html(evaluated("A"))
-    assert '<a href="#funding">Who paid</a></li><li><a href="#methods">' in page
-    assert '<p>A, by their <a class="term"' in page
 
 
 def test_a_section_that_has_nothing_to_say_or_cannot_be_loaded_does_not_stop_the_others(plug_ins: Path) -> None:

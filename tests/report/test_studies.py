@@ -57,14 +57,6 @@ def three_priors() -> ds.Evaluation:
 
 
 @cache
-def panel_alone() -> ds.Evaluation:
-    study = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
-    models = {"<i>A</i>": study.predictions["Aster"], "B": study.predictions["Birch"]}
-    runs = ["plackett-luce:1:prior=informed"]
-    return ds.evaluate(study.annotations, models, aggregations=runs, metrics=["top-k-accuracy:1"], draws=40)
-
-
-@cache
 def panel_beside_a_sweep() -> ds.Evaluation:
     study = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
     return ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1,3"], draws=40)
@@ -76,7 +68,6 @@ EDGES: dict[Callable[[], ds.Evaluation], tuple[str, set[str]]] = {
     categories_without_levels: ("How certain are the annotations?", {"models", "sensitivity"}),
     ratings: ("Is A as good as an annotator?", {"calibration"}),
     three_priors: ("A or B?", {"calibration"}),
-    panel_alone: ("<i>A</i> or B?", {"calibration"}),
     panel_beside_a_sweep: ("Which of 5 models?", {"calibration"}),
 }
 """What the page is called, and which sections have nothing to show."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
-from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import numpy as np
@@ -46,15 +44,6 @@ def test_the_same_seed_gives_the_same_cases_however_many_there_are(large: Simula
         assert getattr(different, part) != getattr(small, part)
     assert {name: said.select(slice(0, 5)) for name, said in large.predictions.items()} == small.predictions
     assert {column: labels[:5] for column, labels in large.strata.items()} == small.strata
-
-
-def test_a_study_cannot_be_changed_and_can_be_sent() -> None:
-    study = simulate.study(n_cases=4)
-    with pytest.raises(FrozenInstanceError):
-        study.theta = study.theta  # type: ignore[misc]
-    again: SimulatedStudy = pickle.loads(pickle.dumps(study))
-    assert again.annotations == study.annotations
-    assert again.predictions == study.predictions
 
 
 def shape(said: Study) -> dict[str, float]:
@@ -135,9 +124,8 @@ def test_models_list_ten_conditions_each_with_falling_scores() -> None:
         assert (said.to_scores().sum(axis=1) <= 1 + 1e-12).all()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses(seed: int) -> None:
-    study = simulate.study(n_cases=400, models=NEAR_TIES, seed=seed)
+def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses() -> None:
+    study = simulate.study(n_cases=400, models=NEAR_TIES, seed=1)
     metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]
     result = evaluate(
         study.annotations,
@@ -175,7 +163,7 @@ def test_impossible_sizes_and_numbers_of_opinions_are_refused() -> None:
             simulate.study(opinions=opinions)
 
 
-@pytest.mark.parametrize("n_conditions", [2, 5, 300])
+@pytest.mark.parametrize("n_conditions", [2, 300])
 def test_few_and_many_conditions_work(n_conditions: int) -> None:
     study = simulate.study(n_cases=10, n_conditions=n_conditions)
     assert study.annotations.n_conditions == study.categories.codes.size == n_conditions
@@ -185,16 +173,15 @@ def test_few_and_many_conditions_work(n_conditions: int) -> None:
 # Models that err like classifiers ------------------------------------------------------------------------
 
 
-def rightness(expertise: Expertise, *, n_conditions: int = 60) -> tuple[FloatArray, FloatArray]:
+def rightness(expertise: Expertise) -> tuple[FloatArray, FloatArray]:
     """Return for 600 cases whether a model names the first condition, and how far it leads the second one."""
-    study = simulate.study(n_cases=600, n_conditions=n_conditions, models={"A": expertise}, seed=4)
+    study = simulate.study(n_cases=600, models={"A": expertise}, seed=4)
     said, ordered = study.predictions["A"], np.sort(study.theta, axis=1)
     return said.codes[said.offsets[:-1]] == study.theta.argmax(axis=1), np.log(ordered[:, -1] / ordered[:, -2])
 
 
-@pytest.mark.parametrize("n_conditions", [60, 419])
-def test_more_noise_is_a_worse_model(n_conditions: int) -> None:
-    found = [rightness(Expertise.blurred(noise), n_conditions=n_conditions)[0].mean() for noise in (0.0, 0.3, 0.7, 1.2)]
+def test_more_noise_is_a_worse_model() -> None:
+    found = [rightness(Expertise.blurred(noise))[0].mean() for noise in (0.0, 0.3, 0.7, 1.2)]
     assert found[0] == 1.0
     assert all(better > worse + 0.05 for better, worse in pairwise(found))
 
@@ -215,14 +202,6 @@ def test_confidence_changes_scores_and_not_the_order() -> None:
     )
     assert np.array_equal(one.codes, other.codes)
     assert (one.values[one.offsets[:-1]] > other.values[other.offsets[:-1]]).all()
-
-
-def test_a_calibrated_classifier_is_as_sure_as_annotators_agree_with_it() -> None:
-    study = simulate.study(n_cases=1500, models={"A": Expertise.blurred(0.5)}, seed=3)
-    said = study.predictions["A"]
-    first = said.offsets[:-1]
-    agreed = study.theta[np.arange(1500), said.codes[first]]
-    assert said.values[first].mean() == pytest.approx(agreed.mean(), abs=0.05)
 
 
 def test_numbers_of_opinions_can_be_chosen() -> None:

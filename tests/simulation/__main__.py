@@ -1,7 +1,7 @@
 """See whether intervals hold and verdicts are right, on the whole grid of simulated studies: ``make simulate``.
 
-The tables go to ``docs/evaluation.md`` and ``docs/experts.md`` with ``--write``. The exit code is 1 if a number
-is not as it should be::
+The tables go to ``docs/evidence/intervals.md`` and ``docs/evidence/experts.md`` with ``--write``. The exit code is 1
+if a number is not as it should be::
 
     python -m simulation --studies 1000 --write
 """
@@ -18,7 +18,7 @@ from simulation.coverage import Found, simulated
 from simulation.grid import cells
 from simulation.populations import Population
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "evidence"
 EXPERTS = ("| model beside annotators | interval holds | called non-inferior | median |", "|---|---|---|---|")
 PLACE = re.compile(r"(<!-- simulated: begin -->\n).*?(<!-- simulated: end -->)", re.DOTALL)
 HEAD = (
@@ -54,7 +54,7 @@ def main() -> int:
         print(beside[-1], flush=True)
     print(error_sentence(number), *wrong, sep="\n")
     if given.write:
-        write("evaluation.md", [*HEAD, *rows, "", error_sentence(given.studies), ""])
+        write("intervals.md", [*HEAD, *rows, "", error_sentence(given.studies), ""])
         write("experts.md", [*EXPERTS, *beside, "", error_sentence(number), ""])
     return 1 if wrong else 0
 

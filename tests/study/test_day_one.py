@@ -19,7 +19,6 @@ import pytest
 import dissensus as ds
 from dissensus.core.errors import MissingExtraError
 from dissensus.core.files import open_source
-from dissensus.predictions.reader import examine_predictions
 
 TREES = pl.DataFrame(
     {
@@ -202,33 +201,6 @@ def test_a_log_of_inspect_needs_its_package(tmp_path: Path, monkeypatch: pytest.
 
 # Predictions --------------------------------------------------------------------------------------------
 
-TWO = {"A": {"c1": "oak", "c2": "elm"}, "B": {"c1": [["elm"], ["oak"]], "c2": "elm"}}
-NAMES: dict[str, Any] = {"cases": ["c1", "c2"], "conditions": ["oak", "elm"]}
-
-
-def test_one_file_holds_several_models() -> None:
-    assert examine_predictions(TWO, name="A", **NAMES).predictions.to_lists() == [[["oak"]], [["elm"]]]
-    assert examine_predictions(TWO, name="B", **NAMES).predictions.to_lists() == [[["elm"], ["oak"]], [["elm"]]]
-    with pytest.raises(ds.DissensusError, match="several models") as caught:
-        examine_predictions(TWO, name="C", **NAMES)
-    assert caught.value.got == "'A', 'B'"
-
-
-@pytest.mark.parametrize(
-    ("given", "lists"),
-    [
-        ({"c1": "oak", "c2": "elm"}, [[["oak"]], [["elm"]]]),
-        ({"c1": ["oak", "elm"], "c2": ["elm"]}, [[["oak"], ["elm"]], [["elm"]]]),
-        ({"c1": {"oak": 0.4, "elm": 0.6}, "c2": {"elm": 1}}, [[["elm"], ["oak"]], [["elm"]]]),
-        (
-            pd.DataFrame({"oak": [0.4, 0], "elm": [0.6, 1]}, index=["c1", "c2"]),
-            [[["elm"], ["oak"]], [["elm"], ["oak"]]],
-        ),
-    ],
-)
-def test_predictions_by_case_are_read(given: Any, lists: Any) -> None:
-    assert examine_predictions(given, **NAMES).predictions.to_lists() == lists
-
 
 def test_a_vector_is_enough_for_yes_or_no(tmp_path: Path) -> None:
     study = ds.read(
@@ -268,36 +240,6 @@ def refused(given: Any, *words: str, **options: Any) -> ds.DissensusError:
     return caught.value
 
 
-def table(text: str) -> pl.DataFrame:
-    return pl.read_csv(io.StringIO(text), infer_schema=False)
-
-
-def test_a_role_that_is_said_is_taken_or_refused_by_name() -> None:
-    weighted = table("case,A,B,n\nc1,x,y,2\nc2,y,y,3\n")
-    assert ds.read(weighted, "wide", columns={"case_weight": "n"}).case_weights.tolist() == [2, 3]
-    refused(weighted, "'weight'", "case_weight", format="wide", columns={"weight": "n"})
-    assert "no use for the role 'case'" in str(refused([[[["a"]]]], columns={"case": "x"}))
-    model = pl.DataFrame({"case": ["c1"], "x": [0.25], "y": [0.75]})
-    with pytest.raises(ds.DissensusError, match="score"):
-        ds.read_predictions(model, columns={"score": "x"}, format="wide")
-
-
-def test_a_table_without_cases_is_said_to_be_one() -> None:
-    unnamed = table("A,B\nx,y\ny,y\ny,x\n")
-    error = refused(unnamed, "the table has no case column", "--case row-number")
-    assert "several rows" not in str(error)
-    assert ds.read(unnamed, columns={"case": "row-number"}).case_names == ("1", "2", "3")
-    ticked = table("AF,ST\n0,1\n1,1\n1,1\n")
-    refused(ticked, "--case row-number", format="checklist")
-    assert ds.read(ticked, "checklist", columns={"case": "row-number"}).answers.tolist() == [[0, 1], [1, 1], [1, 1]]
-
-
-def test_all_missing_columns_are_named_at_once() -> None:
-    error = refused(table("foo,bar\n1,2\n"), format="long")
-    assert error.problem == "the table has no case and no condition column"
-    assert "--column case=NAME --column condition=NAME" in error.advice
-
-
 @pytest.mark.parametrize(
     "values", [[b"x"], [{"a": 1}], pl.Series([1], dtype=pl.Duration)], ids=["bytes", "struct", "time"]
 )
@@ -313,35 +255,7 @@ def test_categories_of_a_frame_are_names(dtype: Any) -> None:
     assert ds.read(TREES.with_columns(pl.col("label").cast(dtype))) == ds.read(TREES)
 
 
-def test_rows_are_chosen_by_the_value_of_a_column() -> None:
-    both = TREES.with_columns(site=pl.Series(["N", "N", "S", "S", "N", "N"]))
-    reading = ds.examine(both, only={"site": "N"})
-    assert reading.study.case_names == ("c1", "c3")
-    assert "'site' is not used (rows with 'N', as said)" in map(str, reading.receipt.columns)
-    refused(both, "there is no value 'W' in the column 'site'", only={"site": "W"})
-    refused(both, "there is no column 'sites' to choose rows by", only={"sites": "N"})
-
-
 # Names --------------------------------------------------------------------------------------------------
-
-
-def test_composed_and_decomposed_letters_are_one_name(tmp_path: Path) -> None:
-    composed, apart = "Naevus \u00e9", "Naevus e\u0301"
-    for name, text in {
-        "a.csv": f"case,reader,label\nc1,A,{apart}\nc2,A,{composed}\n",
-        "a.json": json.dumps(
-            [{"case": "c1", "reader": "A", "label": apart}, {"case": "c2", "reader": "A", "label": composed}]
-        ),
-    }.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        assert ds.read(tmp_path / name).conditions == (composed,)
-    frame = pl.DataFrame({"case": ["c1", "c2"], "reader": ["A", "A"], "label": [apart, composed]})
-    assert ds.read(frame).conditions == (composed,)
-    assert ds.read(frame, conditions=[apart, "x"]).conditions == (composed, "x")
-    said = ds.Study.from_rankings([[[["x"]]]], ["x"])
-    with pytest.raises(ds.DissensusError, match=r"U\+00E9"):
-        ds.Study.from_rankings([[[[composed]]]], [apart])
-    assert said.conditions == ("x",)
 
 
 def test_names_that_look_alike_are_noted_and_those_that_differ_are_not() -> None:
@@ -355,34 +269,7 @@ def test_names_that_look_alike_are_noted_and_those_that_differ_are_not() -> None
     ]
 
 
-def test_votes_that_are_no_float_of_their_own_are_refused() -> None:
-    refused({"case": ["c1"], "label": ["x"], "votes": ["9007199254740993"]}, "whole number")
-
-
 # Kinds of questions ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("labels", "question", "conditions"),
-    [
-        (["Yes", "no"], "binary", ("no", "Yes")),
-        (["1", "0"], "binary", ("0", "1")),
-        (["TRUE", "false"], "binary", ("false", "TRUE")),
-        (["toxic", "non-toxic"], "binary", ("non-toxic", "toxic")),
-        (["mild", "severe", "none"], "grades", ("none", "mild", "severe")),
-        (["BI-RADS 4", "BI-RADS 2", "BI-RADS 3"], "grades", ("BI-RADS 2", "BI-RADS 3", "BI-RADS 4")),
-        (["stage III", "stage I", "stage II"], "grades", ("stage I", "stage II", "stage III")),
-        (["cat", "dog"], "conditions", ("cat", "dog")),
-        (["mild", "severe", "Eczema"], "conditions", ("Eczema", "mild", "severe")),
-    ],
-)
-def test_the_kind_of_question_is_recognised_and_said(labels: list[str], question: str, conditions: Any) -> None:
-    given = {"case": [f"c{i}" for i in range(len(labels))], "reader": ["A"] * len(labels), "label": labels}
-    reading = ds.examine(given)
-    assert (reading.study.question, reading.study.conditions) == (question, conditions)
-    assert any("--question conditions" in one for one in reading.receipt.assumed) == (question != "conditions")
-    if question != "conditions" and labels != ["1", "0"]:
-        assert ds.read(given, question="conditions").question == "conditions"
 
 
 def test_bare_labels_have_no_metrics_of_sets_by_default() -> None:
@@ -403,54 +290,3 @@ def test_shapes_are_compared_with_names_before_anything_is_unpacked(tmp_path: Pa
     )
     with pytest.raises(ds.DissensusError, match="names do not fit"):
         open_source(path)
-
-
-# Small files that were read wrongly, or ended in the exception of a library ---------------------------------
-
-HUGE = "9" * 400
-RANKED = [{"value": "a", "rank": int(HUGE)}]
-CONTROL = [
-    {
-        "id": 1,
-        "data": {},
-        "annotations": [{"id": 1, "result": [{"from_name": ["x"], "type": "choices", "value": {"choices": ["a"]}}]}],
-    }
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options"),
-    [
-        ("a.csv", "case,A,B\nc1, ,x\nc2,x,x\n", {}),
-        ("a.csv", "case,a,b\nc1,-inf,1\nc2,0,3\n", {"format": "counts"}),
-        ("a.csv", "case,a,b\nc1,inf,1\nc2,0,3\n", {"format": "counts"}),
-        ("a.json", json.dumps(CONTROL), {}),
-        ("a.csv", f"case,reader,label,rank\nc1,A,x,{HUGE}\n", {}),
-        ("a.csv", f"case,reader,score\nc1,A,{HUGE}\n", {}),
-        ("a.json", json.dumps([{"id": "c1", "fields": {}, "responses": [{"values": {"q": {"value": RANKED}}}]}]), {}),
-    ],
-)
-def test_small_spoiled_files_of_opinions_end_in_one_error(
-    name: str, content: str, options: Any, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    assert name in refused(tmp_path / name, **options).where
-
-
-@pytest.mark.parametrize("text", ["case,x,y\nc1,{},1\n", "case,label,score\nc1,x,{}\n", "case,label,rank\nc1,x,{}\n"])
-def test_numbers_of_four_hundred_digits_are_no_predictions(text: str, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(text.format(HUGE), encoding="utf-8")
-    with pytest.raises(ds.DissensusError):
-        ds.read_predictions(tmp_path / "a.csv", cases=["c1"], conditions=["x", "y"])
-    with pytest.raises(ds.DissensusError):
-        ds.read_predictions({"c1": int(HUGE)}, cases=["c1"])
-
-
-@pytest.mark.parametrize("name", ["condition", "votes", "present", "annotator"])
-def test_conditions_and_findings_may_be_called_like_roles(name: str) -> None:
-    votes = ds.read(table(f"case,{name},b\nc1,2,1\nc2,0,3\n"), "counts")
-    assert votes.conditions == (name, "b")
-    assert votes.votes.tolist() == [2, 1, 3]
-    if name == "present":
-        ticks = ds.read(table("case,present,b\nc1,1,0\nc2,0,1\n"), "checklist")
-        assert (ticks.findings, ticks.answers.tolist()) == (("present", "b"), [[1, 0], [0, 1]])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dissensus import DissensusError, Study, examine, read
 from dissensus.core.errors import FormatError
-from format_examples import CONFIDENCES, ORDERS, write_array, write_arrays
+from format_examples import CONFIDENCES, ORDERS, written
 from strategies import rankings
 
 Blocks = list[list[int]]
@@ -121,7 +121,7 @@ def test_confidences_must_be_finite_and_not_negative() -> None:
 
 
 def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    reading = examine(write_arrays(tmp_path / "orders.npz", ORDERS))
+    reading = examine(written(tmp_path / "orders.npz", ORDERS))
     assert reading.rankings == EXPECTED
     assert [str(note) for note in reading.receipt.notes] == [
         "rows that rank nothing: 3, taken as annotators who are not there"
@@ -132,7 +132,7 @@ def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path:
 
 def test_names_are_given_stand_beside_or_are_numbers(tmp_path: Path) -> None:
     bare = {key: ORDERS[key] for key in ("rankings", "groups")}
-    path = write_arrays(tmp_path / "orders.npz", bare)
+    path = written(tmp_path / "orders.npz", bare)
     reading = examine(path)
     assert (reading.rankings.conditions[-1], reading.rankings.case_names[-1]) == ("3", "2")
     assert "the conditions are numbered from 0" in reading.receipt.assumed
@@ -147,12 +147,12 @@ def test_names_are_given_stand_beside_or_are_numbers(tmp_path: Path) -> None:
 
 def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
     for path in (
-        write_array(tmp_path / "a.npy", CONFIDENCES),
-        write_arrays(tmp_path / "b.npz", {"opinions": CONFIDENCES}),
-        write_arrays(tmp_path / "c.npz", {"confidences": CONFIDENCES / 7.0}),
+        written(tmp_path / "a.npy", CONFIDENCES),
+        written(tmp_path / "b.npz", {"opinions": CONFIDENCES}),
+        written(tmp_path / "c.npz", {"confidences": CONFIDENCES / 7.0}),
     ):
         assert read(path, conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
-    floats = write_array(tmp_path / "d.npy", CONFIDENCES / 7.0)
+    floats = written(tmp_path / "d.npy", CONFIDENCES / 7.0)
     with pytest.raises(FormatError, match="no known format fits"):
         read(floats)
     assert read(floats, "confidences", conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
@@ -168,11 +168,11 @@ def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
         ({"conditions": np.array(["a", "b"])}, "the number of conditions does not fit"),
         ({"conditions": np.array(["a", "a", "b", "c"])}, "twice|several|duplicate|more than once"),
         ({"case_names": np.arange(3)}, "the array 'case_names'"),
-        ({"unranked": np.array("above")}, "the meaning of 'unranked'"),
+        ({"unranked": np.array("above")}, "'unranked' must be one word"),
     ],
 )
 def test_files_with_wrong_arrays_are_refused_with_their_name(changes: Any, message: str, tmp_path: Path) -> None:
-    path = write_arrays(tmp_path / "orders.npz", {**ORDERS, **changes})
+    path = written(tmp_path / "orders.npz", {**ORDERS, **changes})
     with pytest.raises(DissensusError, match=f"({message})[^$]*orders.npz"):
         read(path)
 

@@ -86,6 +86,7 @@ TWO: Any = [[[["a"]], [["a"]]], []]
             for code in (-1, 2, 100)
         ),
         ([[[[0]]]], {}, "integer codes need a list of conditions"),
+        ([[[["\u00e9"]]]], {"conditions": ["e\u0301"]}, r"U\+00E9"),
         (TWO, {"conditions": ["a", "a"]}, "condition names must all be different"),
         (TWO, {"conditions": ["a", ""]}, "condition has an empty name"),
         (TWO, {"case_names": ["", "x"]}, "case has an empty name"),
@@ -131,8 +132,8 @@ def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
         ([[1, 0], [0.5, 0]], {}, "whole numbers, zero or more[^$]*row 2, column 1"),
         ([[1, np.nan]], {}, "whole numbers, zero or more[^$]*row 1, column 2"),
         ([1, 2], {}, "must be a matrix"),
-        ([[1], [1, 2]], {}, "must be a matrix"),
-        ([["x", "y"]], {}, "must be numbers"),
+        ([[1], [1, 2]], {}, "counts differ in length"),
+        ([["x", "y"]], {}, "numbers in the shape"),
         ([[1, 2]], {"conditions": ["a", "b", "c"]}, "number of conditions"),
         ([[1, 2]], {"levels": [0]}, "number of levels"),
     ],

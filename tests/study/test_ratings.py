@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dissensus import DissensusError, Study, read
+from dissensus import DissensusError, Study
 
 COLUMNS: dict[str, list[Any]] = {
     "case": ["x", "y", "x", "z"],
@@ -57,16 +57,3 @@ def test_a_table_without_conditions_says_by_its_columns_what_it_answers() -> Non
     assert Study.from_long(table, score="rating").kind == "ratings"
     assert Study.from_long(table, finding="label").kind == "checklists"
     assert Study.from_long(table, question="findings").findings == ("a", "b")
-
-
-def test_files_of_ratings(put: Any) -> None:
-    path = put("item,rater,stars\nx,A,3\nx,B,4\ny,A,\n")
-    said = read(path, "ratings", columns={"score": "stars"})
-    assert (said.scores.tolist(), said.unannotated) == ([3, 4], ("y",))
-    with pytest.raises(DissensusError, match="no score column") as caught:
-        read(path, "ratings")
-    assert str(path) in caught.value.where
-    with pytest.raises(DissensusError, match="a row has no case"):
-        read(put("item,score\n,3\n"), "ratings")
-    with pytest.raises(DissensusError, match="not a table of ratings"):
-        read(put([1], "a.json"), "ratings")

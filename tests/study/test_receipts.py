@@ -1,107 +1,32 @@
-"""Receipts: what was understood of a file, in every format, so that a person sees whether it is what they meant."""
+"""Receipts: what was understood of a file, so that a person sees whether it is what they meant, and who keeps it."""
 
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dissensus import Study, examine, read
-from dissensus.core.receipt import Receipt
 from dissensus.predictions.reader import examine_predictions
-from format_examples import EXAMPLES, Example, write_json, write_lines
 
-BELOW = "what an annotator does not mention ranks below what they mention"
-
-
-def roles(receipt: Receipt) -> dict[str, str]:
-    return {column.name: column.role for column in receipt.columns}
-
-
-# Opinions -----------------------------------------------------------------------------------------------
+NAMES: dict[str, Any] = {"conditions": ["x", "y"], "cases": ["c1", "c2"]}
+ROWS = "the rows are the cases of the study, in its order"
+COLUMNS = "the columns are the conditions of the study, in its order"
+SETS = "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)"
+LINES = [{"case_id": "c1", "ranked": ["x", ["y", "z"]], "epoch": 3}]
+NAMED = {"probs": np.array([[0.4, 0.6], [0.5, 0.5]]), "case_ids": ["c1", "c2"], "epoch": [3]}
+BELOW = "a condition that a case does not list ranks below all others"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_every_format_gives_a_receipt_of_every_column_or_key_with_examples(example: Example, tmp_path: Path) -> None:
-    path = example.file(tmp_path)
-    receipt = examine(path, **example.options).receipt
-    assert (receipt.path, receipt.format, receipt.is_given) == (str(path), example.format, False)
-    assert 1 <= len(receipt.examples) <= 3
-    assert all(" said: " in sentence for sentence in receipt.examples)
-    assert examine(path, example.format, **example.options).receipt.is_given
-    assert Receipt.from_dict(receipt.to_dict()) == receipt
-    told = {name.partition(".")[0] for name in roles(receipt)}
-    if example.name.endswith(".csv"):
-        assert tuple(roles(receipt)) == tuple(example.content.splitlines()[0].split(","))
-    elif isinstance(example.content, list) and isinstance(example.content[0], dict):
-        assert told == {key for record in example.content for key in record}
-    elif example.name in ("soup.toi", "votes.npy", "confidences.npy", "bare.json"):
-        assert not told
-    if told and example.format != "patterns":  # whose rows are many cases
-        assert {"case"} < set(roles(receipt).values())
-
-
-def test_a_column_is_known_by_its_name_or_as_said(put: Any) -> None:
-    path = put("image,who,dx,rank,age\np1,A,x,1,40\np1,A,y,2,40\n")
-    receipt = examine(path, columns={"annotator": "who", "condition": "dx"}).receipt
-    assert [str(column) for column in receipt.columns] == [
-        "'image' is the case (by its name)",
-        "'who' is the annotator (as said)",
-        "'dx' is the condition (as said)",
-        "'rank' is the rank (by its name)",
-        "'age' is not used",
-    ]
-    assert receipt.unused == ("age",)
-    assert not receipt.everything_was_used
-
-
-def test_everything_was_used_only_if_it_was(put: Any, tmp_path: Path) -> None:
+def test_everything_was_used_only_if_it_was(put: Any) -> None:
     assert examine(put("case,annotator,label,rank\nc,A,x,1\n")).receipt.everything_was_used
     assert not examine(put("case,annotator,label,rank,site\nc,A,x,1,arm\n")).receipt.everything_was_used
     task = {"id": 1, "annotations": [{"completed_by": 3, "result": [], "was_cancelled": True}], "data": {}}
-    receipt = examine(write_json(tmp_path / "a.json", [task]), conditions=["x"]).receipt
+    receipt = examine(put([task], "a.json"), conditions=["x"]).receipt
     assert [note.found for note in receipt.lost] == ["cancelled annotations"]
     assert not receipt.everything_was_used
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("case,annotator,label\nc,A,x\nc,A,y\n", "the conditions that an annotator gives on a case are tied"),
-        ("case,label\nc,x\nc,y\n", "there is no annotator column: every row is an opinion of its own"),
-        ("case,label,rank\nc,x,1\nc,y,2\n", "there is no annotator column: the rows of a case are one ranking"),
-        ("case,annotator,label,rank\nc,A,x,1\nc,B,y,1\n", BELOW),
-        ("photo,Ann,Bo\np1,x,x\np2,y,x\n", "the first column, 'photo', names the cases"),
-    ],
-)
-def test_what_a_table_does_not_say_is_assumed_in_words(put: Any, text: str, sentence: str) -> None:
-    assert any(sentence in assumed for assumed in examine(put(text)).receipt.assumed)
-
-
-def test_what_a_table_says_is_not_assumed(put: Any) -> None:
-    path = put("case,annotator,label,rank\nc,A,x,1\nc,A,y,2\n")
-    assert examine(path).receipt.assumed == ()
-    assert BELOW not in examine(put("case,annotator,label\nc,A,x\nc,B,y\n"), unranked="below").receipt.assumed
-
-
-def test_codes_are_told_by_the_names_they_stand_for(put: Any, tmp_path: Path) -> None:
-    names = ["Melanoma", "Nevus", "Acne", "Wart"]
-    told = "integers are codes of the given conditions: 0 is Melanoma, 1 is Nevus, 2 is Acne and so on"
-    for path in (
-        put("case,annotator,label\nc1,A,0\nc2,A,3\n", "long.csv"),
-        put("case,Ann,Bo\nc1,0,3\nc2,1,2\n", "codes.csv"),
-        write_json(tmp_path / "nested.json", [[[[0], [1]]]]),
-        write_lines(tmp_path / "lists.jsonl", [{"id": "c1", "labels": [0, 2]}]),
-    ):
-        assert told in examine(path, conditions=names, lists="votes").receipt.assumed
-    named = put("case,annotator,label\nc1,A,0\n", "named.csv")
-    assert told not in examine(named, conditions=["0", "1"]).receipt.assumed
-
-
-# Examples -----------------------------------------------------------------------------------------------
 
 
 def test_examples_are_the_first_middle_and_last_case_with_an_order(put: Any) -> None:
@@ -110,19 +35,14 @@ def test_examples_are_the_first_middle_and_last_case_with_an_order(put: Any) -> 
     assert receipt.examples == tuple(f"annotator Bo on case c{case} said: x, then y and z tied" for case in (0, 4, 8))
     said = Study.from_rankings([[[]], [], [[["a"]]]], ["a", "b"])
     assert said.examples() == ("an annotator on case 2 said: a",)
-    assert Study.from_rankings([[]], ["a"]).examples() == ()
-    assert Study.from_scores([[]]).examples() == ()
+    assert Study.from_rankings([[]], ["a"]).examples() == Study.from_scores([[]]).examples() == ()
 
 
-# What keeps a receipt -----------------------------------------------------------------------------------
-
-
-def test_a_study_keeps_its_receipt_and_is_compared_without_it(put: Any) -> None:
+def test_studies_and_predictions_keep_their_receipt_and_are_compared_without_it(put: Any) -> None:
     said = read(put("case,annotator,label,rank\nc1,A,x,1\nc2,A,y,1\n"))
     built = Study.from_rankings([[[["x"]]], [[["y"]]]], case_names=["c1", "c2"], annotator_names=["A"])
-    assert built.receipt is None
     assert said == built
-    assert said.receipt is not None
+    assert built.receipt is None is not said.receipt
     for other in (
         said.select(["c2"]),
         said.with_conditions(["y", "x"]),
@@ -132,51 +52,70 @@ def test_a_study_keeps_its_receipt_and_is_compared_without_it(put: Any) -> None:
     ):
         assert other.receipt == said.receipt
     assert Study.concatenate([said.select(["c1"]), built.select(["c2"])]).receipt is None
-
-
-# Predictions --------------------------------------------------------------------------------------------
-
-
-def test_columns_of_wide_predictions(put: Any) -> None:
-    receipt = examine_predictions(put("name,x,y,z\nc1,0.62,0.21,0.05\n", "A.csv")).receipt
-    assert roles(receipt) == {"name": "case", **dict.fromkeys("xyz", "scores of a condition")}
-    assert receipt.columns[0].reason == "as the first column"
-    assert receipt.examples == ("on case c1: x 0.62, y 0.21, z 0.05",)
-    coded = examine_predictions(put("case,0,1\nc1,0.4,0.6\n", "A.csv"), conditions=["x", "y"]).receipt
-    assert coded.assumed == ("integers are codes of the given conditions: 0 is x, 1 is y",)
-
-
-def test_columns_of_long_predictions(put: Any) -> None:
-    path = put("case,label,rank,score,colour\nc1,x,1,0.3,red\nc1,y,2,0.2,red\n", "A.csv")
-    receipt = examine_predictions(path, kind="ranking").receipt
-    assert roles(receipt) == {"case": "case", "label": "condition", "rank": "rank", "score": "", "colour": ""}
-    assert receipt.columns[3].reason == "the predictions are read as ranking"
-    assert receipt.assumed == ("a condition that a case does not list ranks below all others",)
-    assert receipt.examples == ("on case c1: x, then y",)
-
-
-def test_a_matrix_without_names_says_that_it_goes_by_position(tmp_path: Path) -> None:
-    names: dict[str, Any] = {"conditions": ["x", "y"], "cases": ["c1", "c2"]}
-    np.save(tmp_path / "A.npy", np.array([[1, 0], [1, 1]]))
-    receipt = examine_predictions(tmp_path / "A.npy", **names).receipt
-    assert receipt.columns == ()
-    assert receipt.assumed == (
-        "the rows are the cases of the study, in its order",
-        "the columns are the conditions of the study, in its order",
-        "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)",
-    )
-    assert receipt.examples == ("on case c1: {x}", "on case c2: {x, y}")
-    np.savez(tmp_path / "B.npz", probs=np.array([[0.4, 0.6], [0.5, 0.5]]), case_ids=["c1", "c2"], epoch=[3])
-    named = examine_predictions(tmp_path / "B.npz", **names).receipt
-    assert roles(named) == {"probs": "scores", "case_ids": "case", "epoch": ""}
-    assert named.assumed == ("the columns are the conditions of the study, in its order",)
-
-
-def test_keys_of_predictions_in_json_lines(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "A.jsonl", [{"case_id": "c1", "ranked": ["x", ["y", "z"]], "epoch": 3}])
-    reading = examine_predictions(path)
-    assert roles(reading.receipt) == {"case_id": "case", "ranked": "ranking", "epoch": ""}
-    assert reading.receipt.examples == ("on case c1: x, then y and z tied",)
+    reading = examine_predictions(put(LINES, "A.jsonl"))
     kept = reading.predictions.select(["c1"]).rename("B").align(["c1"], ["z", "y", "x"])
-    assert kept.receipt == reading.receipt
-    assert pickle.loads(pickle.dumps(kept)).receipt == reading.receipt
+    assert kept.receipt == pickle.loads(pickle.dumps(kept)).receipt == reading.receipt
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "options", "roles", "assumed", "examples"),
+    [
+        (
+            "A.csv",
+            "name,x,y,z\nc1,0.62,0.21,0.05\n",
+            {},
+            {"name": "case", **dict.fromkeys("xyz", "scores of a condition")},
+            (),
+            ("on case c1: x 0.62, y 0.21, z 0.05",),
+        ),
+        (
+            "A.csv",
+            "case,0,1\nc1,0.4,0.6\n",
+            {"conditions": ["x", "y"]},
+            {"case": "case", **dict.fromkeys("01", "scores of a condition")},
+            ("integers are codes of the given conditions: 0 is x, 1 is y",),
+            ("on case c1: y 0.6, x 0.4",),
+        ),
+        (
+            "A.csv",
+            "case,label,rank,score,colour\nc1,x,1,0.3,red\nc1,y,2,0.2,red\n",
+            {"kind": "ranking"},
+            {"case": "case", "label": "condition", "rank": "rank", "score": "", "colour": ""},
+            (BELOW,),
+            ("on case c1: x, then y",),
+        ),
+        (
+            "A.npy",
+            np.array([[1, 0], [1, 1]]),
+            NAMES,
+            {},
+            (ROWS, COLUMNS, SETS),
+            ("on case c1: {x}", "on case c2: {x, y}"),
+        ),
+        (
+            "B.npz",
+            NAMED,
+            NAMES,
+            {"probs": "scores", "case_ids": "case", "epoch": ""},
+            (COLUMNS,),
+            ("on case c1: y 0.6, x 0.4", "on case c2: x 0.5, y 0.5"),
+        ),
+        (
+            "A.jsonl",
+            LINES,
+            {},
+            {"case_id": "case", "ranked": "ranking", "epoch": ""},
+            (BELOW,),
+            ("on case c1: x, then y and z tied",),
+        ),
+    ],
+)
+def test_what_is_understood_of_predictions(
+    file: str, content: Any, options: dict[str, Any], roles: Any, assumed: Any, examples: Any, put: Any
+) -> None:
+    receipt = examine_predictions(put(content, file), **options).receipt
+    assert {column.name: column.role for column in receipt.columns} == roles
+    assert (receipt.assumed, receipt.examples) == (assumed, examples)
+    reasons = {column.name: column.reason for column in receipt.columns}
+    assert reasons.get("name", "as the first column") == "as the first column"
+    assert reasons.get("score", "the predictions are read as ranking") == "the predictions are read as ranking"

@@ -222,7 +222,7 @@ BASE: dict[str, list[Any]] = {"case": ["x", "y"], "annotator": ["A", "B"], "cond
         ({"condition": [1, 2]}, "integer labels need a list of conditions", "'1', '2'", ""),
         ({"condition": [1, -1]}, "integer labels need a list of conditions", "'-1', '1'", ""),
         ({"condition": ["0.0", "1.0"]}, "integer labels need a list of conditions", "'0.0', '1.0'", ""),
-        ({"unranked": ["below", "above"]}, "'unranked' must be the same", "'above'", ""),
+        ({"unranked": ["below", "above"]}, "'unranked' must be one word", "'above'", ""),
     ],
 )
 def test_wrong_values_say_what_was_got_and_where(

@@ -14,7 +14,7 @@ import pytest
 from dissensus import diagnose, write
 from dissensus.core.errors import DissensusError
 from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
-from dissensus.study.reading import examine, read
+from dissensus.study.reading import read
 from dissensus.study.study import Study
 from voted_studies import voted_study, written_out
 
@@ -125,28 +125,6 @@ def test_a_row_per_label_or_score_with_its_votes() -> None:
     assert Study.from_long(table) == Study.from_counts(counts, ["a", "b", "c"], case_names=["x", "y", "z"])
     rated = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
     assert Study.from_long(rated) == Study.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
-
-
-def test_rows_without_votes_are_noted(put: Any) -> None:
-    reading = examine(put("case,label,n_votes\nx,a,3\nx,b,0\n"))
-    assert reading.rankings.conditions == ("a", "b")
-    assert list(map(str, reading.receipt.notes)) == ["rows with 0 votes: 1, kept as conditions that nobody chose"]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("case,label,votes\nx,a,1.5\n", "not a whole number"),
-        ("case,label,votes\nx,a,-1\n", "not a whole number"),
-        ("case,label,votes\nx,a,1e16\n", "not a whole number"),
-        ("case,label,votes\nx,a,many\n", "is not a number"),
-        ("case,annotator,label,votes\nx,Ann,a,2\n", "an annotator with a name has one vote"),
-        ("case,label,rank,votes\nx,a,1,2\nx,b,2,3\n", "the number of votes changes within one ranking"),
-    ],
-)
-def test_votes_that_make_no_sense_are_refused_with_their_row(text: str, problem: str, put: Any) -> None:
-    with pytest.raises(DissensusError, match=f"{problem}[^$]*case 'x'"):
-        read(put(text))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])

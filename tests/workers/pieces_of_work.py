@@ -12,12 +12,6 @@ def joined(settings: bytes, payload: bytes) -> bytes:
     return settings + b":" + payload
 
 
-def slow(settings: bytes, payload: bytes) -> bytes:
-    """Sleep as many hundredths of a second as the payload says."""
-    time.sleep(int(payload) / 100)
-    return settings + payload
-
-
 def refused(settings: bytes, payload: bytes) -> bytes:
     if payload == b"3":
         raise FormatError("a row has no case", where="data row 7")
@@ -45,16 +39,6 @@ def killed(settings: bytes, payload: bytes) -> bytes:
     if payload == b"3":
         os.kill(os.getpid(), signal.SIGKILL)
     return joined(settings, payload)
-
-
-def killed_once(settings: bytes, payload: bytes) -> bytes:
-    """Kill the worker at the first attempt of one payload; the settings name a folder where it is noted."""
-    note = Path(settings.decode()) / payload.decode()
-    if payload == b"3" and not note.exists():
-        note.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.05)
-    return payload
 
 
 def worker_and_payload(settings: bytes, payload: bytes) -> bytes:

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,7 +20,6 @@ from distributed import Client
 
 from dissensus import workers
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
-from dissensus.core.output import UNDERWAY
 from dissensus.workers import compiled_everywhere, connected, local_cluster, n_workers, worked
 from workers import pieces_of_work as pieces
 
@@ -91,12 +89,6 @@ def test_what_goes_wrong_is_one_error_that_names_the_piece(executor: Any, tmp_pa
     assert cut.value.where == "piece 1-00002"
 
 
-def test_results_come_as_they_are_finished() -> None:
-    with ThreadPoolExecutor(2) as threads:
-        given = {name: name.encode for name in ("40", "1", "2", "3")}
-        assert [name for name, _ in worked(threads, pieces.slow, b"", given)][-1] == "40"
-
-
 def test_a_process_that_was_killed_is_one_error_that_says_how_to_go_on() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         found: list[str] = []
@@ -135,7 +127,7 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early(error: BaseExcep
 
 
 def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask() -> None:
-    for wrong in ("tcp://127.0.0.1:8786", 4, ThreadPoolExecutor):
+    for wrong in ("tcp://127.0.0.1:8786", ThreadPoolExecutor):
         with pytest.raises(DissensusError, match="this cannot run the pieces") as caught:
             n_workers(wrong)
         assert caught.value.got == type(wrong).__name__
@@ -186,61 +178,12 @@ def test_one_worker_of_every_host_compiles(client: Client, tmp_path: Path) -> No
 
 @slow
 @pytest.mark.cluster
-def test_a_worker_that_is_killed_costs_nothing_but_time(client: Client, tmp_path: Path) -> None:
-    client.wait_for_workers(N_WORKERS, timeout=30)
-    found: dict[str, bytes] = {}
-    victim = 0
-    for name, result in worked(client, pieces.worker_and_payload, b"0.04", payloads(40)):
-        process, _, found[name] = result.partition(b":")
-        if not victim:  # which has begun its next piece by now
-            victim = int(process)
-            os.kill(victim, signal.SIGKILL)
-    assert found == {f"0-{number:05}": b"%d" % number for number in range(40)}
-    client.wait_for_workers(N_WORKERS, timeout=30)
-    once = dict(worked(client, pieces.killed_once, str(tmp_path).encode(), payloads(10)))
-    assert sorted(once.values()) == [b"%d" % number for number in range(10)]
-
-
-@slow
-@pytest.mark.cluster
 def test_a_piece_that_kills_every_worker_is_one_error(client: Client) -> None:
     client.wait_for_workers(N_WORKERS, timeout=30)
     with pytest.raises(DissensusError, match="died, one after the other") as caught:
         list(worked(client, pieces.killed, b"", {"0-00003": lambda: b"3"}))
     assert caught.value.where == "piece 0-00003"
     assert "--resume" in caught.value.advice
-
-
-@contextmanager
-def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a scheduler with a worker in a process of its own; give its address."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-W", "ignore", "-c", pieces.SCHEDULER]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
-
-
-@slow
-@pytest.mark.cluster
-def test_an_existing_scheduler_is_used_and_its_loss_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    with served() as (process, address), connected(address) as client:
-        results = worked(client, pieces.worker_and_payload, b"0.05", payloads(100))
-        assert next(results)[1].startswith(b"%d:" % process.pid)
-        process.kill()
-        start = time.monotonic()
-        with pytest.raises(DissensusError, match="the scheduler of the cluster was lost") as caught:
-            list(results)
-        assert "--resume" in caught.value.advice
-        assert time.monotonic() - start < 8
-        with pytest.raises(DissensusError, match="the scheduler of the cluster was lost"):
-            list(worked(client, pieces.joined, b"", payloads(2)))
-    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.cluster
@@ -253,17 +196,6 @@ def test_a_scheduler_that_does_not_answer_is_told(
         pass
     assert caught.value.got == address
     assert capfd.readouterr().err == ""
-
-
-@slow
-@pytest.mark.cluster
-def test_the_directory_of_workers_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with local_cluster(1, threads=1):
-        (place,) = tmp_path.iterdir()
-        assert str(place) in UNDERWAY
-    assert list(tmp_path.iterdir()) == []
-    assert str(place) not in UNDERWAY
 
 
 LONG = """

@@ -24,7 +24,7 @@ from paper.reproduction.tempered_experiment import (
 )
 from shared_data import SHARED, needs_shared
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "aggregations.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "aggregations.md"
 
 
 def cells(table: str) -> list[list[str]]:

@@ -154,7 +154,7 @@ def test_the_guide_shows_the_model_that_an_attack_hits_hardest() -> None:
 
 
 def test_page_and_guide_show_the_same_numbers_of_all_attacks() -> None:
-    texts = [(ROOT / path).read_text(encoding="utf-8") for path in ("paper/docs/panel.md", "docs/which-number.md")]
+    texts = [(ROOT / path).read_text(encoding="utf-8") for path in ("paper/docs/panel.md", "docs/explanation/panel.md")]
     page, guide = (PLACE.search(text) for text in texts)
     assert page is not None
     assert guide is not None

@@ -25,7 +25,7 @@ from paper.trials.severity import DISTORTED, Setting, counted
 
 BINARY = Setting("plain", "binary", 3, 0.4, n_cases=120)
 GRADES = Setting("grades", "grades", 3, 0.4, n_cases=120)
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "data-set-metrics.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "data-set-metrics.md"
 
 
 @pytest.mark.parametrize("setting", settings(), ids=lambda one: f"{one.title} {one.n_annotators} {one.prevalence}")

@@ -37,7 +37,7 @@ def test_the_page_was_written_with_at_least_twenty_studies_of_each_kind(page: st
 
 
 def test_the_guide_shows_the_numbers_of_the_page(page: str) -> None:
-    guide = (GUIDES / "which-number.md").read_text(encoding="utf-8")
+    guide = (GUIDES / "explanation" / "panel.md").read_text(encoding="utf-8")
     found = PLACE.search(guide)
     assert found is not None
     row = next(line for line in found[0].splitlines() if line.startswith("| panel |"))

@@ -60,6 +60,7 @@ from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import ArrayLike
 
 # An annotator must have read so many cases to be recognised.
@@ -231,6 +232,15 @@ class PriorRecipe(Value):
     warnings: tuple[str, ...] = ()
     held_out_gain: float | None = None
     log_sd: float = 0.0
+
+    @property
+    def quartiles(self) -> tuple[float, ...]:
+        """How many votes the prior of a case is worth, as a prior that is made of it says."""
+        return self.concentrations
+
+    def table(self) -> pl.DataFrame:
+        """Tabulate how much each model informs the prior."""
+        return CasePrior.table_of(self.rows)
 
     @property
     def are_labels(self) -> bool:

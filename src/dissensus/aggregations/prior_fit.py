@@ -149,22 +149,34 @@ class Evidence:
         return weighted_counts(self.case[self.mentioned], self.votes[0], self.n_cases)
 
     @cached_property
+    def choices(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Different numbers of votes that turns give mentioned conditions: which one, how many, and in which share."""
+        n_breaks, n_mentioned = self.votes.shape
+        given, member = np.sort(self.votes, axis=0).T.ravel(), np.repeat(np.arange(n_mentioned), n_breaks)
+        begins = np.flatnonzero(begins_run(member, given))
+        return member[begins], given[begins], np.diff(begins, append=len(given)) / n_breaks
+
+    @cached_property
     def is_whole(self) -> BoolArray:
         """Whether all conditions of a case are entries, shape (n_cases,)."""
         return np.asarray(np.diff(self.offsets) == self.n_conditions)
 
     @cached_property
-    def place(self) -> IntArray:
-        """Where the condition of each entry stands among the free ones, beyond them if it is none; (n_entries,)."""
-        places = np.full(self.n_conditions, len(self.free), dtype=np.int64)
+    def free_entries(self) -> tuple[IntArray, IntArray]:
+        """Positions of the entries of free conditions, and where these conditions stand among the free ones."""
+        places = np.full(self.n_conditions, -1, dtype=np.int64)
         places[self.free] = np.arange(len(self.free))
-        return places[self.codes]
+        at = np.flatnonzero(places[self.codes] >= 0)
+        return at, places[self.codes[at]]
+
+    def by_case(self, entries: FloatArray) -> FloatArray:
+        """Add up what the entries of each case have, shape (n_cases,); no case is without any."""
+        return np.add.reduceat(entries, self.offsets[:-1])
 
     def by_free(self, others: FloatArray, weights: FloatArray, entries: FloatArray) -> FloatArray:
         """Lay out what the free conditions of each case have, (n_cases, n_free): an entry, or others times a weight."""
-        found = others[:, None] * weights[self.free]
-        is_free = self.place < len(self.free)
-        found[self.case[is_free], self.place[is_free]] = entries[is_free]
+        found, (at, place) = others[:, None] * weights[self.free], self.free_entries
+        found[self.case[at], place] = entries[at]
         return found
 
     def counted_in(self, cases: BoolArray) -> Evidence:
@@ -188,7 +200,7 @@ class Evidence:
             self,
             offsets=offsets,
             codes=self.codes[entries],
-            features=self.features[entries],
+            features=np.asfortranarray(self.features[entries]),
             log_frequency=self.log_frequency[entries],
             mentioned=np.flatnonzero(chosen),
             votes=self.votes[:, place[entries[chosen]]],
@@ -196,14 +208,22 @@ class Evidence:
         )
 
     def of_models(self, models: Sequence[str]) -> Evidence:
-        """Keep what some models say."""
+        """Keep what some models say; conditions of which they say nothing, and no annotator does, are no entries."""
         kept = [place for place, name in enumerate(self.models) if name in models]
         columns = [len(SAYINGS) * place + which for place in kept for which in range(len(SAYINGS))]
+        features = self.features[:, columns]
+        is_entry = np.asarray(features.any(axis=1))
+        is_entry[self.mentioned] = True
+        before = np.append(0, np.cumsum(is_entry))
         return replace(
             self,
             models=tuple(self.models[place] for place in kept),
-            features=self.features[:, columns],
+            offsets=before[self.offsets],
+            codes=self.codes[is_entry],
+            features=np.asfortranarray(features[is_entry]),
             firmness=self.firmness[columns],
+            log_frequency=self.log_frequency[is_entry],
+            mentioned=before[self.mentioned],
         )
 
 
@@ -408,17 +428,18 @@ class PriorLikelihood:
     def shares(self, coefficients: FloatArray) -> Shares:
         """Return mu."""
         told, frequency, own, _, _ = self.parts(coefficients)
-        evidence, own = self.evidence, np.append(own, 0.0)
+        evidence, (at, place) = self.evidence, self.evidence.free_entries
         base = frequency[0] * evidence.log_weights
-        base[evidence.free] += own[:-1]
+        base[evidence.free] += own
         weights = np.exp(base - base.max())
-        said = combined(evidence.features, told)
-        logits = said + frequency[0] * evidence.log_frequency + own[evidence.place] - base.max()
+        logits = combined(evidence.features, told) + frequency[0] * evidence.log_frequency
+        logits[at] += own[place]
+        logits -= base.max()
         highest = np.maximum(np.maximum.reduceat(logits, evidence.offsets[:-1]), 0.0)
         masses = np.exp(logits - highest[evidence.case])
-        others = weights.sum() - weighted_counts(evidence.case, weights[evidence.codes], evidence.n_cases)
+        others = weights.sum() - evidence.by_case(weights[evidence.codes])
         others = np.where(evidence.is_whole, 0.0, np.maximum(others, 0.0)) * np.exp(-highest)
-        totals = weighted_counts(evidence.case, masses, evidence.n_cases) + others
+        totals = evidence.by_case(masses) + others
         return Shares(masses / totals[evidence.case], others / totals, np.exp(-highest) / totals, weights)
 
     def concentrations(self, coefficients: FloatArray) -> FloatArray:
@@ -438,54 +459,80 @@ class PriorLikelihood:
         from scipy.special import gammaln
 
         evidence, (_, mass, shapes) = self.evidence, state
-        members = mean_of_rows(gammaln(shapes + evidence.votes)) - gammaln(shapes)
+        member, given, share = evidence.choices
+        members = weighted_counts(member, share * gammaln(shapes[member] + given), len(shapes)) - gammaln(shapes)
         own = gammaln(mass) - gammaln(mass + evidence.totals)
         return weighted_counts(evidence.case[evidence.mentioned], members, evidence.n_cases) + own
 
-    def slopes(self, state: State) -> FloatArray:
-        """Return the derivatives of :meth:`of_cases` by coefficients, shape (n_cases, n_coefficients)."""
+    def pulls(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives of :meth:`of_cases` by the logit of each entry and by the log-concentration of a case.
+
+        Between them comes that by the logit of any condition that is no entry, over its weight, shape (n_cases,).
+        """
         from scipy.special import digamma
 
         evidence, (shares, mass, shapes) = self.evidence, state
-        pulls = shapes * (mean_of_rows(digamma(shapes + evidence.votes)) - digamma(shapes))
-        pull = weighted_counts(evidence.case[evidence.mentioned], pulls, evidence.n_cases)
-        # by the logit of each entry, and by that of any other condition, over its weight
-        entries, others = -pull[evidence.case] * shares.entries, -pull * shares.scale
-        entries[evidence.mentioned] += pulls
-        weighed = shares.weights * evidence.log_weights
-        inside = weighted_counts(evidence.case, weighed[evidence.codes], evidence.n_cases)
-        frequency = weighted_counts(evidence.case, entries * evidence.log_frequency, evidence.n_cases)
-        frequency += others * np.where(evidence.is_whole, 0.0, weighed.sum() - inside)
+        member, given, share = evidence.choices
+        rises = weighted_counts(member, share * digamma(shapes[member] + given), len(shapes)) - digamma(shapes)
+        pull = weighted_counts(evidence.case[evidence.mentioned], shapes * rises, evidence.n_cases)
+        entries = -pull[evidence.case] * shares.entries
+        entries[evidence.mentioned] += shapes * rises
+        return entries, -pull * shares.scale, pull + mass * (digamma(mass) - digamma(mass + evidence.totals))
+
+    def outside(self, shares: Shares) -> FloatArray:
+        """Return what conditions that are no entries have of log-frequency, times their weights, shape (n_cases,)."""
+        weighed = shares.weights * self.evidence.log_weights
+        return np.where(
+            self.evidence.is_whole, 0.0, weighed.sum() - self.evidence.by_case(weighed[self.evidence.codes])
+        )
+
+    def slopes(self, state: State) -> FloatArray:
+        """Return the derivatives of :meth:`of_cases` by coefficients, shape (n_cases, n_coefficients)."""
+        evidence, (entries, others, by_mass) = self.evidence, self.pulls(state)
         told = np.add.reduceat(entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
-        own = evidence.by_free(others, shares.weights, entries)
-        by_mass = (pull + mass * (digamma(mass) - digamma(mass + evidence.totals)))[:, None]
-        return np.concatenate([told, frequency[:, None], own, by_mass, by_mass * self.covariates], 1)
+        frequency = evidence.by_case(entries * evidence.log_frequency) + others * self.outside(state[0])
+        own, masses = evidence.by_free(others, state[0].weights, entries), by_mass[:, None]
+        return np.concatenate([told, frequency[:, None], own, masses, masses * self.covariates], 1)
+
+    def slope(self, state: State, weights: FloatArray) -> FloatArray:
+        """Return the derivatives of the sum of :meth:`of_cases` over weighted cases, shape (n_coefficients,)."""
+        evidence, (entries, others, by_mass) = self.evidence, self.pulls(state)
+        entries, others, by_mass = entries * weights[evidence.case], others * weights, by_mass * weights
+        told, frequency = entries @ evidence.features, entries @ evidence.log_frequency
+        frequency += others @ self.outside(state[0])
+        at, place = evidence.free_entries  # those that are no entry of a case have their part of the others
+        instead = entries[at] - others[evidence.case[at]] * state[0].weights[evidence.codes[at]]
+        own = others.sum() * state[0].weights[evidence.free] + np.bincount(place, instead, len(evidence.free))
+        return np.concatenate([told, [frequency], own, [by_mass.sum()], by_mass @ self.covariates])
 
     def log_sd(self, coefficients: FloatArray) -> float:
         """Return the spread of logarithms, of a logistic-normal prior around mu, that makes the votes most likely.
 
-        It is the best of a few; the probability of votes is the mean over draws, the same for all of them.
+        It is the first maximum among a few; the probability of votes is the mean over draws, the same for all of them.
         """
         evidence, shares = self.evidence, self.shares(coefficients)
         rng, n_cases = np.random.default_rng(0), evidence.n_cases
         noise, rests = rng.standard_normal((LOG_DRAWS, len(evidence.codes))), rng.standard_normal((LOG_DRAWS, n_cases))
-        case, votes = evidence.case[evidence.mentioned], evidence.votes[0]
-        found = []
+        case, votes, mentioned = evidence.case[evidence.mentioned], evidence.votes[0], evidence.mentioned
+        logs, likely, found = np.log(np.maximum(shares.entries, LEAST_SHAPE)), np.empty((LOG_DRAWS, n_cases)), -np.inf
+        best = LOG_SDS[0]
         for sd in LOG_SDS:
-            drawn = np.log(np.maximum(shares.entries, LEAST_SHAPE)) + sd * noise
-            rest = np.maximum(shares.rest, 0.0) * np.exp(sd * rests)
-            totals = np.log(np.add.reduceat(np.exp(drawn), evidence.offsets[:-1], axis=1) + rest)
-            logs = votes * (drawn[:, evidence.mentioned] - totals[:, case])
-            likely = np.array([weighted_counts(case, row, n_cases) for row in logs])
-            best = likely.max(axis=0)
-            found.append(float((best + np.log(np.exp(likely - best).mean(axis=0))).sum()))
-        return LOG_SDS[int(np.argmax(found))]
+            for draw, (own, other) in enumerate(zip(noise, rests, strict=True)):
+                drawn = logs + sd * own
+                totals = np.log(evidence.by_case(np.exp(drawn)) + np.maximum(shares.rest, 0.0) * np.exp(sd * other))
+                likely[draw] = weighted_counts(case, votes * (drawn[mentioned] - totals[case]), n_cases)
+            highest = likely.max(axis=0)
+            value = float((highest + np.log(np.exp(likely - highest).mean(axis=0))).sum())
+            if value < found:  # beyond the maximum
+                break
+            best, found = sd, value
+        return best
 
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""
         gap, state = coefficients - self.centre, self.state(coefficients)
         value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(state)
-        return float(value), self.ridge * gap - weights @ self.slopes(state)
+        return float(value), self.ridge * gap - self.slope(state, weights)
 
     def fitted(self, weights: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the coefficients under which the votes are most likely.
@@ -558,11 +605,6 @@ def combined(columns: FloatArray, coefficients: FloatArray) -> FloatArray:
     return total
 
 
-def mean_of_rows(rows: FloatArray) -> FloatArray:
-    """Average rows (m, n), added one after another: a column does not depend on how many others there are."""
-    return np.asarray(sum(rows[1:], start=rows[0]) / len(rows))
-
-
 def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> FloatArray:
     """Return what concentrations may depend on: the entropy of mu over all K, and the shares of the free conditions.
 
@@ -576,9 +618,9 @@ def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> Flo
     parts = -shares.entries * np.log(np.maximum(shares.entries, LEAST_SHAPE))
     # of all conditions that are no entries: scale * weight has the logarithm log(scale) + log(weight)
     logs = shares.weights * np.log(np.maximum(shares.weights, LEAST))
-    outside = logs.sum() - weighted_counts(evidence.case, logs[evidence.codes], evidence.n_cases)
+    outside = logs.sum() - evidence.by_case(logs[evidence.codes])
     rest = -shares.scale * outside - shares.rest * np.log(np.maximum(shares.scale, LEAST))
-    entropy = weighted_counts(evidence.case, parts, evidence.n_cases) + np.where(evidence.is_whole, 0.0, rest)
+    entropy = evidence.by_case(parts) + np.where(evidence.is_whole, 0.0, rest)
     return np.column_stack([entropy, evidence.by_free(shares.scale, shares.weights, shares.entries)])
 
 

@@ -572,7 +572,7 @@ Matrix: TypeAlias = Any
 
 
 @checked
-def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: int) -> float:
+def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: int, normalised: bool = True) -> float:
     """Compare two partial rankings: 1 if they are the same, 0 if they share nothing down to the depth.
 
     The average overlap of two full rankings is the mean over l = 1 to depth of the share that their first l places have
@@ -590,6 +590,9 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
         How many places count, L: 1 to ``n_conditions``. An average over no places is refused.
     n_conditions
         Number of conditions in all, K.
+    normalised
+        Whether to divide by that geometric mean. Without it (UAO@L), a ranking with ties overlaps with itself by less
+        than 1.
 
     Notes
     -----
@@ -604,6 +607,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     0.5
     >>> round(mean_average_overlap([[0], [1, 2]], [[0], [1], [2]], depth=2, n_conditions=5), 3)
     0.935
+    >>> round(mean_average_overlap([[0, 1]], [[0, 1]], depth=2, n_conditions=5, normalised=False), 3)
+    0.75
     """
     check_depth(depth, n_conditions)
     blocks = [*_blocks(a, "a"), *_blocks(b, "b")]
@@ -626,9 +631,10 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
         return 0.0
     codes = np.array([known[condition] for condition in flat], dtype=np.int64)
     code_offsets = offsets_from_lengths([len(block) for block in blocks])
-    vectors, signs = soft_vectors(codes, code_offsets, offsets_from_lengths(n_blocks), depth, n_conditions)
+    offsets = offsets_from_lengths(n_blocks)
+    vectors, signs = soft_vectors(codes, code_offsets, offsets, depth, n_conditions, normalised=normalised)
     own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
-    return min(1.0, float(common / np.sqrt(own.prod())))
+    return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 
 
 def check_depth(depth: int, n_conditions: int) -> None:
@@ -685,9 +691,15 @@ def soft_rankings(said: Study, depth: int) -> tuple[Matrix, FloatArray]:
 
 
 def soft_vectors(
-    codes: IntArray, code_offsets: IntArray, block_offsets: IntArray, depth: int, n_conditions: int
+    codes: IntArray,
+    code_offsets: IntArray,
+    block_offsets: IntArray,
+    depth: int,
+    n_conditions: int,
+    *,
+    normalised: bool = True,
 ) -> tuple[Matrix, FloatArray]:
-    """Turn rankings into vectors of length one whose inner products are mean average overlaps at ``depth``.
+    """Turn rankings into vectors, of length one if normalised, whose inner products are average overlaps.
 
     For l places, the shares of a ranking are those of an unmentioned condition, r, plus the excess of the mentioned
     ones, and sum to l. With K conditions and m = l - K r / 2, the inner product of two rankings is r m' + r' m, which
@@ -713,7 +725,8 @@ def soft_vectors(
     excess = shares(before, np.diff(code_offsets))[row_of_each(code_offsets)] - rest[ranking]
     within = 2 * places * rest - n_conditions * rest**2
     np.add.at(within, ranking, excess**2)
-    scale = 1 / np.sqrt(places) / np.sqrt((within / places).sum(axis=1, keepdims=True))
+    own = (within / places).sum(axis=1, keepdims=True)
+    scale = 1 / np.sqrt(places) / np.sqrt(own if normalised else np.full_like(own, depth))
     different, position = np.unique(codes, return_inverse=True)
     columns = (position[:, None] * depth + np.arange(depth)).ravel()
     shape = (len(mentioned), len(different) * depth)

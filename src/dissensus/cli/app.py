@@ -14,10 +14,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from dissensus.cli.decisions import conformal, judges, plan, relabel
-from dissensus.cli.demo import demo
-from dissensus.cli.evaluate import Evaluate
-from dissensus.cli.experts import experts
+from dissensus.cli.decisions import conformal, experts, judges, plan, relabel
+from dissensus.cli.evaluate import Evaluate, demo
 from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
 from dissensus.cli.options import Overwrite, bundled, option
 from dissensus.cli.saved_results import cases, compare, plot, report

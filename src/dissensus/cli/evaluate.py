@@ -1,9 +1,11 @@
-"""``dissensus evaluate``: models against uncertain annotations, in memory or piece by piece."""
+"""``dissensus evaluate``: models against uncertain annotations, in memory or in pieces; ``demo`` on a simulated one."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +18,6 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
-    from dissensus.core.files import Source
     from dissensus.core.receipt import Receipt
     from dissensus.evaluation.results import Evaluation
     from dissensus.study.reading import Reading
@@ -41,7 +42,7 @@ class Evaluate:
     """
 
     file: options.AnnotationFile
-    models: Mapping[str, Any]
+    models: options.Models
     out: Annotated[Path, option("Directory to write the results into.")] = Path("results")
     aggregation: options.Aggregations = None
     metric: options.Metrics = None
@@ -54,35 +55,40 @@ class Evaluate:
         Path | None, option("What is known to be true: one answer per case, read like the opinions of one annotator.")
     ] = None
     protocol: options.ProtocolFile = None
-    how: Mapping[str, Any]
-    estimates: Mapping[str, Any]
-    verdicts: Mapping[str, Any]
-    every: Mapping[str, Any]
+    how: options.How
+    estimates: options.Estimates
+    verdicts: options.Verdicts
+    every: options.Every
     paper: options.Paper = False
     calibrate: Annotated[bool, option("Let annotators who are held out choose the reference run.", "--calibrate")] = (
         False
     )
     report: Annotated[bool, option("Write report.html beside the tables.", "--report/--no-report")] = True
     remote_images: options.RemoteImages = False
-    pieces: Mapping[str, Any]
-    cluster: Mapping[str, Any]
+    pieces: options.Pieces
+    cluster: options.Cluster
     overwrite: options.OverwriteDirectory = False
-    said: Mapping[str, Any]
+    said: options.Said
 
     def run(self) -> Screen:
-        """Evaluate in memory, or piece by piece if it is asked for or files are split or large, and show the result."""
+        """Evaluate in memory, or piece by piece if it is asked for or files are split or large; show what came out."""
         from dissensus.pieces.inputs import is_large, is_split
 
         opinions, *models = map(as_given, (self.file, *self.places.values()))
         in_pieces = (
             bool({"shard_size", "resume", "partitioned"} & {*self.pieces})
-            or is_split(opinions, columns=options.column_roles(self.said["column"]))
+            or is_split(opinions, columns=options.column_roles(self.said))
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))
         )
         if in_pieces and self.protocol is not None:
             raise DissensusError("--protocol is for studies in memory", got="a study that is evaluated in pieces")
-        return screen_of(self.in_pieces() if in_pieces else self.in_memory(), self.out)
+        result = self.in_pieces() if in_pieces else self.in_memory()
+        first, page = result.screen(), self.out / "report.html"
+        found = () if result.calibration is None else result.calibration.sentences[1:2]
+        where = f"Report: {page}" if page.exists() else f"Results: {self.out}"
+        look = f"   Cases to look at: dissensus cases {self.out}" if result.models else ""
+        return replace(first, decisions=(*first.decisions, *found), place=f"{where}{look}")
 
     @property
     def places(self) -> dict[str, Path]:
@@ -92,20 +98,10 @@ class Evaluate:
     @property
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
+        chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "protocol": self.protocol}
         reference = "calibrated" if self.calibrate else None
-        chosen: dict[str, Any] = {
-            "aggregations": self.aggregation or None,
-            "metrics": self.metric or None,
-            "reference": reference,
-        }
-        chosen["protocol"] = self.protocol
-        asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
+        asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen, reference=reference)
         return options.as_in_paper(asked, self.every) if self.paper else asked
-
-    @property
-    def page(self) -> dict[str, Any] | None:
-        """The options of the report, if there is to be one."""
-        return {"remote_images": self.remote_images} if self.report else None
 
     def in_memory(self) -> Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
@@ -117,19 +113,19 @@ class Evaluate:
         from dissensus.evaluation.store import not_results
 
         files = [self.categories, self.strata]
-        inputs = (self.file, self.said["conditions"], *files, self.truth, self.protocol, *self.places.values())
+        inputs = (self.file, self.said.get("conditions"), *files, self.truth, self.protocol, *self.places.values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
         sweep = asked.pop("sweep", False)
         named = chosen_aggregations(asked["aggregations"], sweep=sweep) if "aggregations" in asked else ()
         reading = options.examine_for(named, self.file, self.said)
-        study, sources = reading.study, [reading.source]
+        study = reading.study
         chosen = options.with_every(named or chosen_aggregations(None, study.question, sweep=sweep), self.every)
         models = options.read_models(self.models, study, self.said)
         truth = None if self.truth is None else self.read_truth(study)
         groups, strata = (None if path is None else open_source(path) for path in files)
         known = None if groups is None else Categories.from_source(groups, study.conditions)
-        columns = {} if strata is None else labels_in(strata, study.case_names)
+        columns = options.case_labels(strata, study.case_names)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
         with executor_of(**self.cluster) as executor, terminal.progress_shown(tells_cost=True) as advance:
             result = evaluated(
@@ -139,18 +135,25 @@ class Evaluate:
                 images=columns.pop("image", None),
                 strata=columns,
                 truth=None if truth is None else truth.study,
-                allow_missing=bool(self.models["allow_missing"]),
+                allow_missing=bool(self.models.get("allow_missing")),
                 executor=executor,
                 advance=advance,
                 **{**asked, "aggregations": chosen},
             )
-        sources += [model.source for model in models.values()]
-        known_true = None if truth is None else truth.source
-        sources += [one for one in (groups, strata, known_true) if one is not None]
-        hashes = {source.path.name: f"sha256:{source.sha256}" if source.sha256 else "" for source in sources}
+        sources = [reading.source, *(model.source for model in models.values()), groups, strata]
+        sources.append(None if truth is None else truth.source)
+        hashes = {one.path.name: f"sha256:{one.sha256}" if one.sha256 else "" for one in sources if one is not None}
         result = replace(result, inputs=hashes)
-        write_results(result, self.out, overwrite=self.overwrite, page=self.page)
+        write_results(result, self.out, overwrite=self.overwrite, page=self.write_page)
         return result
+
+    def write_page(self, result: Evaluation, place: Path) -> None:
+        """Write the report into a directory of results, if there is to be one."""
+        if self.report:
+            from dissensus.evaluation.store import REPORT
+            from dissensus.report.page import write_report
+
+            write_report(result, place / REPORT, remote_images=self.remote_images)
 
     def read_truth(self, study: Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
@@ -163,8 +166,8 @@ class Evaluate:
             {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
             conditions=study.conditions or None,
             question=cast(Any, study.question) if study.kind == "rankings" else None,
-            nothing=self.said["nothing"] if study.kind == "checklists" else None,
-            limits=options.limit_sizes(self.said["limit"]),
+            nothing=self.said.get("nothing") if study.kind == "checklists" else None,
+            limits=options.limit_sizes(self.said),
         )
         options.say_receipt(reading.receipt)
         try:
@@ -181,10 +184,10 @@ class Evaluate:
 
         reading = {
             **options.reading_options(self.said),
-            "format": self.said["format"],
-            "format_is_given": self.said["format"] is not None,
+            "format": self.said.get("format"),
+            "format_is_given": "format" in self.said,
             "kinds": options.kinds_of_models(self.models),
-            "allow_missing": bool(self.models["allow_missing"]),
+            "allow_missing": bool(self.models.get("allow_missing")),
         }
         asked = self.asked
         wanted = chosen_aggregations(asked.get("aggregations"), sweep=asked.pop("sweep", False))
@@ -196,8 +199,8 @@ class Evaluate:
             for place, receipt in enumerate(receipts):
                 options.say_receipt(receipt, briefly=place > 0)
 
-        watch = Watch(terminal.progress_shown, say, tell, lambda result, place: write_page(result, place, self.page))
-        workers, threads = self.cluster["workers"], asked.get("threads")
+        watch = Watch(terminal.progress_shown, say, tell, self.write_page)
+        workers, threads = self.cluster.get("workers"), asked.get("threads")
         with executor_of(**self.cluster) as executor:
             if threads is None and workers is not None:  # those of the machine are shared by its workers
                 threads = max(1, available_threads() // workers)
@@ -216,18 +219,6 @@ class Evaluate:
             )
 
 
-def labels_in(strata: Source, case_names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Read columns that group cases, aligned to the cases by name."""
-    from dissensus.study.tables import labels_of_cases
-
-    if not strata.is_table:
-        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(strata.path))
-    try:
-        return labels_of_cases(strata.table, case_names)
-    except DissensusError as error:
-        raise error.at(str(strata.path)) from None
-
-
 def as_given(path: Path) -> str:
     """Write a path as the user gave it: addresses have two slashes.
 
@@ -238,7 +229,7 @@ def as_given(path: Path) -> str:
 
 
 @contextmanager
-def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None]:
+def executor_of(workers: int | None = None, dask: str | None = None) -> Iterator[object | None]:
     """Give what runs pieces: nothing for this process, or a client of a cluster whose kernels are compiled."""
     if workers is None and dask is None:
         yield None
@@ -256,32 +247,80 @@ def executor_of(workers: int | None, dask: str | None) -> Iterator[object | None
         yield client
 
 
-# What came out -----------------------------------------------------------------------------------------------
-
-
-def write_results(result: Evaluation, out: Path, *, overwrite: bool, page: Mapping[str, Any] | None = None) -> None:
-    """Write the directory of results, with its report if its options are given, whole or not at all."""
+def write_results(result: Evaluation, out: Path, *, overwrite: bool, page: Callable[[Evaluation, Path], None]) -> None:
+    """Write the directory of results, and what a function writes beside them, whole or not at all."""
     from dissensus.core.output import directory_written_whole
     from dissensus.evaluation.store import not_results, write_files
 
     with directory_written_whole(out, overwrite=overwrite, foreign=not_results) as place:
         write_files(result, place)
-        write_page(result, place, page)
+        page(result, place)
 
 
-def write_page(result: Evaluation, place: Path, page: Mapping[str, Any] | None) -> None:
-    """Write the report into a directory of results, if its options are given."""
-    if page is not None:
-        from dissensus.evaluation.store import REPORT
-        from dissensus.report.page import write_report
+# The demo ----------------------------------------------------------------------------------------------------
 
-        write_report(result, place / REPORT, **page)
+# What the demo calls its input; directories of results that name it may be replaced by the next demo.
+ORIGIN = "simulated study"
 
 
-def screen_of(result: Evaluation, out: Path) -> Screen:
-    """Return the first screen, with what calibration found, and where everything is."""
-    first, report = result.screen(), out / "report.html"
-    found = () if result.calibration is None else result.calibration.sentences[1:2]
-    where = f"Report: {report}" if report.exists() else f"Results: {out}"
-    look = f"   Cases to look at: dissensus cases {out}" if result.models else ""
-    return replace(first, decisions=(*first.decisions, *found), place=f"{where}{look}")
+@options.bundled
+def demo(
+    out: Annotated[Path, option("Directory to write the results into.")] = Path("demo-results"),
+    cases: Annotated[int, option("Cases of the simulated study.", min=1)] = 400,
+    draws: Annotated[int, option("Draws per case.")] = 1000,
+    seed: Annotated[int, option("Same seed, same study and results.", min=0)] = 1,
+    paper: options.Paper = False,
+    overwrite: options.OverwriteDirectory = False,
+) -> Screen:
+    """Simulate a study, evaluate five models, write a report.
+
+    The study is one of differential diagnoses. It is simulated, so the truth is known, and stands beside the models.
+
+    The results of an earlier demo are replaced.
+
+    Examples
+    --------
+    dissensus demo
+    dissensus demo --cases 2000 --out larger-demo
+    dissensus demo --paper
+    """
+    from dissensus.core.output import checked_directory_target
+    from dissensus.evaluation.evaluator import evaluate
+    from dissensus.evaluation.request import default_aggregations
+    from dissensus.evaluation.sentences import with_truth
+    from dissensus.evaluation.store import REPORT, not_results
+    from dissensus.report.page import write_report
+    from dissensus.simulate.differential_study import simulate_study
+
+    overwrite = overwrite or was_written_by_demo(out)
+    checked_directory_target(out, overwrite=overwrite, foreign=not_results)
+    study = simulate_study(n_cases=cases, seed=seed)
+    asked: dict[str, Any] = {"draws": draws, "seed": seed}
+    asked = options.as_in_paper(asked, {}) if paper else {**asked, "aggregations": default_aggregations()}
+    kernels = ("certainty", "evaluation", "plackett-luce-ml")
+    terminal.compile_on_first_use(*kernels, aggregations=asked["aggregations"])
+    known: dict[str, Any] = {"categories": study.categories, "strata": study.strata}
+    with terminal.progress_shown() as advance:
+        found = evaluate(study.annotations, study.predictions, advance=advance, **known, **asked)
+    inputs = {ORIGIN: f"simulate_study(n_cases={cases}, seed={seed})"}
+    result = with_truth(replace(found, inputs=inputs), study.truth)
+    page = out / REPORT
+    write_results(result, out, overwrite=overwrite, page=lambda one, place: write_report(one, place / REPORT))
+    lines = (
+        "Next:",
+        f"  {Path(sys.executable).name} -m webbrowser {page.absolute().as_uri()}",
+        f"  dissensus compare {out}",
+        f"  dissensus cases {out}",
+        "  dissensus evaluate opinions.csv --predictions A=a.csv",
+    )
+    first = result.screen()
+    return replace(first, title=f"Simulated: {first.title}", place="\n".join(lines))
+
+
+def was_written_by_demo(out: Path) -> bool:
+    """Tell whether a directory holds the results of an earlier demo."""
+    try:
+        described = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(described, dict) and ORIGIN in described.get("inputs", {})

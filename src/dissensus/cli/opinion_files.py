@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,6 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
-    from dissensus.certainty.top_sets import Certainty
     from dissensus.draws import Plausibilities
 
 # How many columns of one role are named.
@@ -28,7 +27,7 @@ USUAL_TOP = 3
 
 
 @options.bundled
-def validate(*, file: options.AnnotationFile, said: Mapping[str, Any]) -> Screen:
+def validate(*, file: options.AnnotationFile, said: options.Said) -> Screen:
     """Read opinions and show what was understood of them.
 
     The role of every column, assumptions, counts, and what was skipped.
@@ -71,7 +70,7 @@ def convert(
     file: options.AnnotationFile,
     out: Annotated[Path, argument("Where to: .csv, .tsv, .parquet, .jsonl, .json or .npz.", "OUT")],
     overwrite: options.Overwrite = False,
-    said: Mapping[str, Any],
+    said: options.Said,
 ) -> Screen:
     """Write opinions in the canonical long form.
 
@@ -88,7 +87,7 @@ def convert(
     from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
-    checked_file_target(out, overwrite=overwrite, inputs=(file, said["conditions"]))
+    checked_file_target(out, overwrite=overwrite, inputs=(file, said.get("conditions")))
     reading = options.examine(file, said)
     study = reading.study if reading.study.kind == "checklists" else reading.rankings
     write(study, out, overwrite=overwrite)
@@ -102,14 +101,14 @@ def aggregate(
     *,
     file: options.AnnotationFile,
     out: Annotated[Path, option("Where to: .parquet, .csv, .tsv or .jsonl.")] = Path("plausibilities.parquet"),
-    spec: Mapping[str, Any],
-    how: Mapping[str, Any],
+    spec: options.Spec,
+    how: options.How,
     precision: Annotated[
         float | None, option("Draw until the Monte Carlo error of every case's top-1 certainty is below this.")
     ] = None,
     draws_out: Annotated[Path | None, option("Write every draw as well (Parquet).")] = None,
     overwrite: options.Overwrite = False,
-    said: Mapping[str, Any],
+    said: options.Said,
 ) -> Screen:
     """Turn opinions into plausibilities, a row per condition.
 
@@ -122,11 +121,10 @@ def aggregate(
     dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
     from dissensus.aggregations.diagnostics import sampling_diagnostics
-    from dissensus.core.output import checked_table_target, table_writer, write_table, written_whole
+    from dissensus.core.output import table_writer, write_table, written_whole
 
-    targets = [out] if draws_out is None else [out, draws_out]
-    for target in targets:
-        checked_table_target(target, overwrite=overwrite, inputs=(file, said["conditions"]))
+    for target in (out, draws_out):
+        options.checked_target(target, overwrite, file, said.get("conditions"), is_table=True)
     if draws_out is not None and out.resolve() == draws_out.resolve():
         raise DissensusError("--out and --draws-out are the same file", got=str(out))
     study, chosen = options.read_for(spec, file, said)
@@ -160,9 +158,9 @@ def certainty(
     ] = "identify",
     categories: options.CategoriesFile = None,
     via: Annotated[str, option("Category of a draw: of its top condition, or of most mass.", panel=COMPARED)] = "top",
-    spec: Mapping[str, Any],
-    how: Mapping[str, Any],
-    said: Mapping[str, Any],
+    spec: options.Spec,
+    how: options.How,
+    said: options.Said,
 ) -> Screen:
     """Find how certain the opinions on every case are.
 
@@ -181,7 +179,7 @@ def certainty(
     from dissensus.certainty.categories import VIA, Categories, expected_risk
     from dissensus.certainty.top_sets import annotation_certainty, rank_certainty
     from dissensus.core.checks import check_choice
-    from dissensus.core.output import checked_table_target, write_table
+    from dissensus.core.thresholds import CERTAIN
 
     check_choice("--unmentioned", unmentioned, top_sets.UNMENTIONED)
     check_choice("--via", via, VIA)
@@ -191,8 +189,7 @@ def certainty(
             expected="no --top, which asks about the first places, and no --via mass, which asks about none",
             got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
         )
-    if out is not None:
-        checked_table_target(out, overwrite=overwrite, inputs=(file, said["conditions"], categories))
+    options.checked_target(out, overwrite, file, said.get("conditions"), categories, is_table=True)
     study, chosen = options.read_for(spec, file, said)
     drawn = chosen.sample(study, **how)
     groups = None if categories is None else Categories.from_file(categories, drawn.conditions)
@@ -225,37 +222,22 @@ def certainty(
             columns |= {f"risk_{name}": risks[name] for name in risks.columns}
     table = pl.DataFrame(columns)
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
-    if out is not None:
-        write_table(ordered, out, overwrite=overwrite)
     first = f"certainty{'' if rank is None else f'_rank{rank}'}"
     shown = ordered.head(MOST_CASES).select("case", first, first.replace("certainty", "winner")).rows()
     cases = ", ".join(f"{case} ({value:.2f}, {winner})" for case, value, winner in shown)
-    return Screen(
-        f"{chosen}",
-        f"{drawn}",
-        certainty_table(named),
-        (f"Most uncertain of {len(ordered):,} cases: {cases}.",) if len(ordered) else (),
-        excluded(drawn),
-        f"-> {out}" if out is not None else "All cases: --out FILE",
-        records=ordered.to_dicts(),
-    )
-
-
-def certainty_table(named: Mapping[str, Certainty]) -> dict[str, list[str]]:
-    """Lay out how certain the cases are in all."""
-    from dissensus.core.thresholds import CERTAIN
-
+    told = (f"Most uncertain of {len(ordered):,} cases: {cases}.",) if len(ordered) else ()
     quantiles = [list(one.quantiles((0.05, 0.25, 0.5, 0.0)).values()) for one in named.values()]
-    return {
+    shares = zip(("5 %", "25 %", "median", "least"), zip(*quantiles, strict=True), strict=True)
+    cells = {
         "certainty of": list(named),
         "mean": [f"{one.mean:.3f}" for one in named.values()],
         f"below {CERTAIN}": [f"{one.share_below():.1%}" for one in named.values()],
-        **{
-            name: [f"{values[place]:.2f}" for values in quantiles]
-            for place, name in enumerate(("5 %", "25 %", "median", "least"))
-        },
+        **{name: [f"{value:.2f}" for value in values] for name, values in shares},
         "Monte Carlo error": [f"{one.mean_error:.4f}" for one in named.values()],
     }
+    place, records = "All cases: --out FILE", ordered.to_dicts()
+    screen = Screen(f"{chosen}", f"{drawn}", cells, told, excluded(drawn), place, records=records)
+    return options.with_file(screen, ordered, out, overwrite=overwrite)
 
 
 def excluded(drawn: Plausibilities) -> tuple[str, ...]:
@@ -268,13 +250,13 @@ def calibrate(
     *,
     file: options.AnnotationFile,
     out: Annotated[Path, option("Directory to write scores and panels into.")] = Path("calibration"),
-    models: Mapping[str, Any],
+    models: options.Models,
     aggregation: options.Aggregations = None,
     refine: Annotated[bool, option("Search on around the best: finer reliabilities, then alphas.", "--refine")] = False,
     max_pairs: Annotated[int | None, option("How many annotators are held out at most.")] = None,
-    how: Mapping[str, Any],
+    how: options.How,
     overwrite: options.OverwriteDirectory = False,
-    said: Mapping[str, Any],
+    said: options.Said,
 ) -> Screen:
     """Hold annotators out to see how far to trust them.
 
@@ -290,21 +272,11 @@ def calibrate(
     from dissensus.evaluation.calibration import calibrate as calibrated
     from dissensus.evaluation.calibration import not_a_calibration
 
-    inputs = (file, said["conditions"], *options.model_places(models).values())
+    inputs = (file, said.get("conditions"), *options.model_places(models).values())
     checked_directory_target(out, overwrite=overwrite, foreign=not_a_calibration, inputs=inputs)
-    reading = options.examine_for([], file, said)
-    readings = options.read_models(models, reading.study, said)
-    given = options.passed_on(**how, max_pairs=max_pairs)
-    terminal.compile_on_first_use("calibration")
+    study, own = options.study_and_models(file, models, said, "calibration")
+    given = options.passed_on(**how, max_pairs=max_pairs, allow_missing=models.get("allow_missing"))
     with terminal.progress_shown() as advance:
-        found = calibrated(
-            reading.study,
-            aggregation or None,
-            {name: model.predictions for name, model in readings.items()},
-            refine=refine,
-            allow_missing=bool(models["allow_missing"]),
-            advance=advance,
-            **given,
-        )
+        found = calibrated(study, aggregation or None, own, refine=refine, advance=advance, **given)
     found.save(out, overwrite=overwrite)
     return replace(found.screen(), place=f"-> {out}")

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
-from dissensus.cli.terminal import say, show, silence
+from dissensus.cli.terminal import compile_on_first_use, say, show, silence
 from dissensus.core.errors import DissensusError, suggestion
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.aggregations.base import Aggregation
+    from dissensus.core.files import Source
     from dissensus.core.receipt import Receipt
+    from dissensus.core.screen import Screen
+    from dissensus.predictions.lists import Predictions
     from dissensus.predictions.reader import PredictionReading
     from dissensus.study.reading import Reading
     from dissensus.study.study import Study
+
+# What was given of options that belong together.
+Given: TypeAlias = Mapping[str, Any]
 
 INPUT, MODEL, COMPARED, SCALE = "What to read", "The aggregation", "What to compare", "Large studies"
 
@@ -73,10 +82,11 @@ ProtocolFile = Annotated[
 RemoteImages = Annotated[bool, option("Let the report load images of cases from the network.", "--remote-images")]
 
 
-def bundle(panel: str | None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
+def bundle(panel: str | None = None, /, **rows: tuple[Any, ...]) -> dict[str, Any]:
     """Declare options that belong together: type, words and, where its type says too little, what a value is.
 
-    A switch has no value, and its opposite only if both names are given.
+    A switch has no value, and its opposite only if both names are given. A command that has a parameter with such an
+    annotation takes what was given of them, as a mapping; for the rest, the Python function says what holds.
     """
     found = {}
     for name, (kind, text, *rest) in rows.items():
@@ -143,7 +153,6 @@ EVERY = bundle(MODEL, prior=PRIOR, thresholds=THRESHOLDS)
 
 # How much is drawn.
 HOW = bundle(
-    None,
     draws=(int, "Draws per case."),
     seed=(int, "Same seed, same draws."),
     threads=(int, "Threads; all processors by default."),
@@ -151,7 +160,6 @@ HOW = bundle(
 
 # What the models said.
 MODELS = bundle(
-    None,
     predictions=(
         list[str],
         "A model's predictions; = and / in the name are written \\= and \\/. Repeat as needed.",
@@ -168,7 +176,6 @@ MODELS = bundle(
 
 # What is estimated.
 ESTIMATES = bundle(
-    None,
     sweep=(
         bool,
         "Evaluate against other aggregations and reliabilities as well, to see how far results depend on them; ten "
@@ -190,7 +197,6 @@ ESTIMATES = bundle(
 
 # What models beside annotators are judged by.
 VERDICTS = bundle(
-    None,
     level=(float, "Probability that intervals hold."),
     trained_on=(
         list[str],
@@ -236,11 +242,6 @@ CLUSTER = bundle(
     dask=(str, "Scheduler of a Dask cluster that runs already.", "ADDRESS"),
 )
 
-# How results are printed.
-OUTPUT = bundle(
-    None, json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors.")
-)
-
 
 def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
@@ -249,60 +250,50 @@ def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
+# How results are printed.
+OUTPUT = bundle(json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors."))
 OUTPUT["help_all"] = Annotated[
     bool | None,
     option("Show all options and exit.", "--help-all", is_eager=True, callback=_show_all_options, show_default=False),
 ]
 
-# Options that belong together, by the name under which a command takes all of them.
-BUNDLES = {
-    "said": READING,
-    "spec": SPEC,
-    "every": EVERY,
-    "models": MODELS,
-    "cluster": CLUSTER,
-    "how": HOW,
-    "estimates": ESTIMATES,
-    "verdicts": VERDICTS,
-    "pieces": PIECES,
-    "printed": OUTPUT,
-}
-
-# What stands for the options of printing in the signature of every command.
-PRINTED = (inspect.Parameter("printed", inspect.Parameter.KEYWORD_ONLY),)
-
-# Bundles of which a command takes what was given: for the rest, the Python function has its defaults.
-PASSED_ON = ("how", "estimates", "verdicts", "pieces")
-
-# How opinions of a kind become plausibilities if nobody says otherwise; those of other kinds by Plackett-Luce.
-USUAL = {"ratings": "normal-inverse-gamma"}
+# What commands take of them.
+Said = Annotated[Given, READING]
+Spec = Annotated[Given, SPEC]
+Every = Annotated[Given, EVERY]
+How = Annotated[Given, HOW]
+Models = Annotated[Given, MODELS]
+Estimates = Annotated[Given, ESTIMATES]
+Verdicts = Annotated[Given, VERDICTS]
+Pieces = Annotated[Given, PIECES]
+Cluster = Annotated[Given, CLUSTER]
 
 
 def bundled(command: Callable[..., Any]) -> Callable[..., None]:
-    """Let a command take the options of a bundle as one mapping, such as its parameter ``said``, and print its result.
+    """Let a command take the options of a bundle as one mapping of what was given, and print its result.
 
     A command is a function, or a class whose fields are its options and whose ``run`` does it; it returns a screen.
     """
-    parameters = inspect.signature(command, eval_str=True).parameters.values()
-    taken = [parameter.name for parameter in parameters if parameter.name in BUNDLES]
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    bundles = {one.name: kinds for one in own for kinds in get_args(one.annotation)[1:] if isinstance(kinds, dict)}
 
     @wraps(command, updated=())
     def expanded(*, json: bool | None = None, quiet: bool | None = None, **given: Any) -> None:
         given.pop("help_all", None)
-        own = {name: {option: given.pop(option) for option in BUNDLES[name]} for name in taken}
-        own |= {name: passed_on(**own[name]) for name in taken if name in PASSED_ON}
+        taken = {name: {option: given.pop(option) for option in kinds} for name, kinds in bundles.items()}
         with silence(bool(quiet)):
-            made = command(**given, **own)
+            made = command(**given, **{name: passed_on(**found) for name, found in taken.items()})
             show(made.run() if hasattr(made, "run") else made, as_json=bool(json))
 
-    options: list[inspect.Parameter] = []
-    for parameter in (*parameters, *PRINTED):
-        kinds = BUNDLES.get(parameter.name, {})
-        keyword = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        options += [keyword.replace(name=name, default=None, annotation=kind) for name, kind in kinds.items()]
-        options += [] if kinds else [keyword]
-    expanded.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer looks at
-    expanded.__annotations__ = {one.name: one.annotation for one in options}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    single = {one.name: [one.replace(kind=keyword)] for one in own}
+    several = {
+        name: [inspect.Parameter(option, keyword, default=None, annotation=kind) for option, kind in kinds.items()]
+        for name, kinds in {**bundles, "printed": OUTPUT}.items()
+    }
+    found = [option for options in {**single, **several}.values() for option in options]
+    expanded.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]  # what typer looks at
+    expanded.__annotations__ = {one.name: one.annotation for one in found}
     return expanded
 
 
@@ -319,7 +310,7 @@ def passed_on(**given: Any) -> dict[str, Any]:
 OPTIONS = {"aggregations": "--aggregation", "metrics": "--metric", "reference": "--calibrate"}
 
 
-def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str, Any]:
+def as_in_paper(asked: Given, every: Given) -> dict[str, Any]:
     """Add the settings of the paper to what is asked for; refuse options that contradict them.
 
     >>> as_in_paper({"draws": 500, "panel": False}, {})["leads"]
@@ -327,10 +318,7 @@ def as_in_paper(asked: Mapping[str, Any], every: Mapping[str, Any]) -> dict[str,
     """
     from dissensus.evaluation.evaluator import paper
 
-    given, fixed = (
-        {**asked, **passed_on(**every)},
-        {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))},
-    )
+    given, fixed = {**asked, **every}, {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))}
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
     if against:
         raise DissensusError(
@@ -347,14 +335,14 @@ ROLES = (
 )
 
 
-def column_roles(columns: list[str] | None) -> dict[str, str | None]:
-    """Turn ``ROLE=NAME`` into a mapping.
+def column_roles(said: Given) -> dict[str, str | None]:
+    """Turn ``ROLE=NAME`` into a mapping, with the column of cases where it is said.
 
-    >>> column_roles(["case=image", "annotator=reader"])
-    {'case': 'image', 'annotator': 'reader'}
+    >>> column_roles({"column": ["annotator=reader"], "case": "image"})
+    {'annotator': 'reader', 'case': 'image'}
     """
     roles: dict[str, str | None] = {}
-    for column in columns or []:
+    for column in [*(said.get("column") or ()), *([f"case={said['case']}"] if said.get("case") else ())]:
         role, equals, name = column.partition("=")
         if not equals or role not in ROLES:
             raise DissensusError(
@@ -367,19 +355,17 @@ def column_roles(columns: list[str] | None) -> dict[str, str | None]:
     return roles
 
 
-def limit_sizes(limits: list[str] | None) -> dict[str, int | str]:
+def limit_sizes(said: Given) -> dict[str, int | str]:
     """Turn ``NAME=SIZE`` into a mapping.
 
-    >>> limit_sizes(["columns=200000", "memory=32GB"])
+    >>> limit_sizes({"limit": ["columns=200000", "memory=32GB"]})
     {'columns': '200000', 'memory': '32GB'}
     """
-    return {name: size for name, _, size in (limit.partition("=") for limit in limits or [])}
+    return {name: size for name, _, size in (limit.partition("=") for limit in said.get("limit") or [])}
 
 
-def condition_list(path: Path | None) -> tuple[str, ...] | None:
+def condition_list(path: Path) -> tuple[str, ...]:
     """Read a list of names, one per line."""
-    if path is None:
-        return None
     from dissensus.core.files import checked_path, read_text
 
     place = checked_path(path)
@@ -391,76 +377,75 @@ def condition_list(path: Path | None) -> tuple[str, ...] | None:
     return names
 
 
-def examine(file: Path, said: Mapping[str, Any]) -> Reading:
+def reading_options(said: Given) -> dict[str, Any]:
+    """Return how opinions are read, as the options of the command line say."""
+    found = {name: value for name, value in said.items() if name not in ("format", "column", "case", "limit")}
+    found["columns"] = column_roles(said)
+    found["ignore"] = tuple(said.get("ignore") or ())
+    found["only"] = dict(one.partition("=")[::2] for one in said.get("only") or ())
+    found["limits"] = limit_sizes(said)
+    if "conditions" in said:
+        found["conditions"] = condition_list(said["conditions"])
+    if "bucket_order" in said:
+        found["bucket_order"] = tuple(name.strip() for name in said["bucket_order"].split(","))
+    return found
+
+
+def examine(file: Path, said: Given) -> Reading:
     """Read opinions, of whichever kind, as the options of the command line say."""
     from dissensus.study.reading import examine
 
-    return examine(file, said["format"], **reading_options(said))
+    return examine(file, said.get("format"), **reading_options(said))
 
 
-def reading_options(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how opinions are read, as the options of the command line say."""
-    buckets = said["bucket_order"]
-    plain = (
-        "sheet",
-        "tie_separator",
-        "unranked",
-        "duplicates",
-        "confidence",
-        "lists",
-        "nothing",
-        "question",
-        "positive",
-    )
-    return passed_on(
-        conditions=condition_list(said["conditions"]),
-        columns=column_roles([*(said["column"] or ()), *([f"case={said['case']}"] if said["case"] else ())]),
-        ignore=tuple(said["ignore"] or ()),
-        only=dict(one.partition("=")[::2] for one in said["only"] or ()),
-        bucket_order=tuple(name.strip() for name in buckets.split(",")) if buckets else None,
-        limits=limit_sizes(said["limit"]),
-        **{name: said[name] for name in plain},
-    )
+def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Given) -> Reading:
+    """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
+    if aggregations and all(spec.needs == "ratings" for spec in aggregations):
+        said = {"format": "ratings", **said}
+    reading = examine(file, said)
+    say_receipt(reading.receipt)
+    return reading
 
 
-def read_for(spec: Mapping[str, Any], file: Path, said: Mapping[str, Any]) -> tuple[Study, Aggregation]:
+def read_for(spec: Given, file: Path, said: Given) -> tuple[Study, Aggregation]:
     """Read opinions, and make the aggregation that is asked for, or the one that their kind usually has."""
-    if spec["aggregation"] is None and spec["thresholds"] is None:
-        study = examine_for([], file, said).study
-        return study, chosen_aggregation(spec, study.kind)
-    chosen = chosen_aggregation(spec, "rankings" if spec["thresholds"] is None else "ratings")
-    return examine_for([chosen], file, said).study, chosen
+    if "aggregation" in spec or "thresholds" in spec:
+        chosen = chosen_aggregation(spec, "ratings" if "thresholds" in spec else "rankings")
+        return examine_for([chosen], file, said).study, chosen
+    study = examine_for([], file, said).study
+    return study, chosen_aggregation(spec, study.kind)
 
 
-def chosen_aggregation(given: Mapping[str, Any], kind: str = "rankings") -> Aggregation:
+def chosen_aggregation(given: Given, kind: str = "rankings") -> Aggregation:
     """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
     from dissensus.aggregations.base import Aggregation
     from dissensus.core.spec import one_spec
 
-    named = [f"{name}={given[name]}" for name in SPEC if name != "aggregation" and given[name] is not None]
-    return one_spec(Aggregation.family, ":".join([given["aggregation"] or USUAL.get(kind, "plackett-luce"), *named]))
+    usual = "normal-inverse-gamma" if kind == "ratings" else "plackett-luce"
+    named = [f"{name}={value}" for name, value in given.items() if name != "aggregation"]
+    return one_spec(Aggregation.family, ":".join([given.get("aggregation") or usual, *named]))
 
 
-def with_every(chosen: Sequence[Aggregation], every: Mapping[str, Any]) -> tuple[Aggregation, ...]:
+def with_every(chosen: Sequence[Aggregation], every: Given) -> tuple[Aggregation, ...]:
     """Give thresholds to all aggregations, which must be of ratings, and a prior to those that have one."""
     from dissensus.core.spec import read_parameter
     from dissensus.evaluation.request import with_prior
 
-    if every["thresholds"] is not None:
+    if "thresholds" in every:
         cuts = [read_parameter(type(spec), "thresholds", every["thresholds"], "--thresholds") for spec in chosen]
         pairs = zip(chosen, cuts, strict=True)
         chosen = [type(spec).from_parameters({**spec.parameters(), "thresholds": cut}) for spec, cut in pairs]
-    return tuple(chosen) if every["prior"] is None else with_prior(chosen, every["prior"])
+    return with_prior(chosen, every["prior"]) if "prior" in every else tuple(chosen)
 
 
-def model_places(models: Mapping[str, Any]) -> dict[str, Path]:
+def model_places(models: Given) -> dict[str, Path]:
     """Return the files of predictions, by the name of the model."""
     from dissensus.predictions.reader import named_paths
 
-    return named_paths(models["predictions"] or [])
+    return named_paths(models.get("predictions") or [])
 
 
-def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
+def kinds_of_models(models: Given) -> dict[str, Any]:
     """Return what the predictions of models are, as far as it is said: ``KIND`` alone is that of every other model.
 
     >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
@@ -469,13 +454,13 @@ def kinds_of_models(models: Mapping[str, Any]) -> dict[str, Any]:
     from dissensus.core.names import known_name
 
     kinds, names = {}, tuple(model_places(models))
-    for text in models["kind"] or []:
+    for text in models.get("kind") or []:
         name, _, kind = text.rpartition("=")
         kinds[known_name("model", name, names, purpose="for --kind") if name else name] = kind
     return {name: kinds.get(name, kinds.get("")) for name in names if name in kinds or "" in kinds}
 
 
-def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]) -> dict[str, PredictionReading]:
+def read_models(models: Given, study: Study, said: Given) -> dict[str, PredictionReading]:
     """Read the predictions of models, and tell what was understood of each, and what it does not score."""
     from dissensus.predictions.lists import coverage
     from dissensus.predictions.reader import examine_predictions
@@ -490,9 +475,9 @@ def read_models(models: Mapping[str, Any], study: Study, said: Mapping[str, Any]
             findings=study.kind == "checklists",
             binary=study.question == "binary",
             kind=kinds.get(name),
-            positive=said["positive"],
-            allow_missing=bool(models["allow_missing"]),
-            limits=limit_sizes(said["limit"]),
+            positive=said.get("positive"),
+            allow_missing=bool(models.get("allow_missing")),
+            limits=limit_sizes(said),
         )
         for name, place in model_places(models).items()
     }
@@ -512,10 +497,43 @@ def say_receipt(receipt: Receipt, *, briefly: bool = False) -> None:
         say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim")
 
 
-def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Mapping[str, Any]) -> Reading:
-    """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
-    if aggregations and all(spec.needs == "ratings" for spec in aggregations):
-        said = {**said, "format": said["format"] or "ratings"}
-    reading = examine(file, said)
-    say_receipt(reading.receipt)
-    return reading
+def study_and_models(file: Path, models: Given, said: Given, *kernels: str) -> tuple[Study, dict[str, Predictions]]:
+    """Read opinions and what the models said about the same cases, and compile what is needed then."""
+    study = examine_for([], file, said).study
+    found = {name: one.predictions for name, one in read_models(models, study, said).items()}
+    compile_on_first_use(*kernels)
+    return study, found
+
+
+def case_labels(strata: Source | None, cases: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Read columns that group cases, aligned to the cases by name; nothing if there are none."""
+    from dissensus.study.tables import labels_of_cases
+
+    if strata is None:
+        return {}
+    if not strata.is_table:
+        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(strata.path))
+    try:
+        return labels_of_cases(strata.table, cases)
+    except DissensusError as error:
+        raise error.at(str(strata.path)) from None
+
+
+def checked_target(out: Path | None, overwrite: bool, *inputs: Path | None, is_table: bool = False) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    from dissensus.core.output import checked_file_target, checked_table_target
+
+    if out is not None:
+        check = checked_table_target if is_table else checked_file_target
+        check(out, overwrite=overwrite, inputs=inputs)
+
+
+def with_file(screen: Screen, table: pl.DataFrame, out: Path | None, *, overwrite: bool) -> Screen:
+    """Write all rows, if a file is wanted, and say where; a table whose ending says nothing else is CSV."""
+    from dissensus.core.output import TABLE_WRITERS, written_whole
+
+    if out is None:
+        return screen
+    with written_whole(out, overwrite=overwrite) as temporary:
+        TABLE_WRITERS.get(out.suffix.lower(), TABLE_WRITERS[".csv"])(table, temporary)
+    return replace(screen, place=f"-> {out}")

@@ -41,18 +41,15 @@ def compare(
     dissensus compare results
     dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
-    from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.store import FILES, load
 
-    if out is not None:
-        checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
+    options.checked_target(out, overwrite, *(results / name for name in FILES), is_table=True)
     result = load(results)
     metric = None if metric is None else result.metric(metric).name
     comparison = result.compare(margin=margin)
-    if out is not None:
-        table = comparison.to_frame()
-        write_table(table.filter(table["metric"] == metric) if metric is not None else table, out, overwrite=overwrite)
-    return comparison.screen(metric=metric, show_all=show_all)
+    table = comparison.to_frame()
+    kept = table if metric is None else table.filter(table["metric"] == metric)
+    return options.with_file(comparison.screen(metric=metric, show_all=show_all), kept, out, overwrite=overwrite)
 
 
 @options.bundled
@@ -73,29 +70,25 @@ def cases(
     """
     import polars as pl
 
-    from dissensus.core.output import checked_table_target, write_table
     from dissensus.evaluation.first_screen import RULES
     from dissensus.evaluation.store import FILES, load
 
-    if out is not None:
-        checked_table_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
+    options.checked_target(out, overwrite, *(results / name for name in FILES), is_table=True)
     result = load(results)
     found = result.cases()
-    if out is not None:
-        write_table(found, out, overwrite=overwrite)
     counts = {rule: int((found["reason"] == rule).sum()) for rule in RULES}
     shown = found if show_all else pl.concat([found.filter(reason=rule).head(MOST_OF_RULE) for rule in RULES])
     cells = shown.with_columns(pl.col("certainty").round(2)).cast(pl.String).fill_null("")
-    return Screen(
+    screen = Screen(
         f"cases that need a look, of {len(result.case_names):,}",
         "",
         {name: cells[name].to_list() for name in ("case", "models", "annotators", "reason", "certainty")},
         tuple(f"{rule}: {counts[rule]:,} ({told})" for rule, told in RULES.items() if counts[rule]),
-        place=f"-> {out}" if out is not None else "",
         n_names=3,
         is_whole=show_all,
         records=found.to_dicts(),
     )
+    return options.with_file(screen, found, out, overwrite=overwrite)
 
 
 @options.bundled
@@ -163,7 +156,7 @@ def plot(
     from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
     from dissensus.evaluation.store import FILES, load
-    from dissensus.figures.vega import checked_ending, write_chart
+    from dissensus.figures.charts import checked_ending, write_chart
 
     if not show_list:  # what would fail only after the results are loaded
         if figure is None or out is None:
@@ -181,13 +174,9 @@ def plot(
             "here": [f"no: needs {lacks}" if lacks else "yes" for lacks in lacking.values()],
             "options": [" ".join(f"--{one}" for one in sort.options) for sort in FIGURES.values()],
         }
-        metrics, runs = (
-            ", ".join(names)
-            for names in ([one.name for one in evaluation.metrics], [one.label for one in evaluation.runs])
-        )
+        told = f"metrics: {', '.join(one.name for one in evaluation.metrics)}"
+        known = f"runs: {', '.join(one.label for one in evaluation.runs)}"
         records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        return Screen(
-            "", "", table, (f"metrics: {metrics}", f"runs: {runs}"), n_names=2, is_whole=True, records=records
-        )
+        return Screen("", "", table, (told, known), n_names=2, is_whole=True, records=records)
     write_chart(Plots(evaluation).chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
     return Screen(f"-> {out}")

@@ -39,8 +39,8 @@ class DissensusError(ValueError):
         details = {"expected": self.expected, "got": self.got, "where": self.where, "advice": self.advice}
         return partial(type(self), **details), (self.problem,)
 
-    def at(self, where: str) -> DissensusError:
-        """Return the same error with a place put in front of where it happened.
+    def at(self, where: str, advice: str = "") -> DissensusError:
+        """Return the same error with a place in front, unless it is named already, and with advice if it has none.
 
         Examples
         --------
@@ -48,8 +48,9 @@ class DissensusError(ValueError):
         unknown condition
           where:    opinions.csv, row 4
         """
-        place = ", ".join(part for part in (where, self.where) if part)
-        return type(self)(self.problem, expected=self.expected, got=self.got, where=place, advice=self.advice)
+        place = self.where if where in self.where else ", ".join(part for part in (where, self.where) if part)
+        given = {"expected": self.expected, "got": self.got, "advice": self.advice or advice}
+        return type(self)(self.problem, where=place, **given)
 
 
 class FormatError(DissensusError):

@@ -378,17 +378,15 @@ def scored_samples(place: FilePath) -> pl.DataFrame:
     except Exception as error:
         raise FormatError("the Inspect log cannot be read", got=f"{error!r:.100}", where=str(place)) from error
     rows = [
-        (str(one.id), str(one.epoch), scorer, score.value, score.answer, one.output.model)
+        [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in row]
         for one in samples
         for scorer, score in (one.scores or {}).items()
+        for row in [(str(one.id), str(one.epoch), scorer, score.value, score.answer, one.output.model)]
     ]
     if not rows:
         raise FormatError("the Inspect log holds no scored samples", got=f"{len(samples)} samples", where=str(place))
     names = ("case", "epoch", "scorer", "value", "answer", "model")
-    texts = [
-        [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in row] for row in rows
-    ]
-    return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String), orient="row")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def _extra(module: str, extra: str, purpose: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -42,6 +42,10 @@ class Note:
     action: str
     examples: tuple[str, ...] = ()
     lost: bool = False
+
+    def __add__(self, other: Note) -> Note:
+        examples = tuple(dict.fromkeys((*self.examples, *other.examples)))[:3]
+        return replace(self, count=self.count + other.count, examples=examples, lost=self.lost or other.lost)
 
     def __str__(self) -> str:
         examples = f" (for example {listing(self.examples, most=3)})" if self.examples else ""

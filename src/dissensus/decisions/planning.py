@@ -277,7 +277,7 @@ class Plan(Rows):
         >>> found.plot().to_dict()["vconcat"] != []
         True
         """
-        from dissensus.figures.vega import drawn
+        from dissensus.figures.charts import drawn
 
         return drawn(self.chart())
 

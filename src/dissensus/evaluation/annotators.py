@@ -291,7 +291,8 @@ class LeftOut:
 
     @cached_property
     def _of_opinions(self) -> FloatArray:
-        return Tallier(self.plan, self.design.study, self.models, {}).of_opinions()
+        plan = replace(self.plan, categories=None)
+        return Tallier(plan, self.design.study, self.models, {}).of_opinions()[0][0]
 
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""

@@ -127,7 +127,7 @@ def roc_heights(yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray
     from dissensus.kernels.label_sums import heights_and_areas
 
     rates = np.minimum(RATES + NEAR, 1.0)  # a rate that is met but for rounding is met
-    found = np.stack([heights_and_areas(yes, no, float(rate))[0] for rate in rates], axis=1)
+    found = heights_and_areas(yes, no, rates)[0].T
     return found, np.broadcast_to(yes.sum(axis=1)[:, None], found.shape)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
-from dissensus.core.spec import SWEPT
+from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
@@ -169,7 +169,7 @@ class Estimate:
     key
         What names of sums call the reference.
     run
-        The run whose draws are the reference; missing for the opinions of single annotators, and for the truth.
+        The run whose draws are the reference; missing for opinions of single annotators, the truth and usual practice.
     place
         Which cases. Annotators count as fixed where these are not all cases, and what was fitted in a category and at
         a certainty.
@@ -187,7 +187,17 @@ class Estimate:
     @property
     def identity(self) -> Mapping[str, Any]:
         """What the columns of every table say: ``run``, ``aggregation``, ``reliability`` and ``estimand``."""
-        return IDENTITIES[self.key] if self.run is None else self.run.identity
+        if self.run is not None:
+            return self.run.identity
+        if self.key in IDENTITIES:
+            return IDENTITIES[self.key]
+        name = distinct_names(self.evaluation.points)[point_keys(self.evaluation.points).index(self.key)]
+        return {"run": name, "aggregation": name, "reliability": None, "estimand": PRACTICE}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was summed over these cases."""
+        return ("weight", self.key, *self.place) in self.evaluation.sums
 
     @property
     def n_cases(self) -> int:
@@ -307,10 +317,16 @@ class Estimate:
         """Return one tidy row per model and metric; metrics that the reference does not have are left out."""
         whole, means = self.evaluation, self.tally.means
         n_draws, n_chains = (1, 1) if self.run is None else (self.run.n_draws, self.run.n_chains)
-        numbers = summary(means, self.spread, n_chains, whole.level)
-        if self.run is not None and self.place == ALL and self.run.spec.limit in whole.points:
-            numbers["point_estimate"] = whole.point_values[whole.points.index(self.run.spec.limit)]
-            numbers["difference"] = numbers["point_estimate"] - numbers["mean"]
+        if self.key in point_keys(whole.points):  # usual practice says nothing about intervals
+            numbers = {"mean": means[..., 0]}
+        else:
+            numbers = summary(means, self.spread, n_chains, whole.level)
+        if self.run is not None and self.run.spec.limit in whole.points:
+            number = whole.points.index(self.run.spec.limit)
+            limit = Estimate(whole, point_keys(whole.points)[number], place=self.place)
+            if limit.is_known:
+                numbers["point_estimate"] = limit.tally.means[..., 0]
+                numbers["difference"] = numbers["point_estimate"] - numbers["mean"]
         return [
             {
                 **self.identity,
@@ -320,8 +336,13 @@ class Estimate:
                 "n_draws": min(n_draws, self.tally.n_draws),
             }
             for m, k in np.ndindex(means.shape[:2])
-            if self.run is not None or not np.isnan(self.means[m, k]).all()
+            if self.run is not None or not np.isnan(means[m, k]).all()
         ]
+
+
+def point_keys(points: Sequence[Aggregation]) -> list[str]:
+    """Return what names of sums call deterministic aggregations."""
+    return [f"point {place}" for place in range(len(points))]
 
 
 def stacked(sums: Sums, metrics: Sequence[Metric], *name: str | int, axis: int = 1) -> FloatArray:

@@ -253,9 +253,6 @@ def places_within(rows: IntArray) -> IntArray:
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
 
 
-# Averages -----------------------------------------------------------------------------------------------
-
-
 def clusters_of(study: Study, cases: IntArray) -> IntArray:
     """Give the groups of cases a number, or the cases where they stand alone."""
     names = study.groups or study.case_names

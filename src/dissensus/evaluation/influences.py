@@ -553,7 +553,7 @@ class AllCases:
         for reference in self.plan.references:
             key = reference.key
             places = sorted((name[2:] for name in self.sums.names("weight", key)), key=str)
-            for place in places if reference.detail == "run" else [ALL]:
+            for place in places:
                 whole = self.whole(key, place)
                 # values of every draw weigh as those of other metrics do; what is undefined weighs nothing
                 total = self.sums["weight", key, *place]

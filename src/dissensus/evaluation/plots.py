@@ -17,7 +17,7 @@ from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sentences import ranked, single_values
-from dissensus.figures import case_charts, model_charts
+from dissensus.figures import evaluation_charts as drawings
 from dissensus.figures.charts import Chart
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def figure(
         sort = FIGURES[name] = FigureSort(name, shows, build, options, needs, panel)
 
         def drawn(plots: Plots, /, *values: Options.args, **options: Options.kwargs) -> Figure:
-            from dissensus.figures.vega import drawn as altair_chart
+            from dissensus.figures.charts import drawn as altair_chart
 
             return altair_chart(sort.chart(plots, *values, **options))
 
@@ -166,28 +166,28 @@ class Plots:
     @figure()
     def certainty(self) -> Chart:
         """Sort the cases by certainty, a line for every run."""
-        return case_charts.certainty_curves(self._swept(self.tables.certainties()))
+        return drawings.certainty_curves(self._swept(self.tables.certainties()))
 
     @figure()
     def certainty_histogram(self, run: ChosenRun = None) -> Chart:
         """Count the cases by certainty."""
-        return self._of_run(case_charts.certainty_histogram, self.tables.certainties(), run)
+        return self._of_run(drawings.certainty_histogram, self.tables.certainties(), run)
 
     @figure()
     def certainty_by_top(self, run: ChosenRun = None) -> Chart:
         """Sort the cases by the certainty of the first one, two and three conditions."""
-        return self._of_run(case_charts.certainty_by_top, self.tables.certainties(), run)
+        return self._of_run(drawings.certainty_by_top, self.tables.certainties(), run)
 
     @figure()
     def share_below(self) -> Chart:
         """Tell the share of uncertain cases for every run."""
-        return case_charts.share_below(self._swept(self.tables.certainties()))
+        return drawings.share_below(self._swept(self.tables.certainties()))
 
     @figure("categories")
     def categories(self, run: ChosenRun = None) -> Chart:
         """Plot the certainty of categories against that of conditions."""
         own = self._rows(self.tables.category_certainties(), run)
-        build, certainties = case_charts.categories_against_conditions, self.tables.certainties()
+        build, certainties = drawings.categories_against_conditions, self.tables.certainties()
         return self._of_run(build, certainties, run, own, order=self._category_names)
 
     @figure("a calibration")
@@ -195,7 +195,7 @@ class Plots:
         """Plot certainty from half of the annotators against how often the others confirmed it."""
         found = self.evaluation.calibration
         assert found is not None, "checked by the needs of the figure"
-        return case_charts.confirmation_curve(found.curve(), run=self._label(None))
+        return drawings.confirmation_curve(found.curve(), run=self._label(None))
 
     @figure("models")
     def estimands(self, metric: str | None = None) -> Chart:
@@ -212,67 +212,67 @@ class Plots:
         order = ranked(evaluation)
         rows = rows.sort(rows["model"].replace_strict(order, list(range(len(order)))), maintain_order=True)
         points, level = single_values(evaluation, results, name), evaluation.level
-        return model_charts.estimands_side_by_side(rows, name, points=points, annotator=annotator, level=level)
+        return drawings.estimands_side_by_side(rows, name, points=points, annotator=annotator, level=level)
 
     @figure("models", "an adjusted run")
     def reliability(self, metric: str | None = None) -> Chart:
         """Follow the adjusted metric of every model across reliabilities, with intervals, beside panel and practice."""
         results, run, level = self.tables.to_frame(), self.evaluation.panel, self.evaluation.level
         panel, name = None if run is None else self.evaluation.of_run(results, run), self._metric(metric)
-        return model_charts.metric_across_reliability(self._swept(results), name, panel=panel, level=level)
+        return drawings.metric_across_reliability(self._swept(results), name, panel=panel, level=level)
 
     @figure("models", panel=True)
     def draws(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how a metric spreads over draws."""
         others = (self._rows(table, run) for table in (self.tables.per_resample(), self.tables.to_frame()))
-        return self._of_run(model_charts.draws_histogram, self.tables.per_draw(), run, *others, self._metric(metric))
+        return self._of_run(drawings.draws_histogram, self.tables.per_draw(), run, *others, self._metric(metric))
 
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
         level = self.evaluation.level
-        build, table = model_charts.metric_by_certainty, self.tables.by_certainty()
+        build, table = drawings.metric_by_certainty, self.tables.by_certainty()
         return self._of_run(build, table, run, self._metric(metric), level=level)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Tabulate the probability that one model is better than another."""
         pairs, models = self.tables.compare().to_frame(), self.evaluation.models
-        return self._of_run(model_charts.probability_matrix, pairs, run, self._metric(metric), models=models)
+        return self._of_run(drawings.probability_matrix, pairs, run, self._metric(metric), models=models)
 
     @figure("two models", panel=True)
     def ranks(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Show how often each model has each rank; the run ``"all"`` shows the sweep over reliabilities."""
         ranks, name = self.tables.compare().rank_frame(), self._metric(metric)
         if run == "all":
-            return model_charts.rank_distribution(self._swept(ranks), name)
-        return self._of_run(model_charts.rank_distribution, ranks, run, name)
+            return drawings.rank_distribution(self._swept(ranks), name)
+        return self._of_run(drawings.rank_distribution, ranks, run, name)
 
     @figure("a metric that ranks cases", panel=True)
     def roc(self, run: ChosenRun = None) -> Chart:
         """Draw sensitivity over the false positive rate of every model, with bands."""
-        return self._curves(model_charts.roc_curves, self.tables.curves("roc"), run)
+        return self._curves(drawings.roc_curves, self.tables.curves("roc"), run)
 
     @figure("a metric that ranks cases", panel=True)
     def precision_recall(self, run: ChosenRun = None) -> Chart:
         """Draw precision over recall of every model, with bands."""
-        return self._curves(model_charts.precision_curves, self.tables.curves("precision-recall"), run)
+        return self._curves(drawings.precision_curves, self.tables.curves("precision-recall"), run)
 
     @figure("a calibration error", panel=True)
     def reliability_diagram(self, run: ChosenRun = None) -> Chart:
         """Draw the share of positive cases over the probability that a model gave, in ten bins."""
-        return self._curves(model_charts.reliability_diagram, self.tables.curves("reliability"), run)
+        return self._curves(drawings.reliability_diagram, self.tables.curves("reliability"), run)
 
     @figure("net benefit", panel=True)
     def decision_curve(self, run: ChosenRun = None) -> Chart:
         """Draw the net benefit over threshold probabilities, with bands."""
-        return self._curves(model_charts.decision_curves, self.tables.curves("decision"), run, everybody=EVERYBODY)
+        return self._curves(drawings.decision_curves, self.tables.curves("decision"), run, everybody=EVERYBODY)
 
     @figure("decisions between few conditions", panel=True)
     def confusion(self, run: ChosenRun = None) -> Chart:
         """Tabulate how many cases of which label are called what, with intervals."""
         conditions = self.evaluation.conditions
-        return self._curves(model_charts.confusion_matrices, self.tables.confusion(), run, conditions=conditions)
+        return self._curves(drawings.confusion_matrices, self.tables.confusion(), run, conditions=conditions)
 
     @figure("levels of risk")
     def risk(self, run: ChosenRun = None) -> Chart:
@@ -280,20 +280,20 @@ class Plots:
         categories = self.evaluation.categories
         assert categories is not None, "checked by the needs of the figure"
         levels = tuple(zip(categories.levels, categories.names, strict=True))
-        return self._of_run(case_charts.risk_ranges, self.tables.risks(), run, levels=levels)
+        return self._of_run(drawings.risk_ranges, self.tables.risks(), run, levels=levels)
 
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
         level = self.evaluation.level
-        build, table = model_charts.category_metrics, self.tables.by_category()
+        build, table = drawings.category_metrics, self.tables.by_category()
         return self._of_run(build, table, run, self._metric(metric), level=level)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
         """Plot the agreement among annotators against certainty."""
         certainties = self._rows(self.tables.certainties(), run)
-        return case_charts.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
+        return drawings.agreement_scatter(self.tables.agreement(), certainties, run=self._label(run))
 
     @figure()
     def study(self) -> Chart:
@@ -301,7 +301,7 @@ class Plots:
         labels = self._rows(self.tables.category_certainties(), None)["category"].to_list()
         noun = "findings of cases" if self.evaluation.asked_findings else "cases"
         study, order = self.evaluation.study, self._category_names
-        return case_charts.study_statistics(study, categories=labels, order=order, noun=noun)
+        return drawings.study_statistics(study, categories=labels, order=order, noun=noun)
 
     @figure()
     def case(self, case: str | None = None, run: ChosenRun = None) -> Chart:
@@ -310,13 +310,13 @@ class Plots:
         if case is None:
             raise DissensusError("this figure shows one case", expected=f"its name, such as {names[0]!r}")
         shown = known_name("case", case, names)
-        return self._of_run(case_charts.case_plausibilities, self.tables.plausibilities(), run, shown)
+        return self._of_run(drawings.case_plausibilities, self.tables.plausibilities(), run, shown)
 
     # By name ----------------------------------------------------------------------------------------------
 
     def figure(self, name: str, *, metric: str | None = None, run: ChosenRun = None, case: str | None = None) -> Figure:
         """Draw a figure by its name, one of :data:`FIGURES`, as an Altair chart."""
-        from dissensus.figures.vega import drawn
+        from dissensus.figures.charts import drawn
 
         return drawn(self.chart(name, metric=metric, run=run, case=case))
 
@@ -334,7 +334,7 @@ class Plots:
 
         Figures about metrics are written for every metric.
         """
-        from dissensus.figures.vega import write_charts
+        from dissensus.figures.charts import write_charts
 
         charts = {}
         for name in self.names():

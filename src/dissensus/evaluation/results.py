@@ -27,7 +27,7 @@ from dissensus.core.spec import distinct_names, one_spec
 from dissensus.core.value import Value, equal_fields
 from dissensus.core.versions import present_versions
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, stacked
+from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.protocol import Protocol
@@ -456,8 +456,7 @@ class Evaluation(Shown, Value):
     @cached_property
     def point_values(self) -> tuple[FloatArray, ...]:
         """For each deterministic aggregation, the mean over all cases, shape (models, metrics)."""
-        keys = (f"point {place}" for place in range(len(self.points)))
-        return tuple(Estimate(self, key).tally.means[..., 0] for key in keys)
+        return tuple(Estimate(self, key).tally.means[..., 0] for key in point_keys(self.points))
 
     def _cases(self, what: str) -> FloatArray:
         if not self.models:
@@ -515,7 +514,10 @@ class Evaluation(Shown, Value):
     # Groups of cases --------------------------------------------------------------------------------------
 
     def by_group(self, column: str) -> pl.DataFrame:
-        """Return the same rows for each stratum of a column of cases, with the number of cases in it."""
+        """Return the same rows for each stratum of a column of cases, with the number of cases in it.
+
+        Usual practice has rows of its own, without intervals.
+        """
         if column not in self.strata:
             raise DissensusError(
                 f"cases have no column {column!r}",
@@ -546,11 +548,13 @@ class Evaluation(Shown, Value):
     def _grouped(self, name: str, places: Sequence[Place]) -> pl.DataFrame:
         wanted: list[tuple[dict[str, Any], Estimate]] = []
         for place in places:
-            runs = [one.at(place) for one in self.estimates[: len(self.runs)]]
+            usual = (Estimate(self, key) for key in point_keys(self.points))
+            found = [one.at(place) for one in (*self.estimates, *usual)] if self.models else []
+            runs = found[: len(self.runs)]
             size = float(runs[0].n_cases) if runs else 0.0
             if name == "category":
                 size = float(np.mean([one.tally.weights.mean() for one in runs]))
-            wanted += [({name: place[-1], "n_cases": size}, one) for one in runs]
+            wanted += [({name: place[-1], "n_cases": size}, one) for one in found if one.is_known]
         return _summarised({name: pl.String, "n_cases": pl.Float64}, wanted)
 
     def by_certainty(self) -> pl.DataFrame:
@@ -832,8 +836,10 @@ class Evaluation(Shown, Value):
         return self.metrics[names.index(found if found in names else known_name("metric", name, names))]
 
     def of_run(self, frame: pl.DataFrame, run: int) -> pl.DataFrame:
-        """Keep the rows of one run of any of the tables."""
-        return frame.filter(frame["run"] == self.runs[run].label)
+        """Keep the rows of one run of any of the tables; a usual practice may be called like it."""
+        one = self.runs[run]
+        kept = frame.filter(frame["run"] == one.label)
+        return kept.filter(kept["estimand"] == one.estimand) if "estimand" in kept.columns else kept
 
 
 def _summarised(columns: Mapping[str, Any], wanted: Iterable[tuple[Mapping[str, Any], Estimate]]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path as FilePath
@@ -34,9 +35,10 @@ from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.estimates import Run
 from dissensus.evaluation.expert_comparison.experts import Experts
+from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
-from dissensus.evaluation.sums import Name, Sums
+from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Name, Sums, block_places
 from dissensus.evaluation.tally import is_of_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
@@ -58,6 +60,21 @@ DISPUTED = "disputed"
 
 # Files of earlier versions of the schema, which may be replaced.
 EARLIER = ("arrays.npz", "data_set.bundle")
+
+# Shapes of arrays by what they are: m models, k metrics, n cases that are held; "?" is n, or nothing, and "." anything.
+# What another letter stands for is the same throughout a reference and place, a profile, or a curve.
+SHAPES: dict[str, str] = dict(
+    re.findall(
+        r"(\w+):(\S*)",
+        "n: votes: certainty:5 weight:d draws:2mkd resampled:2mkr squares:mk least:mk greatest:mk reach:mk fit:3fmk "
+        "moments:5.k cases:mkn same:mm data:n means:nl moved:n.l support_sizes:n support:s certainties:tn errors:tn "
+        "is_member:ts plausibilities:u tops:u sketch:.u category_certainties:? category_errors:? category_winners:? "
+        "risks:3? x:p y:p low:p high:p sizes:. effects:.mk noise:mmk",
+    )
+)
+
+# What is never negative; of draws and resamples that is the second half.
+COUNTS = ("n", "votes", "certainty", "weight", "squares", "reach", "support_sizes", "support", "certainties", "errors")
 
 REPORT = "report.html"
 NAMED = ("case_names", "annotator_names", "groups", "annotator_groups")
@@ -164,7 +181,8 @@ def load(directory: Path) -> Evaluation:
     place = checked_path(directory)
     described = _verified(place, str(directory))
     try:
-        found = _restored(described, read_arrays(place / ARRAYS), place)
+        arrays = read_arrays(place / ARRAYS)
+        found = _restored(described, arrays, place)
         keys = {str(name[1]) for name in found.sums.names("draws")}
         points = sum(key.startswith("point") for key in keys)
         shape = found.estimates[0].tally.sums.shape[:2] if found.models else (0, 0)
@@ -172,6 +190,7 @@ def load(directory: Path) -> Evaluation:
         said = (len(found.runs), len(found.points), len(found.models), len(found.metrics) if found.models else 0)
         if had != said:
             raise ValueError(f"numbers of runs, points, models and metrics: {said}, and of their sums: {had}")
+        check_arrays(arrays, found)
     except DissensusError as error:
         raise error.at(str(place)) from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -373,6 +392,40 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         ),
         disputed=load(place / DISPUTED) if (place / DISPUTED).is_dir() else None,
     )
+
+
+def check_arrays(arrays: Arrays, evaluation: Evaluation) -> None:
+    """Refuse arrays whose shapes, types or signs cannot be those of the evaluation."""
+    sizes: dict[Any, int] = {"m": len(evaluation.models), "n": len(evaluation.case_names)}
+    sizes |= {("k", block): len(block_places(evaluation.metrics, block)) for block in (EACH, DATA_SET)}
+    sizes |= {("k", last): len(evaluation.metrics) for last in NOISE}
+    for (group, *rest), array in arrays.items():
+        name, last = tuple(rest), str(rest[-1]) if rest else group
+        is_of_block = last in (EACH, DATA_SET)
+        what = (
+            str(name[0]) if group == "sums" and (is_of_block or name[0] not in ("rows", "profile", "least")) else last
+        )
+        what = "plausibilities" if name[:1] == ("profile",) and last == "means" else what
+        if group not in ("sums", "curve", "annotators") or what not in SHAPES:
+            continue
+        where = name[1:] if what == "weight" else name[1:-1] if group == "sums" else name[:-1]
+        fits = array.dtype.kind in "biuf" and (array.ndim == len(SHAPES[what]) or what == "data")
+        for letter, size in zip(SHAPES[what], array.shape, strict=False):
+            key = (letter, last) if letter == "k" else letter if letter in "mn" else (letter, group, where)
+            if letter == "r":
+                sizes[key] = RESAMPLES if where[1:] == ALL else GROUP_RESAMPLES
+            known = sizes["n"] * (size > 0) if letter == "?" else size if letter == "." else sizes.setdefault(key, size)
+            fits &= size == (int(letter) if letter.isdecimal() else known) or (size == 1 and what == "cases")
+        counts = array[1] if fits and what in ("draws", "resampled") else array if what in COUNTS else np.zeros(1)
+        if not fits or not bool((counts >= 0).all()):
+            raise ValueError(f"{' '.join(map(str, name))}: {array.dtype} of shape {array.shape}")
+    categories = () if evaluation.categories is None else evaluation.categories.names
+    for one in evaluation.profiles:
+        n_rows = len(one.support) + len(one.support_sizes)
+        codes = (one.support, evaluation.conditions), (one.category_winners, categories), (one.is_member, "01")
+        is_known = all(((array >= 0) & (array < len(names))).all() for array, names in codes)
+        if not is_known or (one.support_sizes.sum(), len(one.means)) != (len(one.support), n_rows):
+            raise ValueError("what the draws say about cases is about other conditions")
 
 
 def _receipt(described: Described) -> Receipt | None:

@@ -220,16 +220,11 @@ def place_sums(
     pairs
         Whether differences of models are asked for.
     """
-    from dissensus.kernels.jit import plain
-    from dissensus.kernels.resamples import add_resampled
-
     masses = np.broadcast_to(shares * weights.weights, means.shape)
     products = np.multiply(masses, means, out=np.zeros_like(means), where=masses > 0)
-    columns = np.ascontiguousarray(np.stack([products, masses]).reshape(-1, means.shape[-1]).T)
-    sums = np.zeros((1, bootstrap.shape[1], columns.shape[1]))
-    add_resampled(columns, plain(bootstrap), np.zeros(len(columns), dtype=np.int64), sums)
+    resampled = np.stack([products, masses]).reshape(-1, means.shape[-1]) @ bootstrap
     found: dict[Name, Array] = {
-        ("resampled", *name): np.ascontiguousarray(sums[0].T.reshape(2, *means.shape[:-1], len(sums[0]))),
+        ("resampled", *name): resampled.reshape(2, *means.shape[:-1], bootstrap.shape[1]),
         ("squares", *name): np.square(masses).sum(axis=-1),
     }
     if pairs:

@@ -174,9 +174,6 @@ class Values:
         rows
             The cases that count, by default all.
         """
-        from dissensus.kernels.jit import plain
-        from dissensus.kernels.resamples import add_orders
-
         if not len(self.places) and chance is None:  # of metrics that see all cases, only how much these weigh
             total = np.full(-(-n_draws // step), weights[rows].sum())
             return np.empty((2, len(self.of_orders), 0, len(total))), total
@@ -184,9 +181,10 @@ class Values:
         of_draw = np.broadcast_to(orders.of_draw, (len(weights), n_draws))[rows, ::step]
         worth = np.repeat(weights, np.diff(orders.offsets)) * (1.0 if chance is None else chance)
         table = np.concatenate([self.of_orders.reshape(-1, shape[-1]), np.ones((1, shape[-1]))]) * worth
-        sums = np.zeros((1, of_draw.shape[1], len(table)))
-        add_orders(plain(of_draw), plain(table.T), np.zeros(len(of_draw), dtype=np.int64), sums)
-        total, one = sums[0, :, -1], sums[0, :, :-1].T.reshape(*shape[:2], of_draw.shape[1])
+        by_order, sums = np.ascontiguousarray(table.T), np.zeros((of_draw.shape[1], len(table)))
+        for of_case in of_draw:
+            sums += by_order[of_case]
+        total, one = sums[:, -1], sums[:, :-1].T.reshape(*shape[:2], of_draw.shape[1])
         values = np.broadcast_to(self.of_draws, (*self.of_draws.shape[:-1], n_draws))[:, :, rows, ::step]
         counted = np.where(np.isnan(values), 0.0, worth[of_draw])
         with np.errstate(invalid="ignore"):  # infinities of both signs
@@ -299,43 +297,55 @@ class Tallier:
                     for truth, one in labels.items()
                 }
         found = label_entries(key, labels)
+        if is_run:
+            found |= self._profile(key, values)
         if self.models:
-            found |= draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
+            found |= self._places(reference, values, own, n_draws, found.get(("profile", key, "certainties")))
         if reference.detail == "point":
             return found
         for name, part in zip(("means", "deviations", "shares"), values.moments(), strict=True):
             found["cases", name, key, EACH] = part
-        if is_run:
-            found |= self._details(key, values, own, n_draws)
         if refits is not None:
-            strata = {column: np.array([of[name] for name in batch.case_names]) for column, of in self.strata.items()}
-            places = {ALL: np.arange(plain.n_cases), **cases_of_places(strata, None)}
+            places = {ALL: np.arange(plain.n_cases), **cases_of_places(self._labels_of(batch.case_names), None)}
             fits = _fits(refits, values, own, places.values(), others)
             found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
         return found
 
-    def _details(self, key: str, values: Values, own: CaseWeights, n_draws: int) -> dict[Name, Array]:
-        """Say what the draws look like, and sum over those that count for a group of cases or a category."""
-        plan, drawn, step = self.plan, values.drawn, step_of(n_draws)
-        found: dict[Name, Array] = {}
-        chances = [] if plan.categories is None else order_chances(drawn, plan.categories)
+    def _labels_of(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Return for every column the labels of some cases."""
+        return {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
+
+    def _profile(self, key: str, values: Values) -> dict[Name, Array]:
+        """Say what the draws look like."""
+        plan, found = self.plan, dict[Name, Array]()
         if len(plan.tops):
-            known = Profiles.of(drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
+            chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
+            known = Profiles.of(values.drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
             first, categories = known.certainties[0], known.category_certainties
             open_cases = is_uncertain(first).sum(), is_uncertain(categories).sum(), (known.errors[0] > ROUGH).sum()
             found |= profile_entries(key, known)
             found["certainty", key] = np.array([len(first), *open_cases, first.sum()], dtype=np.float64)
-        if not self.models:
-            return found
-        names = drawn.batch.case_names
-        labels = {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
-        for place, rows in cases_of_places(labels, found.get(("profile", key, "certainties"))).items():
+        return found
+
+    def _places(
+        self, reference: Reference, values: Values, own: CaseWeights, n_draws: int, certainties: FloatArray | None
+    ) -> dict[Name, Array]:
+        """Sum over all cases, over those of a stratum or a certainty, and over draws that count for a category."""
+        key, step, names = reference.key, step_of(n_draws), values.drawn.batch.case_names
+        found = draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
+        for place, rows in cases_of_places(self._labels_of(names), certainties).items():
             found |= draw_entries((key, *place), *values.by_draw(own.weights, n_draws, step=step, rows=rows))
-        few = own.bootstrap(slice(None), GROUP_RESAMPLES) if chances else np.empty((0, 0))
-        for name, chance in zip(plan.category_names, chances, strict=True):
-            where, (means, _, shares) = (key, "category", name), values.moments(chance)
+        categories = self.plan.categories
+        for name, chance in (
+            ()
+            if categories is None
+            else zip(self.plan.category_names, order_chances(values.drawn, categories), strict=True)
+        ):
+            where = (key, "category", name)
             found |= draw_entries(where, *values.by_draw(own.weights, n_draws, step=step, chance=chance))
-            found |= place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
+            if reference.detail != "point":
+                means, _, shares = values.moments(chance)
+                found |= category_sums(means, shares, own, where)
         return found
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
@@ -353,39 +363,58 @@ class Tallier:
 
     def _single_opinions(self, key: str) -> dict[Name, Array]:
         """Average over the opinions on each case what every one of them gives."""
-        means = opinion_means(self.study.counted, self.of_opinions())
-        is_known = ~np.isnan(means)
-        weights = np.where(is_known, self.weights.weights, 0.0)
-        sums = np.stack([(weights * np.where(is_known, means, 0.0)).sum(axis=-1), weights.sum(axis=-1)])[..., None]
+        (values, _), *by_category = self.of_opinions()
+        said, own = self.study.counted, self.weights
+        means = opinion_means(said, values)
+        is_known = (~np.isnan(means)).astype(np.float64)
         votes = vote_labels(self.study, self.study.case_names) if self.truths else None
-        return {
-            **draw_entries((key, *ALL), sums, np.array([float(self.weights.weights.sum())])),
+        found: dict[Name, Array] = {
             ("cases", "means", key, EACH): means,
-            ("cases", "shares", key, EACH): is_known.astype(np.float64),
+            ("cases", "shares", key, EACH): is_known,
             **({} if votes is None else label_entries(key, dict.fromkeys(self.truths, votes))),
         }
+        places = cases_of_places(self._labels_of(self.study.case_names), None)
+        for place, rows in {ALL: np.arange(self.study.n_cases), **places}.items():
+            weights = own.weights[rows]
+            found |= case_entries((key, *place), means[..., rows], is_known[..., rows] * weights, weights.sum())
+        for name, (of_opinions, shares) in zip(self.plan.category_names, by_category, strict=True):
+            counted = opinion_means(said, shares)
+            means = ratio(opinion_means(said, np.nan_to_num(of_opinions) * shares), counted)
+            counted = np.where(np.isnan(means), 0.0, counted)
+            masses = counted * own.weights
+            found |= case_entries((key, "category", name), means, masses, masses.sum(axis=-1).max(initial=0.0))
+            found |= category_sums(means, counted, own, (key, "category", name))
+        return found
 
-    def of_opinions(self) -> FloatArray:
+    def of_opinions(self) -> list[tuple[FloatArray, FloatArray]]:
         """Compare every opinion that counts with every model, each as a case of its own: (models, metrics, n_opinions).
 
-        Metrics that need more than an order are undefined.
+        That is how far it agrees, and how much of it counts: in all, and in every category. Metrics that need more than
+        an order are undefined.
         """
         said: Any = self.study.counted
         spec = MeanRating() if self.has_numbers else InverseRank("each")
-        values = np.full((len(self.models), len(self.metrics), said.n_opinions), np.nan)
+        shape = (2, 1 + len(self.plan.category_names), len(self.models), len(self.metrics), said.n_opinions)
+        found = np.full(shape, np.nan)
         is_able = [isinstance(metric, OrderMetric) or metric.accepts == ("numbers",) for metric in self.metrics]
-        ordered = np.flatnonzero(is_able).tolist()
+        ordered = np.flatnonzero(is_able)
         plan = replace(self.plan, metrics=tuple(self.metrics[k] for k in ordered))
-        for start in range(0, said.n_opinions if ordered else 0, OPINIONS_AT_ONCE):
+        for start in range(0, said.n_opinions if len(ordered) else 0, OPINIONS_AT_ONCE):
             chosen = np.arange(start, min(start + OPINIONS_AT_ONCE, said.n_opinions))
             names, cases = tuple(map(str, chosen)), [said.case_names[i] for i in said.panel.case_of_opinion[chosen]]
             alone, models = said.each_alone(chosen, names), {}
             for name, model in self.models.items():  # every opinion has the predictions of its case
                 models[name] = repeated(model, case_positions(cases, model._positions), names)
-            values[:, ordered, start : start + len(chosen)] = Tallier(plan, alone, models, {}).compared(
-                spec.sample(alone)
-            )[0]
-        return values
+            own, end = Tallier(plan, alone, models, {}), start
+            for batch in batches(spec.sample(alone), range(len(chosen))):
+                values, first = own._valued(batch)[1], end
+                end += batch.n_cases
+                chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
+                for place, chance in enumerate((None, *chances)):
+                    means, _, shares = values.moments(chance)
+                    found[0, place, :, ordered, first:end] = np.moveaxis(means, 1, 0)
+                    found[1, place, :, ordered, first:end] = np.moveaxis(np.broadcast_to(shares, means.shape), 1, 0)
+        return list(zip(*found, strict=True))
 
 
 def opinion_means(said: Study, values: FloatArray) -> FloatArray:
@@ -468,11 +497,10 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
     for key in [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]:
         means, shares = (sums["cases", what, key, EACH] for what in ("means", "shares"))
         places: dict[Place, IntArray] = {ALL: np.arange(len(order))}
-        if key.startswith("run"):
-            certainties = sums.arrays.get(("profile", key, "certainties"))
-            own = cases_of_places(labels, None if certainties is None else certainties[:, order])
-            found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
-            places |= own
+        certainties = sums.arrays.get(("profile", key, "certainties"))
+        own = cases_of_places(labels, None if certainties is None else certainties[:, order])
+        found |= {("n", key, *place): np.array(float(len(rows))) for place, rows in own.items()}
+        places |= own
         if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
     return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
@@ -511,6 +539,18 @@ def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:
     every = np.arange(drawn.n_cases) if drawn.positions is None else drawn.positions
     positions = every[rows.start : rows.stop]
     return (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
+
+
+def category_sums(means: FloatArray, shares: FloatArray, own: CaseWeights, where: Name) -> dict[Name, Array]:
+    """Sum what intervals of a category are found from: a share of every case may count for it."""
+    few = own.bootstrap(slice(None), GROUP_RESAMPLES)
+    return place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
+
+
+def case_entries(where: Name, means: FloatArray, masses: FloatArray, total: float) -> dict[Name, Array]:
+    """Name the sums over cases of what there is one value of each, and its mass (models, metrics, n_cases)."""
+    sums = np.stack([(masses * np.nan_to_num(means)).sum(axis=-1), masses.sum(axis=-1)])
+    return draw_entries(where, sums[..., None], np.array([total]))
 
 
 def draw_entries(where: tuple[str | int, ...], sums: FloatArray, total: FloatArray) -> dict[Name, Array]:

@@ -39,6 +39,15 @@ def hue(place: int) -> str:
     return HUES[place % len(HUES)]
 
 
+def dashes(place: int) -> list[int]:
+    """Return the strokes and gaps of the first, second, ... of some lines.
+
+    >>> dashes(1) == dashes(6)
+    True
+    """
+    return DASHES[place % len(DASHES)]
+
+
 def shade(place: int, number: int) -> str:
     """Return the colour of one of some things in order.
 

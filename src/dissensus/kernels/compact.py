@@ -16,7 +16,19 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, copied, inner, plain
-from dissensus.kernels.randomness import Keys, Streams, beta_log_odds, log_gamma, new_streams, start, subkey, uniform
+from dissensus.kernels.randomness import (
+    Keys,
+    Streams,
+    beta_log_odds,
+    log_gamma,
+    new_streams,
+    next_log_gamma,
+    put_back,
+    start,
+    state_of,
+    subkey,
+    uniform,
+)
 
 # More than the depth of any tree of 2**63 members.
 DEPTH = 64
@@ -189,7 +201,8 @@ def greatest_of_equal(
     shape, key
         Their common Dirichlet parameter, and the key of the rest of the case.
     """
-    return float(find_equal(plain(known), plain(rests), plain(order), plain(worths), shape, key, new_branches()))
+    told, highest = (plain(known), plain(rests), plain(order), plain(worths)), worths.max() if len(worths) else 0.0
+    return float(find_equal(*told, float(highest), shape, key, new_branches()))
 
 
 @compiled
@@ -198,13 +211,14 @@ def find_equal(
     rests: FloatArray,
     order: IntArray,
     worths: FloatArray,
+    highest: float,
     shape: float,
     key: np.uint64,
     branches: Branches,
 ) -> float:
-    """Do what :func:`greatest_of_equal` says, for plain arrays."""
+    """Do what :func:`greatest_of_equal` says, for plain arrays; ``highest`` is the greatest of the worths."""
     streams, nodes, members, masses = branches
-    greatest, highest = -np.inf, worths.max() if len(worths) > 0 else 0.0
+    greatest = -np.inf
     for draw in order:
         nodes[0], members[0], masses[0] = ROOT, len(worths), rests[draw]
         draw_key, total, left = subkey(key, np.uint64(draw)), known[draw], rests[draw]
@@ -345,7 +359,7 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
     """Draw all conditions that are left after :data:`STEPS` of them, see :func:`draw_atoms`; ``key`` is of the draw."""
     sums, mentioned, shape = weights
     stream, blocked, n, n_conditions = atoms.streams[0], atoms.blocked, STEPS, len(sums) - 1
-    place, n_blocked, n_excluded, highest = 0, 0, len(mentioned) + STEPS, -np.inf
+    place, n_blocked, n_excluded, highest, state = 0, 0, len(mentioned) + STEPS, -np.inf, state_of(stream)
     for code in atoms.heavier:
         while place < n_excluded and atoms.excluded[place] < code:
             blocked[n_blocked] = atoms.excluded[place]
@@ -353,11 +367,13 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
         if place < n_excluded and atoms.excluded[place] == code:
             place += 1
         else:
-            atoms.codes[n], atoms.masses[n] = code, log_gamma(stream, shape * (sums[code + 1] - sums[code]))
-            highest = max(highest, atoms.masses[n])
+            drawn, state = next_log_gamma(state, shape * (sums[code + 1] - sums[code]))
+            atoms.codes[n], atoms.masses[n] = code, drawn
+            highest = max(highest, drawn)
             n += 1
         blocked[n_blocked] = code
         n_blocked += 1
+    put_back(stream, state)
     for i in range(place, n_excluded):
         blocked[n_blocked] = atoms.excluded[i]
         n_blocked += 1
@@ -376,7 +392,8 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
         total += atoms.masses[i]
     for i in range(STEPS, n):
         atoms.masses[i] *= left / total
-        found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
+        if atoms.masses[i] > threshold:
+            found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
     nodes, firsts, counts, masses = atoms.branches[0], atoms.branches[1], atoms.branches[2], atoms.branch_masses
     nodes[0], firsts[0], counts[0], masses[0] = 1, 0, alike, share * left / total
     waiting, at, is_single = 1 if alike > 0 else 0, wanted, 0 <= wanted < n_conditions
@@ -468,7 +485,8 @@ def draw_atoms(
         atoms.excluded[place], atoms.codes[n], atoms.masses[n] = code, code, here
         n_excluded += 1
         n += 1
-        found = insert_atom(here, code, best, codes, found)
+        if here > threshold:
+            found = insert_atom(here, code, best, codes, found)
         if code == wanted:
             break
     return n, found
@@ -542,7 +560,7 @@ def greatest_of_unequal(
         (np.empty(0), np.empty(0, dtype=np.int64)),
     )
     told = (plain(known), plain(rests), plain(order), plain(worths))
-    return float(find_unequal(*told, own, key, best, new_atoms(own.sums)))
+    return float(find_unequal(*told, float(worths.max()), own, key, best, new_atoms(own.sums)))
 
 
 @compiled
@@ -551,13 +569,14 @@ def find_unequal(
     rests: FloatArray,
     order: IntArray,
     worths: FloatArray,
+    highest: float,
     weights: Weights,
     key: np.uint64,
     best: tuple[FloatArray, IntArray],
     atoms: Atoms,
 ) -> float:
     """Do what :func:`greatest_of_unequal` says, for plain arrays; ``best`` is empty."""
-    greatest, highest, none = -np.inf, worths.max(), len(worths) + 1
+    greatest, none = -np.inf, len(worths) + 1
     for draw in order:
         total, left = known[draw], rests[draw]
         for share in LOOKS:

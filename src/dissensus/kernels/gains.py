@@ -17,7 +17,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, filled, inner, plain
+from dissensus.kernels.jit import compiled, filled, inner, plain, plain_parts
 from dissensus.kernels.orders import Orders
 
 # Standings -----------------------------------------------------------------------------------------------
@@ -161,28 +161,14 @@ def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest
     -------
     (n_cases, n_draws)
     """
-    averages = np.empty((len(layout.rest_shapes), layout.n_draws))
-    return filled(averages, fill_averages, layout, values, worths, rest_worths)
-
-
-@compiled
-def fill_averages(
-    layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray, averages: FloatArray
-) -> None:
-    """Do what :func:`expected_values` says, for plain arrays."""
-    for case in range(len(averages)):
-        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
-        flat = layout.n_draws * (first + case)
-        for draw in range(layout.n_draws):
-            average = 0.0
-            for member in range(first, end):
-                if values[flat] > 0.0:
-                    average += values[flat] * worths[member]
-                flat += 1
-            if values[flat] > 0.0:
-                average += values[flat] * rest_worths[case]
-            flat += 1
-            averages[case, draw] = average
+    averages = np.empty((len(rest_worths), layout.n_draws))
+    for case, rest in enumerate(rest_worths):
+        first, last = layout.support_offsets[case], layout.support_offsets[case + 1]
+        draws = values[layout.n_draws * (first + case) : layout.n_draws * (last + case + 1)].reshape(layout.n_draws, -1)
+        with np.errstate(invalid="ignore"):  # nothing times infinity
+            worth = draws * np.append(worths[first:last], rest)
+        averages[case] = worth.sum(axis=1, where=draws > 0.0)
+    return averages
 
 
 # Sets ----------------------------------------------------------------------------------------------------
@@ -199,150 +185,85 @@ def log_binomial(n: int, r: int) -> float:
     return total
 
 
-@inner
-def log_chance_of_part(extra: int, in_group: int, above: int, tied: int, k: int) -> float:
-    """Return the log probability that a top-k set has exactly some mentioned conditions.
+class Named(NamedTuple):
+    """Say which conditions are named on each case: those of a set, or the first ones of a model.
 
-    The part holds all mentioned conditions that are surely in the set, and ``extra`` particular ones of the
-    ``in_group`` that are in the tie across place k, which has ``above`` conditions above it and ``tied`` in all.
+    Attributes
+    ----------
+    status : (sum of U,)
+        Two for a mentioned condition that is surely named, one if it is in a tie of which only some are, else zero.
+    sizes, above, tied : (n_cases,)
+        How many are named, how many of them surely, and how many are in the tie; zero if there is none.
+    least : (n_cases,)
+        How many mentioned conditions there must be among those that are looked for.
     """
-    if in_group == 0:
-        return 0.0 if extra == 0 else -np.inf
-    places = k - above
-    return log_binomial(tied - in_group, places - extra) - log_binomial(tied, places)
+
+    status: IntArray
+    sizes: IntArray
+    above: IntArray
+    tied: IntArray
+    least: IntArray
 
 
-def same_sets(layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray) -> FloatArray:
-    """Return the probability that the top k of an order are the top k of the model, shape (n_orders,).
-
-    Notes
-    -----
-    ``sizes`` (n_cases,) holds k of each case; where it is 0 there is nothing to be the same, and the probability is 0.
-    Sums over the mentioned conditions A in the set: the draw has exactly A with probability P(A), the model with
-    Q(A), and the unmentioned conditions of the draw are then any k - |A| of the n unmentioned ones, with equal
-    probability, whichever the model has: sum of P(A) Q(A) / (n choose k - |A|).
-    """
-    return filled(np.zeros(len(drawn.counts)), fill_chances, layout, drawn, predicted, sizes)
-
-
-@compiled
-def fill_chances(  # noqa: C901 - what is called once is written here, which compiles faster
-    layout: Layout, drawn: Orders, predicted: Standings, sizes: IntArray, chances: FloatArray
-) -> None:
-    """Do what :func:`same_sets` says; zero before."""
-    start = 0
-    for case in range(len(sizes)):
-        k = sizes[case]
-        none = k - k  # zero, but not a constant, which Numba would compile functions for once more
-        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
-        n_rest = layout.n_conditions - (end - first)
-        sure, group, above, tied = none, none, none, none + 1
-        for member in range(first, end):
-            if predicted.above[member] + predicted.tied[member] <= k:
-                sure += 1
-            elif predicted.above[member] < k:
-                group += 1
-                above, tied = predicted.above[member], predicted.tied[member]
-        for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
-            sure_d, group_d, above_d, tied_d = none, none, none, none + 1
-            required, free, possible = none, none, k > 0
-            for member in range(first, end):
-                flat = start + member - first
-                is_out = predicted.above[member] >= k
-                is_sure = predicted.above[member] + predicted.tied[member] <= k
-                if drawn.above[flat] >= k:
-                    possible = possible and not is_sure
-                elif drawn.above[flat] + drawn.tied[flat] <= k:
-                    possible = possible and not is_out
-                    sure_d += 1
-                    required += 1
-                else:
-                    group_d += 1
-                    above_d, tied_d = drawn.above[flat], drawn.tied[flat]
-                    required += is_sure
-                    free += not (is_sure or is_out)
-                if not possible:
-                    break
-            start += end - first
-            if not possible:
-                continue
-            for chosen in range(min(free, k - required) + 1):  # of those that are in the ties across place k of both
-                size = required + chosen
-                if k - size <= n_rest:
-                    chances[order] += math.exp(
-                        log_binomial(free, chosen)
-                        + log_chance_of_part(size - sure, group, above, tied, k)
-                        + log_chance_of_part(size - sure_d, group_d, above_d, tied_d, k)
-                        - log_binomial(n_rest, k - size)
-                    )
-
-
-def contained_sets(
-    layout: Layout, drawn: Orders, predicted: Standings, cuts: tuple[IntArray, IntArray], j: int, k: int
-) -> FloatArray:
-    """Return the probability that the top j of an order are all among the top k of the model, shape (n_orders,).
+def contained_sets(layout: Layout, drawn: Orders, sizes: IntArray, named: Named) -> FloatArray:
+    """Return the probability that the first conditions of an order are all among those that are named, (n_orders,).
 
     Parameters
     ----------
     layout, drawn
         The draws, and their orders.
-    predicted, cuts
-        Standings of the model; how many conditions are above the tie across place k, and in it, each (n_cases,).
+    sizes : (n_cases,)
+        How many first conditions; if as many are named, both sets are the same. Where there are none, the probability
+        is zero.
 
     Notes
     -----
-    Sums over what the top j consist of: how many mentioned conditions of the tie across place j the model surely
-    names, how many are in the tie across its place k, and how many of the unmentioned conditions, which are any of
-    them with equal probability, are in that tie. If g conditions are in it, and it has t conditions for p places, the
-    model names them all with probability (t - g choose p - g) / (t choose p).
+    Sums over what the top j consist of: how many mentioned conditions of the tie across place j are surely named, how
+    many are in the tie of which only some are, and how many of the unmentioned conditions, which are any of them with
+    equal probability, are in that tie. If g conditions are in it, and it has t conditions for p places, all are named
+    with probability (t - g choose p - g) / (t choose p).
     """
-    aboves, sizes = cuts
-    return filled(np.zeros(len(drawn.counts)), fill_contained, layout, drawn, predicted, aboves, sizes, j, k)
+    return filled(np.zeros(len(drawn.counts)), fill_contained, layout, drawn, sizes, plain_parts(named))
 
 
 @compiled
 def fill_contained(  # noqa: C901 - what is called once is written here, which compiles faster
-    layout: Layout,
-    drawn: Orders,
-    predicted: Standings,
-    aboves: IntArray,
-    sizes: IntArray,
-    j: int,
-    k: int,
-    chances: FloatArray,
+    layout: Layout, drawn: Orders, sizes: IntArray, named: Named, chances: FloatArray
 ) -> None:
     """Do what :func:`contained_sets` says, for plain arrays; zero before.
 
-    Of the conditions that are surely in the top j of an order, ``cut`` mentioned ones are in the model's tie and some
-    are unmentioned. The tie across place j gives ``n_places`` more; ``free_sure`` mentioned ones of it are surely named
-    by the model, ``free_cut`` are in the model's tie.
+    Of the conditions that are surely in the top j of an order, ``cut`` mentioned ones are in the tie of which some are
+    named and some are unmentioned. The tie across place j gives ``n_places`` more; ``free_sure`` mentioned ones of it
+    are surely named, ``free_cut`` are in the other tie.
     """
-    start, none = 0, k - k
-    for case in range(len(aboves)):
-        first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
-        rest_sure, rest_cut = aboves[case], sizes[case]
+    start = 0
+    for case in range(len(sizes)):
+        first, end, j, tie = (
+            layout.support_offsets[case],
+            layout.support_offsets[case + 1],
+            sizes[case],
+            named.tied[case],
+        )
+        rest_sure, rest_cut, places = named.above[case], tie, named.sizes[case] - named.above[case]
+        none = j - j  # zero, but not a constant, which Numba would compile functions for once more
         for member in range(first, end):
-            if predicted.above[member] + predicted.tied[member] <= k:
-                rest_sure -= 1
-            elif predicted.above[member] < k:
-                rest_cut -= 1
+            rest_sure -= named.status[member] == 2
+            rest_cut -= named.status[member] == 1
         all_rest = layout.n_conditions - (end - first)
         for order in range(drawn.offsets[case], drawn.offsets[case + 1]):
             in_top, cut, above, tied, group, free_sure, free_cut = none, none, none + j, none, none, none, none
-            possible = True
+            possible = j > 0
             for member in range(first, end):
-                flat = start + member - first
-                is_out = predicted.above[member] >= k
-                is_sure = predicted.above[member] + predicted.tied[member] <= k
+                flat, status = start + member - first, named.status[member]
                 if drawn.above[flat] + drawn.tied[flat] <= j:
-                    possible = possible and not is_out
+                    possible = possible and status > 0
                     in_top += 1
-                    cut += not is_sure
+                    cut += status == 1
                 elif drawn.above[flat] < j:
                     above, tied = drawn.above[flat], drawn.tied[flat]
                     group += 1
-                    free_sure += is_sure
-                    free_cut += not (is_sure or is_out)
+                    free_sure += status == 2
+                    free_cut += status == 1
                 if not possible:
                     break
             start += end - first
@@ -352,18 +273,18 @@ def fill_contained(  # noqa: C901 - what is called once is written here, which c
             for sure in range(min(free_sure, n_places) + 1):
                 for more in range(min(free_cut, n_places - sure) + 1):
                     others = n_places - sure - more
-                    if others > tied_rest:
+                    if others > tied_rest or in_top + sure + more < named.least[case]:
                         continue
                     unmentioned = above - in_top + others
                     ways = log_binomial(free_sure, sure) + log_binomial(free_cut, more)
                     ways += log_binomial(tied_rest, others)
                     ways -= log_binomial(tied, n_places) + log_binomial(all_rest, unmentioned)
                     for w in range(min(rest_cut, unmentioned) + 1):
-                        in_tie = cut + more + w
                         log_p = ways + log_binomial(rest_sure, unmentioned - w) + log_binomial(rest_cut, w)
-                        chances[order] += math.exp(
-                            log_p + log_chance_of_part(in_tie, in_tie, aboves[case], sizes[case], k)
-                        )
+                        in_tie = cut + more + w
+                        if in_tie > 0:
+                            log_p += log_binomial(tie - in_tie, places - in_tie) - log_binomial(tie, places)
+                        chances[order] += math.exp(log_p)
 
 
 # Lists of the first k ------------------------------------------------------------------------------------

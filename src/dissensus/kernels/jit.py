@@ -25,6 +25,7 @@ import llvmlite
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.extending import register_jitable
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -153,17 +154,17 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that kernels call in several places: it becomes part of each, and is not kept by itself.
+    """Let kernels call a function in several places: it becomes part of each, and is not kept by itself.
 
     Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
     in one place is written there, or :func:`copied`.
     """
-    return cast(Callable[Parameters, Result], numba.njit(**RULES)(function))
+    return register_jitable(**RULES)(function)
 
 
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a small function and copy its machine code into its callers, so that numbers stay in registers."""
-    return cast(Callable[Parameters, Result], numba.njit(forceinline=True, **RULES)(function))
+    """Let kernels call a small function whose machine code is copied there, so that numbers stay in registers."""
+    return register_jitable(forceinline=True, **RULES)(function)
 
 
 def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -7,10 +7,11 @@ straight line through cases with the same score.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, filled
 
 
 def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
@@ -19,19 +20,7 @@ def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
     >>> weighted_sums(np.array([[1.0, 0.0]]), np.array([[0.5, 2.0], [1.0, 3.0]]))
     array([[0.5, 1. ]])
     """
-    return filled(np.empty((len(numbers), len(masses))), fill_weighted_sums, numbers, masses)
-
-
-@compiled
-def fill_weighted_sums(numbers: FloatArray, masses: FloatArray, sums: FloatArray) -> None:
-    """Do what :func:`weighted_sums` says, for plain arrays."""
-    n_draws, n_cases = masses.shape
-    for draw in range(n_draws):
-        for row in range(len(numbers)):
-            total = 0.0
-            for case in range(n_cases):
-                total += numbers[row, case] * masses[draw, case]
-            sums[row, draw] = total
+    return np.asarray(np.einsum("nm,dm->nd", numbers, masses))
 
 
 def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> FloatArray:
@@ -52,26 +41,10 @@ def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> Fl
     array([[[1. , 0. ],
             [0.5, 0.5]]])
     """
-    n_draws, n_conditions, _ = labels.shape
-    case, code = np.nonzero(picks)
-    offsets = np.searchsorted(case, np.arange(len(weights) + 1))
-    found = np.zeros((n_draws, n_conditions, n_conditions))
-    return filled(found, fill_confusions, labels, weights, offsets, code, picks[case, code])
+    from scipy.sparse import csr_array
 
-
-@compiled
-def fill_confusions(
-    labels: FloatArray, weights: FloatArray, offsets: IntArray, codes: IntArray, shares: FloatArray, found: FloatArray
-) -> None:
-    """Do what :func:`confusions` says, for plain arrays; the calls of a case are codes and shares side by side."""
-    n_draws, n_conditions, n_cases = labels.shape
-    for draw in range(n_draws):
-        for label in range(n_conditions):
-            for case in range(n_cases):
-                mass = labels[draw, label, case] * weights[case]
-                if mass > 0.0:
-                    for pick in range(offsets[case], offsets[case + 1]):
-                        found[draw, label, codes[pick]] += mass * shares[pick]
+    called = csr_array(weights[:, None] * picks)
+    return np.stack([of_draw @ called for of_draw in labels])
 
 
 def binned_sums(
@@ -97,24 +70,12 @@ def binned_sums(
     >>> sums[0], sums[2]
     (array([[2., 1.]]), array([[1. , 0.5]]))
     """
-    return filled(np.zeros((6, len(positive), bins)), fill_binned_sums, place, probabilities, positive, negative)
-
-
-@compiled
-def fill_binned_sums(
-    place: IntArray, probabilities: FloatArray, positive: FloatArray, negative: FloatArray, sums: FloatArray
-) -> None:
-    """Do what :func:`binned_sums` says, for plain arrays."""
-    for draw in range(len(positive)):
-        for case in range(len(place)):
-            yes, here = positive[draw, case], place[case]
-            mass = yes + negative[draw, case]
-            sums[0, draw, here] += mass
-            sums[1, draw, here] += mass * probabilities[case]
-            sums[2, draw, here] += yes
-            sums[3, draw, here] += yes * yes
-            sums[4, draw, here] += yes * mass
-            sums[5, draw, here] += mass * mass
+    sums = np.empty((6, len(positive), bins))
+    for draw, (yes, no) in enumerate(zip(positive, negative, strict=True)):
+        mass = yes + no
+        for row, numbers in enumerate((mass, mass * probabilities, yes, yes * yes, yes * mass, mass * mass)):
+            sums[row, draw] = np.bincount(place, numbers, bins)
+    return sums
 
 
 def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -132,25 +93,11 @@ def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: Floa
     >>> step_sums(np.array([1, 0, 1]), 2, np.array([[1.0, 0.0, 0.5]]), np.array([[0.0, 1.0, 0.5]]))
     array([[0.  , 1.5 , 1.  , 0.5 , 0.25, 1.25, 1.25]])
     """
-    return filled(np.zeros((len(positive), 2 * steps + 3)), fill_step_sums, places, positive, negative)
-
-
-@compiled
-def fill_step_sums(places: IntArray, positive: FloatArray, negative: FloatArray, sums: FloatArray) -> None:
-    """Do what :func:`step_sums` says, for plain arrays."""
-    steps = (sums.shape[1] - 3) // 2
-    for draw in range(len(positive)):
-        own, yes_squares, no_squares = 0.0, 0.0, 0.0
-        for case in range(len(places)):
-            yes, no = positive[draw, case], negative[draw, case]
-            sums[draw, places[case]] += yes
-            sums[draw, steps + places[case]] += no
-            own += yes * no
-            yes_squares += yes * yes
-            no_squares += no * no
-        sums[draw, 2 * steps] = own
-        sums[draw, 2 * steps + 1] = yes_squares
-        sums[draw, 2 * steps + 2] = no_squares
+    sums = np.empty((len(positive), 2 * steps + 3))
+    for of_draw, yes, no in zip(sums, positive, negative, strict=True):
+        of_draw[:steps], of_draw[steps : 2 * steps] = np.bincount(places, yes, steps), np.bincount(places, no, steps)
+        of_draw[2 * steps :] = yes @ no, yes @ yes, no @ no
+    return sums
 
 
 def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> FloatArray:
@@ -170,23 +117,10 @@ def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> 
     >>> pair_shares(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0]]), np.zeros(1))
     array([0.75])
     """
-    return filled(np.empty(len(positive)), fill_pair_shares, positive, negative, own)
-
-
-@compiled
-def fill_pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray, shares: FloatArray) -> None:
-    """Do what :func:`pair_shares` says, for plain arrays."""
-    for draw in range(len(shares)):
-        above, below, won, lost = 0.0, 0.0, 0.0, 0.0
-        for step in range(positive.shape[1]):
-            yes, no = positive[draw, step], negative[draw, step]
-            won += no * (above + 0.5 * yes)
-            lost += yes * (below + 0.5 * no)
-            above += yes
-            below += no
-        pairs = won + lost
-        is_known = pairs - own[draw] > 1e-14 * pairs
-        shares[draw] = (won - 0.5 * own[draw]) / (pairs - own[draw]) if is_known else np.nan
+    won = (negative * (np.cumsum(positive, axis=1) - 0.5 * positive)).sum(axis=1)
+    pairs = won + (positive * (np.cumsum(negative, axis=1) - 0.5 * negative)).sum(axis=1)
+    is_known = pairs - own > 1e-14 * pairs
+    return np.asarray(np.divide(won - 0.5 * own, pairs - own, out=np.full(len(won), np.nan), where=is_known))
 
 
 def average_precisions(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -199,60 +133,38 @@ def average_precisions(positive: FloatArray, negative: FloatArray) -> FloatArray
     >>> average_precisions(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0]])).round(3)
     array([0.833])
     """
-    return filled(np.empty(len(positive)), fill_average_precisions, positive, negative)
+    above, everyone = np.cumsum(positive, axis=1), np.cumsum(positive + negative, axis=1)
+    precision = np.divide(above, everyone, out=np.zeros_like(above), where=positive > 0.0)
+    total, found = positive.sum(axis=1), np.full(len(positive), np.nan)
+    return np.asarray(np.divide((positive * precision).sum(axis=1), total, out=found, where=total > 0.0))
 
 
-@compiled
-def fill_average_precisions(positive: FloatArray, negative: FloatArray, averages: FloatArray) -> None:
-    """Do what :func:`average_precisions` says, for plain arrays."""
-    for draw in range(len(averages)):
-        above, everyone, total = 0.0, 0.0, 0.0
-        for step in range(positive.shape[1]):
-            yes = positive[draw, step]
-            above += yes
-            everyone += yes + negative[draw, step]
-            if yes > 0.0:
-                total += yes * above / everyone
-        averages[draw] = total / above if above > 0.0 else np.nan
+def heights_and_areas(
+    positive: FloatArray, negative: FloatArray, limits: Sequence[float] | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the height of the curve at shares of the negative mass, and the area up to there.
 
-
-def heights_and_areas(positive: FloatArray, negative: FloatArray, limit: float) -> tuple[FloatArray, FloatArray]:
-    """Return the height of the curve at a share of the negative mass, and the area up to there, each (n_draws,).
-
-    Both are shares: of the positive mass, and of the whole square. Where one of the masses is missing, nan. Masses
-    (n_draws, n_steps) are by score, the highest first.
+    Both are (n_limits, n_draws), and shares: of the positive mass, and of the whole square. Where one of the masses is
+    missing, nan. Masses (n_draws, n_steps) are by score, the highest first.
 
     Examples
     --------
     >>> yes = np.array([[1.0, 0.0, 1.0, 0.0]])
-    >>> heights_and_areas(yes, 1 - yes, 0.75)
-    (array([1.]), array([0.5]))
+    >>> heights_and_areas(yes, 1 - yes, [0.75])
+    (array([[1.]]), array([[0.5]]))
     """
-    heights, areas = filled(np.empty((2, len(positive))), fill_heights_and_areas, positive, negative, limit)
-    return heights, areas
-
-
-@compiled
-def fill_heights_and_areas(positive: FloatArray, negative: FloatArray, limit: float, found: FloatArray) -> None:
-    """Do what :func:`heights_and_areas` says, for plain arrays; heights stand above areas (2, n_draws)."""
-    n_draws, n_steps = positive.shape
-    for draw in range(n_draws):
-        whole_yes, whole_no = 0.0, 0.0
-        for step in range(n_steps):
-            whole_yes += positive[draw, step]
-            whole_no += negative[draw, step]
-        end = limit * whole_no
-        height, width, area = 0.0, 0.0, 0.0
-        for step in range(n_steps):
-            yes, no = positive[draw, step], negative[draw, step]
-            left = end - width
-            if no > left + 1e-12 * whole_no:  # the curve reaches the limit within these cases
-                area += left * (height + 0.5 * yes * left / no)
-                height += yes * left / no
-                break
-            area += no * (height + 0.5 * yes)
-            height += yes
-            width += no
-        is_known = whole_yes > 0.0 and whole_no > 0.0
-        found[0, draw] = height / whole_yes if is_known else np.nan
-        found[1, draw] = area / (whole_yes * whole_no) if is_known else np.nan
+    yes, no = (np.pad(one, ((0, 0), (0, 1))) for one in (positive, negative))
+    heights, widths = (np.pad(np.cumsum(one, axis=1), ((0, 0), (1, 0))) for one in (positive, negative))
+    areas = np.pad(np.cumsum(negative * (heights[:, :-1] + 0.5 * positive), axis=1), ((0, 0), (1, 0)))
+    whole_yes, whole_no, found = heights[:, -1], widths[:, -1], np.full((2, len(limits), len(positive)), np.nan)
+    is_known = (whole_yes > 0.0) & (whole_no > 0.0)
+    for row, limit in enumerate(limits):
+        end = limit * whole_no  # reached within the cases of the step after so many
+        passed = np.count_nonzero(widths[:, 1:] <= (end + 1e-12 * whole_no)[:, None], axis=1)[:, None]
+        here = (np.take_along_axis(one, passed, axis=1)[:, 0] for one in (yes, no, heights, widths, areas))
+        more, wide, height, width, area = here
+        risen = more * np.divide(end - width, wide, out=np.zeros_like(end), where=wide > 0.0)
+        np.divide(height + risen, whole_yes, out=found[0, row], where=is_known)
+        area = area + (end - width) * (height + 0.5 * risen)
+        np.divide(area, whole_yes * whole_no, out=found[1, row], where=is_known)
+    return found[0], found[1]

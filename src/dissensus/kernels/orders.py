@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.kernels.compact import (
     Atoms,
     Branches,
@@ -22,7 +23,7 @@ from dissensus.kernels.compact import (
     new_atoms,
     new_branches,
 )
-from dissensus.kernels.jit import compiled, copied, filled, inlined, plain
+from dissensus.kernels.jit import compiled, copied, inlined, plain
 
 # Multiplier of the hashes.
 MIXER = 0x2545F4914F6CDD1D
@@ -331,27 +332,24 @@ def place_shares(layout: Layout, orders: Orders, rank: int) -> FloatArray:
     (sum of (U + 1),)
         Shares of draws, case after case.
     """
-    shares = np.zeros(layout.support_offsets[-1] + len(layout.rest_shapes))
-    return filled(shares, add_shares, layout, orders, rank)
+    case_of_order, sizes = row_of_each(orders.offsets), np.diff(layout.support_offsets)
+    order, columns = (
+        row_of_each(offsets_from_lengths(sizes[case_of_order])),
+        layout.support_offsets + np.arange(len(sizes) + 1),
+    )
+    place = np.arange(len(order)) - orders.starts[case_of_order[order]]
+    member = columns[case_of_order[order]] + place % np.maximum(sizes, 1)[case_of_order[order]]
+    chances, counts = place_chances(orders, rank), orders.counts / layout.n_draws
+    left = 1.0 - weighted_counts(order, chances, len(counts))
+    shares = weighted_counts(member, counts[order] * chances, columns[-1])
+    shares[columns[1:] - 1] = weighted_counts(case_of_order, counts * np.where(left > NOTHING, left, 0.0), len(sizes))
+    return shares
 
 
-@compiled
-def add_shares(layout: Layout, orders: Orders, rank: int, shares: FloatArray) -> None:
-    """Do what :func:`place_shares` says, from zero."""
-    place = 0
-    for case in range(len(layout.rest_shapes)):
-        column = layout.support_offsets[case] + case
-        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
-        for order in range(orders.offsets[case], orders.offsets[case + 1]):
-            left = 1.0
-            for k in range(size):
-                if orders.above[place] < rank <= orders.above[place] + orders.tied[place]:
-                    share = 1.0 / orders.tied[place]
-                    left -= share
-                    shares[column + k] += orders.counts[order] * share / layout.n_draws
-                place += 1
-            if left > NOTHING:
-                shares[column + size] += orders.counts[order] * left / layout.n_draws
+def place_chances(orders: Orders, rank: int) -> FloatArray:
+    """Return how often each mentioned condition has a place in each order, laid out like ``orders.above``."""
+    above, tied = orders.above, orders.tied
+    return np.asarray(((above < rank) & (rank <= above + tied)) / tied)
 
 
 def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) -> FloatArray:
@@ -359,12 +357,10 @@ def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) ->
 
     ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
     """
-    sizes = np.diff(layout.support_offsets)
+    sizes, chances = np.diff(layout.support_offsets), place_chances(orders, rank)
     marks = np.empty(len(orders.counts))
     for case, winner in enumerate(winners):
-        rows = slice(orders.starts[case], orders.starts[case + 1])
-        above, tied = orders.above[rows], orders.tied[rows]
-        shares = (((above < rank) & (rank <= above + tied)) / tied).reshape(-1, sizes[case])
+        shares = chances[orders.starts[case] : orders.starts[case + 1]].reshape(-1, sizes[case])
         left = 1.0 - shares.sum(axis=1)
         of_orders = shares[:, winner] if winner < sizes[case] else np.where(left > NOTHING, left, 0.0)
         marks[orders.offsets[case] : orders.offsets[case + 1]] = of_orders

@@ -10,6 +10,7 @@ error, and no more than k / j can tie.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -36,20 +37,27 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
     is_new = begins_run(*counts[order].T)
     patterns, of_case = counts[order][is_new], np.empty(len(counts), dtype=np.int64)
     of_case[order] = np.cumsum(is_new) - 1
-    most = (min(counts.shape[1], k) + 1) // 2 + 1
+    nodes = legendre_nodes((min(counts.shape[1], k) + 1) // 2 + 1)
+    found = filled(np.empty(len(patterns)), fill_agreement, patterns, np.int64(k), nodes)
+    return np.asarray(found[of_case])
+
+
+@cache
+def legendre_nodes(most: int) -> FloatArray:
+    """Return points and weights of integrals from 0 to 1 with fewer than so many nodes, shape (2, most, most)."""
     nodes = np.zeros((2, most, most))
     for number in range(1, most):
         points, weights = np.polynomial.legendre.leggauss(number)
         nodes[:, number, :number] = (points + 1) / 2, weights / 2
-    found = filled(np.empty(len(patterns)), fill_agreement, patterns, np.int64(k), nodes)
-    return np.asarray(found[of_case])
+    return nodes
 
 
 @inner
 def fill_chances(n: int, p: float, chances: FloatArray) -> None:
     """Write the binomial probabilities of 0, 1, ... of n, outwards from the most likely one."""
     last = min(n, len(chances) - 1)
-    chances[last + 1 :] = 0.0
+    for x in range(last + 1, len(chances)):
+        chances[x] = 0.0
     middle = min(int(n * p), last)
     logs = math.lgamma(n + 1.0) - math.lgamma(middle + 1.0) - math.lgamma(n - middle + 1.0)
     chances[middle] = math.exp(logs + middle * math.log(p) + (n - middle) * math.log1p(-p))
@@ -71,7 +79,9 @@ def multiply(series: FloatArray, factor: FloatArray, degree: int, low: int, high
 
 
 @compiled
-def fill_agreement(patterns: IntArray, k: int, nodes: FloatArray, found: FloatArray) -> None:
+def fill_agreement(  # noqa: C901 - loops are compiled faster than slices
+    patterns: IntArray, k: int, nodes: FloatArray, found: FloatArray
+) -> None:
     """Do what :func:`plurality_agreement` says, for different cases, the most votes first."""
     n_patterns, width = patterns.shape
     chances, others = np.empty((width, k + 1)), np.empty(k + 1)
@@ -94,12 +104,15 @@ def fill_agreement(patterns: IntArray, k: int, nodes: FloatArray, found: FloatAr
                 possible += min(j, votes[one])
             number = (min(m, k // j) + 1) // 2 if possible >= k else 0
             for node in range(number):
-                nobody[:], somebody[:], nobody[0] = 0.0, 0.0, 1.0
+                for power in range(k + 1):
+                    nobody[power], somebody[power] = 0.0, 0.0
+                nobody[0] = 1.0
                 low, high = k - possible, 0  # what the conditions that follow can still add
                 for one in range(m):
                     degree = min(j, votes[one])
                     low, high = low + degree, min(k, high + degree)
-                    own[: degree + 1] = chances[one, : degree + 1]
+                    for x in range(degree + 1):
+                        own[x] = chances[one, x]
                     winning = own[j] * (votes[one] - j) if degree == j else 0.0
                     if degree == j:
                         own[j] *= nodes[0, number, node]

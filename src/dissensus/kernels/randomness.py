@@ -255,6 +255,21 @@ def next_gamma(state: State, shape: float, c: float) -> tuple[float, State]:
             return d * v, state
 
 
+@inlined
+def next_log_gamma(state: State, shape: float) -> tuple[float, State]:
+    """Draw the logarithm of a Gamma(shape) variate.
+
+    For shape < 1, Gamma(shape) is Gamma(shape + 1) times a uniform variate to the power 1 / shape; the
+    product would underflow, its logarithm does not.
+    """
+    boost, larger = 0.0, shape
+    if shape < 1.0:
+        larger = shape + 1.0
+        boost, state = next_exponential(state)
+    value, state = next_gamma(state, larger, spread(larger))
+    return math.log(value) - boost / shape, state
+
+
 # Uniform, exponential, normal -------------------------------------------------------------------------
 
 
@@ -298,16 +313,11 @@ def large_gamma(stream: Stream, shape: float) -> float:
 
 @inner
 def log_gamma(stream: Stream, shape: float) -> float:
-    """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is.
-
-    For shape < 1, Gamma(shape) is Gamma(shape + 1) times a uniform variate to the power 1 / shape; the
-    product would underflow, its logarithm does not.
-    """
-    if shape >= 1.0:
-        return math.log(large_gamma(stream, shape))
-    boost, state = next_exponential(state_of(stream))
+    """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is."""
+    stream.gammas += ONE
+    value, state = next_log_gamma(state_of(stream), shape)
     put_back(stream, state)
-    return math.log(large_gamma(stream, shape + 1.0)) - boost / shape
+    return value
 
 
 @inner

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.ragged import row_of_each
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, filled, inlined, inner
+from dissensus.kernels.gains import Named, contained_sets
+from dissensus.kernels.jit import compiled, copied, inlined, inner
 from dissensus.kernels.orders import Orders
 
 # Conditions per number.
@@ -91,7 +93,7 @@ def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int
     return n_found + 1
 
 
-@inner
+@copied
 def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
     words, rows = row_words(size), outcomes.rows
@@ -259,39 +261,6 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
 def winning_members(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool) -> IntArray:
     """Find the most probable set of first conditions of every case, for several numbers of them.
 
-    Returns
-    -------
-    (n_tops, sum of U)
-        One for the mentioned conditions of the set.
-    """
-    is_member = np.zeros((len(tops), len(layout.support)), dtype=np.int64)
-    is_left = np.zeros((len(tops), len(layout.rest_shapes)), dtype=np.int64)
-    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))  # of a set of any case
-    most = int(np.diff(orders.offsets).max(initial=1))
-    rows, slots = np.empty((most + 1, 2 * words + 2), dtype=np.int64), 1 << (2 * most - 1).bit_length()
-    outcomes = Outcomes(rows, np.empty(most, dtype=np.int64), np.empty(slots, dtype=np.int64))
-    common_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left)
-    if is_left.any():
-        order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
-        lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
-        members = np.empty(words, dtype=np.int64)
-        search = Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
-        search_sets(layout, orders, tops, is_pooled, outcomes, is_member, is_left, search)
-    return is_member
-
-
-@compiled
-def common_sets(
-    layout: Layout,
-    orders: Orders,
-    tops: IntArray,
-    is_pooled: bool,
-    outcomes: Outcomes,
-    is_member: IntArray,
-    is_left: IntArray,
-) -> None:
-    """Find the set that most draws of a case agree on, unless some draws have ties.
-
     Parameters
     ----------
     layout, orders
@@ -300,64 +269,66 @@ def common_sets(
         Numbers of first places.
     is_pooled
         Whether all unmentioned conditions count as one.
-    outcomes
-        Room to work in.
-    is_member : (n_tops, sum of U)
-        Receives one for the mentioned conditions that belong to the set of their case, zero for the others. As many
-        unmentioned conditions as are missing to the top complete the set.
-    is_left : (n_tops, n_cases)
-        Receives one where draws have ties, otherwise zero: these cases are left to :func:`search_sets`.
+
+    Returns
+    -------
+    (n_tops, sum of U)
+        One for the mentioned conditions that belong to the set of their case, zero for the others. As many unmentioned
+        conditions as are missing to the top complete the set.
     """
-    for case in range(len(layout.rest_shapes)):
-        first = layout.support_offsets[case]
-        size = layout.support_offsets[case + 1] - first
-        for t in range(len(tops)):
-            words = row_words(size)
-            best, winner = -1.0, 0
-            is_left[t, case] = 0
-            for i in range(count_outcomes(orders, case, size, tops[t], outcomes)):
-                if set_size(outcomes.rows[i], 2 * words, words) > 0:
-                    is_left[t, case] = 1
-                    break
-                value = float(outcomes.counts[i])  # the most probable one wins, the first of several
-                if not is_pooled:
-                    n_sure = set_size(outcomes.rows[i], words, words)
-                    value *= one_in_choices(layout.n_conditions - size, tops[t] - n_sure)
-                if value > best:
-                    best, winner = value, i
-            for k in range(size):
-                is_member[t, first + k] = outcomes.rows[winner, k >> 6] >> (k & 63) & 1
+    is_member = np.zeros((len(tops), len(layout.support)), dtype=np.int64)
+    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))  # of a set of any case
+    most = int(np.diff(orders.offsets).max(initial=1))
+    rows, slots = np.empty((most + 1, 2 * words + 2), dtype=np.int64), 1 << (2 * most - 1).bit_length()
+    outcomes = Outcomes(rows, np.empty(most, dtype=np.int64), np.empty(slots, dtype=np.int64))
+    order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
+    lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
+    members = np.empty(words, dtype=np.int64)
+    search = Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
+    find_sets(layout, orders, tops, is_pooled, outcomes, search, is_member)
+    return is_member
 
 
 @compiled
-def search_sets(
+def find_sets(
     layout: Layout,
     orders: Orders,
     tops: IntArray,
     is_pooled: bool,
     outcomes: Outcomes,
-    is_member: IntArray,
-    is_left: IntArray,
     search: Search,
+    is_member: IntArray,
 ) -> None:
-    """Find the set that most draws of a case agree on where draws have ties; see :func:`common_sets`.
+    """Do what :func:`winning_members` says, for plain arrays; ``outcomes`` and ``search`` are worked in.
 
-    One number of mentioned members is tried after the other.
+    Without ties the commonest set wins, the first of several. Where draws have ties, one number of mentioned members is
+    tried after the other.
     """
     members = search.members
     for case in range(len(layout.rest_shapes)):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
-            if is_left[t, case]:
-                words, top, best = row_words(size), tops[t], -1.0
-                n_found = count_outcomes(orders, case, size, top, outcomes)
+            words, top, best, has_ties = row_words(size), tops[t], -1.0, False
+            n_found = count_outcomes(orders, case, size, top, outcomes)
+            for i in range(n_found):
+                has_ties |= set_size(outcomes.rows[i], 2 * words, words) > 0
+                value = float(outcomes.counts[i])
+                if not is_pooled:
+                    n_sure = set_size(outcomes.rows[i], words, words)
+                    value *= one_in_choices(layout.n_conditions - size, top - n_sure)
+                if value > best:
+                    best = value
+                    for word in range(words):
+                        members[word] = outcomes.rows[i, word]
+            if has_ties:
+                best = -1.0
                 for n_mentioned in range(top + 1):
                     share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - size, top - n_mentioned)
                     n_kept = weightiest_first(outcomes, n_found, words, top, n_mentioned, share, search)
                     best = search_size(outcomes.rows, n_kept, n_mentioned, best, words, search)
-                for k in range(size):
-                    is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
+            for k in range(size):
+                is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
 
 
 def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray) -> FloatArray:
@@ -366,42 +337,13 @@ def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool,
     Parameters
     ----------
     layout, orders, is_pooled
-        See :func:`common_sets`.
+        See :func:`winning_members`.
     tops : (n_cases,)
         Number of members of each set, mentioned or not.
     is_member : (sum of U,)
         One for the mentioned conditions that belong to the set of their case, zero for the others.
     """
-    return filled(np.zeros(len(orders.counts)), fill_chances, layout, orders, tops, is_pooled, is_member)
-
-
-@compiled
-def fill_chances(
-    layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray, chances: FloatArray
-) -> None:
-    """Do what :func:`set_chances` says, for plain arrays; zero before."""
-    place = 0
-    for case in range(len(layout.rest_shapes)):
-        first, end, top = layout.support_offsets[case], layout.support_offsets[case + 1], tops[case]
-        others = top
-        for member in range(first, end):
-            others -= is_member[member]
-        share = 1.0 if is_pooled else one_in_choices(layout.n_conditions - (end - first), others)
-        for order in range(orders.offsets[case], orders.offsets[case + 1]):
-            none = end - end  # zero, but not a constant: see set_size
-            n_sure, n_tied, above_tie, tie, is_fitting = none, none, none, none, True
-            for member in range(first, end):
-                above, tied = orders.above[place], orders.tied[place]
-                place += 1
-                if above + tied <= top:
-                    n_sure += 1
-                    is_fitting &= is_member[member] == 1
-                elif above < top:
-                    n_tied, above_tie, tie = n_tied + 1, above, tied
-                else:
-                    is_fitting &= is_member[member] == 0
-            if is_fitting:
-                left = others - (above_tie - n_sure)
-                chances[order] = share
-                if n_tied > 0:
-                    chances[order] *= tie_chance(n_tied, tie - n_tied, top - above_tie, left)
+    sizes, none = np.diff(layout.support_offsets), np.zeros(len(tops), dtype=np.int64)
+    members = np.bincount(row_of_each(layout.support_offsets)[is_member == 1], minlength=len(tops))
+    named, least = (members + layout.n_conditions - sizes, members) if is_pooled else (tops, none)
+    return contained_sets(layout, orders, tops, Named(2 * is_member, named, named, none, least))

@@ -80,7 +80,8 @@ class TopKAccuracy(OrderMetric):
 
         if self.j == 1:
             return expected_worth(drawn, *predicted.top_shares(self.k))
-        return contained_sets(drawn.layout, drawn.orders, predicted.standings, predicted.cuts(self.k), self.j, self.k)
+        j, k = (np.full(drawn.batch.n_cases, size) for size in (self.j, self.k))
+        return contained_sets(drawn.layout, drawn.orders, j, predicted.named(k))
 
 
 @dataclass(frozen=True)
@@ -214,9 +215,10 @@ class SetAccuracy(SetMetric):
 
     def of_orders(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the probability that the sets are the same."""
-        from dissensus.kernels.gains import same_sets
+        from dissensus.kernels.gains import contained_sets
 
-        return same_sets(drawn.layout, drawn.orders, predicted.standings, self.sizes(predicted))
+        sizes = self.sizes(predicted)
+        return contained_sets(drawn.layout, drawn.orders, sizes, predicted.named(sizes))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dissensus.predictions.lists import PredictionKind, Predictions
 
 if TYPE_CHECKING:
     from dissensus.kernels.compact import Layout
-    from dissensus.kernels.gains import Standings
+    from dissensus.kernels.gains import Named, Standings
     from dissensus.kernels.orders import Orders
 
 
@@ -551,10 +551,10 @@ class Predicted:
         np.subtract.at(counts, (self.case_of_member[is_early], self.standings.above[is_early]), 1)
         return sizes, counts
 
-    def cuts(self, k: int) -> tuple[IntArray, IntArray]:
+    def cuts(self, k: int | IntArray) -> tuple[IntArray, IntArray]:
         """Return how many conditions are above the tie across place k, and how many are in it, each (n_cases,).
 
-        Where no tie is cut, k and zero: the first k are known.
+        ``k`` may differ from case to case. Where no tie is cut, k and zero: the first k are known.
 
         Examples
         --------
@@ -566,12 +566,30 @@ class Predicted:
         (array([1]), array([2]))
         """
         above, tied = self.entry_standings
-        is_cut = (above < k) & (above + tied > k)
-        case, is_short = row_of_each(self.entries[0])[is_cut], self.listed < k
         aboves, sizes = np.full(self.batch.n_cases, k, dtype=np.int64), np.zeros(self.batch.n_cases, dtype=np.int64)
-        aboves[case], sizes[case] = above[is_cut], tied[is_cut]
+        case, is_short = row_of_each(self.entries[0]), self.listed < k
+        is_cut = (above < aboves[case]) & (above + tied > aboves[case])
+        aboves[case[is_cut]], sizes[case[is_cut]] = above[is_cut], tied[is_cut]
         aboves[is_short], sizes[is_short] = self.listed[is_short], self.batch.n_conditions - self.listed[is_short]
         return aboves, sizes
+
+    def named(self, sizes: IntArray) -> Named:
+        """Return which conditions are the first of each case, so many (n_cases,).
+
+        Examples
+        --------
+        >>> from dissensus import Predictions, Study
+        >>> from dissensus.aggregations import MajorityVote
+        >>> [batch] = MajorityVote().sample(Study.from_rankings([[[["b"]]]], ["a", "b", "c"]))
+        >>> model = Predictions.from_rankings([["a", ["b", "c"]]], ["a", "b", "c"])
+        >>> Predicted(model, batch).named(np.array([2])).status
+        array([1])
+        """
+        from dissensus.kernels.gains import Named
+
+        (above, tied), k = self.standings, sizes[self.case_of_member]
+        status = (above < k).astype(np.int64) + (above + tied <= k)
+        return Named(status, sizes, *self.cuts(sizes), np.zeros(len(sizes), dtype=np.int64))
 
     def sums(self, of_members: FloatArray) -> FloatArray:
         """Add up numbers of the mentioned conditions by case, shape (n_cases,).

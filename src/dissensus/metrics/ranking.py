@@ -256,7 +256,7 @@ class PartialAUROC(RankingMetric):
         """Return the standardised area."""
         from dissensus.kernels.label_sums import heights_and_areas
 
-        area = heights_and_areas(found.yes, found.no, self.up_to)[1]
+        area = heights_and_areas(found.yes, found.no, [self.up_to])[1][0]
         least = 0.5 * self.up_to * self.up_to
         return np.asarray(0.5 * (1 + (area - least) / (self.up_to - least)))
 
@@ -296,7 +296,7 @@ class PointOfCurve(RankingMetric):
         from dissensus.kernels.label_sums import heights_and_areas
 
         own, limit = self.seen(found)
-        return heights_and_areas(own.yes, own.no, limit)[0]
+        return np.asarray(heights_and_areas(own.yes, own.no, [limit])[0][0])
 
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Return the slopes of a smooth curve."""

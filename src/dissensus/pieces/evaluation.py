@@ -12,7 +12,7 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -24,14 +24,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import (
-    LEARNING_CASES,
-    CasePrior,
-    PriorRecipe,
-    Request,
-    fitted_recipe,
-    with_refits,
-)
+from dissensus.aggregations.case_prior import LEARNING_CASES, PriorRecipe, Request, fitted_recipe, with_refits
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -53,12 +46,22 @@ from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.refits import known_prior
 from dissensus.evaluation.request import Questions, cases_of_rows
-from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
+from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
 from dissensus.metrics.base import Metric
 from dissensus.pieces import passes
-from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, FileFacts, Input, files_of, look_at_file, n_distinct
+from dissensus.pieces.inputs import (
+    STRATA,
+    STUDY,
+    TRUTH,
+    FileFacts,
+    Input,
+    files_of,
+    is_address,
+    look_at_file,
+    n_distinct,
+)
 from dissensus.pieces.partition import (
     PLACE,
     Partition,
@@ -70,10 +73,8 @@ from dissensus.pieces.partition import (
     rows_about,
     scatter,
 )
-from dissensus.pieces.passes import Learned, Settings, Survey, merged_receipts
-from dissensus.pieces.piece import Piece, Reading, placed
-from dissensus.pieces.run_directory import Manifest, RunDirectory, is_run, run_in
-from dissensus.pieces.storage import PIECES, TABLES, is_address, piece_of, table_of
+from dissensus.pieces.passes import Learned, Piece, Reading, Settings, Survey, merged_receipts, placed
+from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, piece_of, run_in, table_of
 from dissensus.predictions.alignment import Match
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import chosen_question, conditions_asked
@@ -87,6 +88,9 @@ PIECE_CASES = 10_000
 
 # How many cases are held by the result, to be looked at one by one.
 SHOWN_CASES = 2000
+
+# What is asked and kept as it is given.
+AS_GIVEN = ("primary", "draws", "seed", "level", "annotators", "panel", "leads", "margin", "called", "categories")
 
 # Files that are put together at a time, and sums of passes that come to this process at most.
 FEW, MOST_SUMS = 16, 4096
@@ -214,6 +218,7 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
+    settings = locals()
     check_choice("leads", leads, get_args(Leads))
     check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
     check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
@@ -221,20 +226,11 @@ def evaluate_files(
     is_binary = "binary" if given.get("positive") else ""
     question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
     asked: dict[str, Any] = {
+        **{name: settings[name] for name in AS_GIVEN},
         "aggregations": request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep),
         "metrics": None if metrics is None else request.listed_metrics(metrics),
-        "primary": primary,
-        "draws": draws,
-        "seed": seed,
-        "level": level,
-        "annotators": annotators,
-        "panel": panel,
-        "leads": leads,
         "calibrated": reference is not None,
         "trained_on": list(trained_on),
-        "margin": margin,
-        "called": called,
-        "categories": categories,
     }
     if primary is not None:
         request.listed_metrics([primary])
@@ -314,19 +310,15 @@ def _refuse_inside(directory: Path, files: Sequence[Path]) -> None:
 
 def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is asked as plain values."""
-    metrics, categories = asked["metrics"], asked["categories"]
-    told = categories
-    if isinstance(categories, Categories):
-        told = digest(bundled([categories.conditions, categories.names, categories.codes]))
+    found = {name: value.record() if isinstance(value, Metric) else value for name, value in asked.items()}
+    found["aggregations"] = [spec.record() for spec in asked["aggregations"]]
+    if asked["metrics"] is not None:
+        found["metrics"] = [one if isinstance(one, str) else one.record() for one in asked["metrics"]]
+    if isinstance(categories := asked["categories"], Categories):
+        found["categories"] = digest(bundled([categories.conditions, categories.names, categories.codes]))
     elif categories is not None:
-        told = f"sha256:{open_source(categories).sha256}"
-    return {
-        **asked,
-        "aggregations": [spec.record() for spec in asked["aggregations"]],
-        "metrics": metrics and [one if isinstance(one, str) else one.record() for one in metrics],
-        "primary": primary.record() if isinstance(primary := asked["primary"], Metric) else primary,
-        "categories": told,
-    }
+        found["categories"] = f"sha256:{open_source(categories).sha256}"
+    return found
 
 
 def digest(*parts: bytes | str) -> str:
@@ -376,7 +368,7 @@ class FileEvaluation:
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
             moved=self._left_out(settings, sorted({*leading})),
-            prior=prior_record_of(settings.learned.recipes, reason) if rows.models else None,
+            prior=evaluator.prior_record(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
             trained_on=tuple(self.asked["trained_on"]),
             experts=self._experts(settings),
@@ -412,13 +404,8 @@ class FileEvaluation:
         partition = self.partition
         settings, storage, index = pickle.dumps(partition), partition.storage, f"{partition.folder}/{INDEX}"
         if storage.has(index):
-            try:
-                return cast("Pieces", restored(storage.read(index), [Pieces, Match]))
-            except FormatError as error:
-                advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
-                raise FormatError(
-                    "the split input is damaged", where=f"{storage.root}/{index}", advice=advice
-                ) from error
+            advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
+            return cast("Pieces", storage.restored(index, [Pieces, Match], "the split input is damaged", advice))
         if partition.files:
             marks = {absolute(place): one.mark for place, one in self.facts.items()}
             told = {
@@ -440,16 +427,10 @@ class FileEvaluation:
         return found
 
     def _worked(
-        self,
-        work: Work,
-        settings: bytes,
-        what: str,
-        given: Mapping[str, Any],
-        sizes: Mapping[str, int] | None = None,
-        unit: str = "pieces",
+        self, work: Work, settings: bytes, what: str, given: Mapping[str, Any], sizes: Mapping[str, int] | None = None
     ) -> Iterator[tuple[str, Any]]:
-        """Do work, wherever it is done; results come in any order."""
-        known = dict.fromkeys(given, 1) if sizes is None else sizes
+        """Do work, wherever it is done; results come in any order. Sizes are numbers of cases."""
+        known, unit = (dict.fromkeys(given, 1), "pieces") if sizes is None else (sizes, "cases")
         with self.watch.progress(what, sum(known[name] for name in given), unit) as advance:
             for name, result in worked(self.executor, work, settings, given):
                 yield name, result
@@ -595,26 +576,19 @@ class FileEvaluation:
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
-        reading = survey.said_to(self.reading)
-        return Settings(reading, plan, chosen, learned, asked["level"], threads, leads=asked["leads"]), reason, trust
+        how = {"threads": threads, "leads": asked["leads"]}
+        return Settings(survey.said_to(self.reading), plan, chosen, learned, asked["level"], **how), reason, trust
 
     def _learned(self, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
         """Learn from all cases, or take what was learned before."""
-        survey, before = self.survey, cast("Learned | None", None)
-        storage = self.run.storage
+        survey, storage, before = self.survey, self.run.storage, cast("Learned | None", None)
         if storage.has(LESSONS):
-            try:
+            problem = "what was learned from all cases is damaged"
+            advice = "learn it again: run again with --resume --learn-again"
+            forgiven = (FormatError,) if self.learn_again else ()
+            with suppress(*forgiven):
                 known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
-                before = restored(storage.read(LESSONS), known)
-            except FormatError as error:
-                if not self.learn_again:
-                    problem, advice = (
-                        "what was learned from all cases is damaged",
-                        "run again with --resume --learn-again",
-                    )
-                    raise FormatError(
-                        problem, where=f"{storage.root}/{LESSONS}", advice=f"learn it again: {advice}"
-                    ) from error
+                before = storage.restored(LESSONS, known, problem, advice)
         what = [[spec.record() for spec in chosen], self.asked["trained_on"]]
         key = digest(json.dumps(what), *self.pieces.digests.values())
         if before is not None and before.key == key:
@@ -629,11 +603,9 @@ class FileEvaluation:
                     )
                 return before
             self.watch.say("the files that were added name other conditions: everything is learned and computed again")
-        recipes: dict[str, PriorRecipe | RatingPrior] = {}
-        refits: dict[str, FloatArray] = {}
-        if any(spec.is_informed for spec in chosen):
-            for finding, own in rows.parts.items():
-                recipes[finding], refits[finding] = self._fitted(finding, rows, own, chosen)
+        parts = rows.parts if any(spec.is_informed for spec in chosen) else {}
+        fits = {finding: self._fitted(finding, rows, own, chosen) for finding, own in parts.items()}
+        recipes, refits = {name: one for name, (one, _) in fits.items()}, {name: one for name, (_, one) in fits.items()}
         found = Learned(key, survey.conditions, survey.lessons, recipes, refits)
         storage.write(LESSONS, bundled(found))
         return found
@@ -656,7 +628,7 @@ class FileEvaluation:
             size = -(-len(names) // MOST_SUMS)
             groups = {names[first]: names[first : first + size] for first in range(0, len(names), size)}
             sizes = {name: sum(self.pieces.sizes[one] for one in group) for name, group in groups.items()}
-            found = dict(self._worked(passes.sum_pieces, settings, what, groups, sizes, "cases"))
+            found = dict(self._worked(passes.sum_pieces, settings, what, groups, sizes))
             return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
@@ -682,7 +654,7 @@ class FileEvaluation:
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
         told = pickled((self.partition, settings))
-        list(self._worked(passes.evaluate_piece, told, "evaluating", left, self.pieces.sizes, "cases"))
+        list(self._worked(passes.evaluate_piece, told, "evaluating", left, self.pieces.sizes))
         return keys
 
     def _left_out(self, settings: Settings, runs: Sequence[int]) -> dict[str, AnnotatorSpread]:
@@ -732,23 +704,6 @@ class FileEvaluation:
                 for file, fingerprint in files.items()
             },
         )
-
-
-def prior_record_of(recipes: Mapping[str, PriorRecipe | RatingPrior], reason: str) -> PriorRecord:
-    """Write down how much each model informs the prior, by finding if there are findings."""
-    records = {
-        finding: PriorRecord(
-            tuple(CasePrior.table_of(one.rows).to_dicts()),
-            one.concentrations,
-            "",
-            one.warnings,
-            one.held_out_gain,
-            one.are_labels,
-        )
-        for finding, one in recipes.items()
-        if isinstance(one, PriorRecipe)
-    }
-    return evaluator.joined_records(records) if records else evaluator.prior_record(cast("Any", recipes), reason)
 
 
 def _as_wide(model: Predictions, size: int) -> Predictions:

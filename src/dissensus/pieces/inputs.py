@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import importlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,9 +19,8 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.core.aliases import Path
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import AGAIN, TABLE_ENDINGS, checked_path, open_source, unreadable
-from dissensus.pieces.storage import at_address, is_address
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
 
 STUDY, STRATA, TRUTH = "study", "strata", "truth"
@@ -41,6 +41,35 @@ SHARED = ("annotator", "annotation", "votes")
 
 # What stores call the mark that changes with a file, whatever its case.
 TAGS = ("etag", "md5hash", "crc32c", "last_modified", "lastmodified", "mtime")
+
+
+def is_address(given: object) -> bool:
+    """Tell an address from a path.
+
+    >>> is_address("https://example.org/a.parquet"), is_address("a.parquet")
+    (True, False)
+    """
+    return isinstance(given, str) and "://" in given
+
+
+@contextmanager
+def at_address(address: str) -> Iterator[tuple[Any, str]]:
+    """Give the file system of an address and the path in it; what the store says becomes one error."""
+    try:
+        yield importlib.import_module("fsspec.core").url_to_fs(address, use_listings_cache=False)
+    except DissensusError:
+        raise
+    except (ImportError, ValueError) as error:
+        raise MissingExtraError(
+            "the store of an address cannot be asked",
+            got=str(error).partition("\n")[0],
+            where=address,
+            advice="pip install 'dissensus[s3]', or fsspec with the package of another store (gcsfs, adlfs, aiohttp)",
+        ) from error
+    except Exception as error:  # stores have errors of their own
+        got = f"{type(error).__name__}: {error}".partition("\n")[0]
+        advice = "check it, and who may read and write there; with --resume, finished pieces are kept"
+        raise FormatError("the address cannot be read or written", got=got, where=address, advice=advice) from error
 
 
 def files_of(given: Path | Sequence[Path]) -> list[Path]:
@@ -87,18 +116,14 @@ class Input:
             if is_address(part):
                 found, problem = _at_address(str(part)), "there is no file at the address"
             elif "*" in str(part) and not FilePath(part).exists():
-                matching = glob.glob(str(part), recursive=True)  # noqa: PTH207 - of any root
-                found, problem = (
-                    sorted(path for path in matching if FilePath(path).is_file()),
-                    "no file fits the pattern",
-                )
+                matching, problem = glob.glob(str(part), recursive=True), "no file fits the pattern"  # noqa: PTH207
+                found = sorted(path for path in matching if FilePath(path).is_file())
             elif checked_path(part).is_dir():
                 files = [path for path in _visible(FilePath(part)) if path.suffix.lower() in ENDINGS]
                 found, problem = list(map(str, files)), "the directory holds no Parquet files"
             if not found:
-                raise FormatError(
-                    problem, expected=f"files ending in {ENDINGS[0]}", got=str(part), advice="check the path"
-                )
+                expected = f"files ending in {ENDINGS[0]}"
+                raise FormatError(problem, expected=expected, got=str(part), advice="check the path")
             places += found
         if not places:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")

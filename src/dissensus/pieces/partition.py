@@ -25,8 +25,8 @@ from dissensus.core.aliases import IntArray
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.names import known_name
-from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, n_rows_in, rows_in
-from dissensus.pieces.storage import PIECES, Storage, is_address
+from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, is_address, n_rows_in, rows_in
+from dissensus.pieces.run_directory import PIECES, Storage
 from dissensus.predictions.alignment import Match
 
 # Bytes of a chunk, and the rows that it has at least.
@@ -92,16 +92,6 @@ class Partition:
         """Return a table without rows, as those of an input are when they are split."""
         types: Any = {**self.types[name], **({self.columns[name]: pl.String()} if self.texts[name] else {})}
         return pl.DataFrame(schema={**types, GENERATION: pl.Int32})
-
-    def rows_about(self, piece: str, cases: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Return the rows of a piece about some cases, with the place of each among them."""
-        order = pl.DataFrame({NAME: cases}, schema={NAME: pl.String}).with_row_index(PLACE)
-        return {
-            name: rows.with_columns(case_names(rows[self.columns[name]]).alias(NAME))
-            .join(order, on=NAME, how="inner", maintain_order="left")
-            .drop(NAME)
-            for name, rows in self.frames(piece).items()
-        }
 
     def about(self, cases: Sequence[str], pieces: Sequence[str]) -> list[str]:
         """Name the pieces that may hold some cases."""
@@ -302,10 +292,15 @@ def compare_files(settings: bytes, given: tuple[str, str]) -> bytes:
 
 
 def rows_about(settings: bytes, piece: str) -> dict[str, pl.DataFrame]:
-    """Return the rows of a piece about some cases."""
+    """Return the rows of a piece about some cases, with the place of each among them."""
     how, cases = pickle.loads(settings)
-    found: dict[str, pl.DataFrame] = how.rows_about(piece, cases)
-    return found
+    order = pl.DataFrame({NAME: cases}, schema={NAME: pl.String}).with_row_index(PLACE)
+    return {
+        name: rows.with_columns(case_names(rows[how.columns[name]]).alias(NAME))
+        .join(order, on=NAME, how="inner", maintain_order="left")
+        .drop(NAME)
+        for name, rows in how.frames(piece).items()
+    }
 
 
 # Names and bytes ----------------------------------------------------------------------------------------

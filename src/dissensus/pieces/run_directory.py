@@ -12,7 +12,8 @@
 A process may be killed at any moment. Every file is written below ``pieces/unfinished`` and then renamed, and the sums
 of a piece come after everything else of it: a piece is finished if that file exists. Nothing is ever unpickled. With
 the results, the split input is removed, and so is whatever belongs to no piece of the run. What workers write, pieces
-and tables, may be elsewhere: below a scratch that all of them see, such as an object store.
+and tables, may be elsewhere: below a scratch that all of them see, such as an object store at an address that
+``fsspec`` knows; there, too, a file appears whole or not at all, whoever writes it and however often.
 """
 
 from __future__ import annotations
@@ -22,24 +23,31 @@ import json
 import os
 import platform
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from dissensus.core.aliases import Path
+from dissensus.core.bundle import restored
 from dissensus.core.errors import FormatError
 from dissensus.core.output import UNDERWAY, WRITTEN, checked_directory_target, told, undisturbed
 from dissensus.evaluation.store import DISPUTED, EARLIER, FILES, REPORT, not_results
-from dissensus.pieces.storage import GO_ON, PIECES, TABLES, UNFINISHED, Storage, is_address
+from dissensus.pieces.inputs import at_address, is_address
 
 try:
     import fcntl
 except ImportError:  # there is none on Windows
     fcntl = None  # type: ignore[assignment]  # asked before it is used
+
+PIECES, UNFINISHED = "pieces", "pieces/unfinished"
+TABLES = ("per_case", "certainty")
+GO_ON = "finished pieces are kept: make room and run again with --resume"
+SHARED = "let all workers see the same directory, or keep the pieces in an object store (scratch=, --scratch s3://...)"
 
 # What ``manifest.json`` says it is, and the version of the schema that is written.
 FORMAT, VERSION = "dissensus run", 3
@@ -101,10 +109,8 @@ class Manifest:
     def differences(self, other: Manifest) -> list[str]:
         """Say in words what another one asks differently, a line each; files that were added are no difference."""
         then, now = (_flat({**one.options, **dict.fromkeys(one.inputs, "given")}) for one in (self, other))
-        words = [(name, *(one.get(name, "not given").strip('"') for one in (then, now))) for name in {**then, **now}]
-        found = [
-            f"{name}: {before} then, {after} now" for name, before, after in words if then.get(name) != now.get(name)
-        ]
+        words = {name: [one.get(name, "not given").strip('"') for one in (then, now)] for name in {**then, **now}}
+        found = [f"{name}: {before} then, {after} now" for name, (before, after) in words.items() if before != after]
         for name, files in self.inputs.items():
             known = other.inputs.get(name, {})
             lost = [file for file, fingerprint in files.items() if known.get(file) != fingerprint]
@@ -129,7 +135,6 @@ class Manifest:
     @staticmethod
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
-        file, again = place / MANIFEST, "start again in another directory, or with --overwrite"
         if not is_run(place):
             raise FormatError(
                 "this is not the directory of a run",
@@ -137,18 +142,19 @@ class Manifest:
                 got=str(place),
                 advice="without --resume, a run begins in a directory that does not exist yet",
             )
+        file, problem, expected, got = place / MANIFEST, "the manifest of the run is damaged", "", ""
+        with told("the manifest of the run cannot be read", place):
+            data = file.read_bytes()
         try:
-            with told("the manifest of the run cannot be read", place):
-                found = json.loads(file.read_bytes())
-            said = {name: found.pop(name) for name in ("format", "version")}
-            if said == {"format": FORMAT, "version": VERSION}:
+            found = json.loads(data)
+            said = found.pop("format"), found.pop("version")
+            if said == (FORMAT, VERSION):
                 return Manifest(**found)
-        except FormatError:
-            raise
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise FormatError("the manifest of the run is damaged", where=str(file), advice=again) from error
-        problem, expected = "the run was begun by another version of Dissensus", f"{FORMAT!r}, version {VERSION}"
-        got = f"{said['format']!r}, version {said['version']!r}"
+            problem, got = "the run was begun by another version of Dissensus", "{!r}, version {!r}".format(*said)
+            expected = f"{FORMAT!r}, version {VERSION}"
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass
+        again = "start again in another directory, or with --overwrite"
         raise FormatError(problem, expected=expected, got=got, where=str(file), advice=again)
 
 
@@ -211,7 +217,8 @@ def run_in(
             place.mkdir(exist_ok=True)
             if not has_lock:
                 held.enter_context(locked(place / LOCK))
-                held.callback(_remove_unless_begun, place)  # while the lock is held: nobody else begins meanwhile
+                # while the lock is held, nobody else begins: a directory in which no run could be begun goes
+                held.callback(lambda: shutil.rmtree(place, ignore_errors=True) if _is_empty(place) else None)
                 if is_run(place) and not (goes_on or overwrite):
                     raise FormatError(BUSY, got="a process that has ended by now", where=str(path), advice="look there")
             held.callback(shutil.rmtree, run.path / UNFINISHED, ignore_errors=True)
@@ -231,12 +238,6 @@ def _is_empty(place: FilePath) -> bool:
     if not place.is_dir():
         return not place.exists()
     return all(one.is_dir() and not one.is_symlink() for one in place.rglob("*") if one != place / LOCK)
-
-
-def _remove_unless_begun(place: FilePath) -> None:
-    """Remove a directory in which no run could be begun, unless something was in it before."""
-    if _is_empty(place):
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _continued(place: FilePath, manifest: Manifest) -> Manifest:
@@ -410,3 +411,109 @@ def not_a_run(place: FilePath) -> str:
         if found.is_symlink() or not is_own:
             return name
     return ""
+
+
+# Where workers keep files ------------------------------------------------------------------------------
+
+
+def piece_of(key: str, kind: str) -> str:
+    """Name the file of something of a piece, by the digest of its rows and of what was asked."""
+    return f"{PIECES}/{key}.{kind}"
+
+
+def table_of(name: str, piece: str) -> str:
+    """Name the file of a table of the cases of a piece."""
+    return f"{name}/part-{piece}.parquet"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Files by name, below a directory or an address.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     here = Storage(folder)
+    ...     here.write("pieces/a", b"sums")
+    ...     here.read("pieces/a", 1, 2), here.has("pieces/b"), here.names("pieces")
+    (b'um', False, {'pieces/a'})
+    """
+
+    root: str
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a file."""
+        if is_address(self.root):
+            with at_address(f"{self.root}/{name}") as (store, path):
+                return bool(store.exists(path))
+        return FilePath(self.root, name).exists()
+
+    def names(self, folder: str) -> set[str]:
+        """Name the files of a folder and of those below."""
+        if is_address(self.root):
+            with at_address(self.root) as (store, root):
+                return {path[len(root) :].lstrip("/") for path in store.find(f"{root}/{folder}")}
+        files = (one for one in FilePath(self.root, folder).rglob("*") if not one.is_dir())
+        return {one.relative_to(self.root).as_posix() for one in files}
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file to read parts of it."""
+        if is_address(self.root):
+            with at_address(f"{self.root}/{name}") as (store, path), store.open(path, "rb") as file:
+                yield cast("BinaryIO", file)
+            return
+        self._check_there()
+        with FilePath(self.root, name).open("rb") as file:
+            yield file
+
+    def read(self, name: str, first: int = 0, size: int = -1) -> bytes:
+        """Read a file, or a part of it."""
+        with self.opened(name) as file:
+            file.seek(first)
+            return file.read(size)
+
+    def restored(self, name: str, classes: Sequence[type], problem: str, advice: str) -> Any:
+        """Read a bundle of objects of these classes, or say what is damaged and what to do about it."""
+        try:
+            return restored(self.read(name), classes)
+        except FormatError as error:
+            raise FormatError(problem, where=f"{self.root}/{name}", advice=advice) from error
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, under another name first: it gets its own once it is on the disk."""
+        if is_address(self.root):
+            with at_address(f"{self.root}/{name}") as (store, path):
+                store.pipe_file(path, data)
+            return
+        self._check_there()
+        target = FilePath(self.root, name)
+        temporary = FilePath(self.root, UNFINISHED, f"{target.name}-{secrets.token_hex(6)}")
+        with told("the disk is full, or cannot be written", self.root, GO_ON):
+            for folder in (temporary.parent, target.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a folder with everything below, if it is there."""
+        if is_address(self.root):
+            with at_address(f"{self.root}/{name}") as (store, path):
+                if store.exists(path):
+                    store.rm(path, recursive=True)
+        elif FilePath(self.root, name).is_dir():
+            shutil.rmtree(FilePath(self.root, name))
+        else:
+            FilePath(self.root, name).unlink(missing_ok=True)
+
+    def _check_there(self) -> None:
+        """Refuse a directory that this machine does not see, before anything is written elsewhere in its name."""
+        if not FilePath(self.root).is_dir():
+            where = f"process {os.getpid()} on {platform.node()}"
+            raise FormatError(
+                "a worker does not see the directory of the run", got=self.root, where=where, advice=SHARED
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -150,13 +150,9 @@ class Match:
         return Match(len(study), len(model), len(known & listed), absent[:EXAMPLES], extra[:EXAMPLES])
 
     def __add__(self, other: Match) -> Match:
-        return Match(
-            self.n_study + other.n_study,
-            self.n_model + other.n_model,
-            self.n_common + other.n_common,
-            (*self.absent, *other.absent)[:EXAMPLES],
-            (*self.extra, *other.extra)[:EXAMPLES],
-        )
+        sums = (getattr(self, part.name) + getattr(other, part.name) for part in fields(self))
+        cut: Any = (one[:EXAMPLES] if isinstance(one, tuple) else one for one in sums)
+        return Match(*cut)
 
     def notes(self, name: str, *, allow_missing: bool) -> tuple[Note, ...]:
         """Note what only one side has, or refuse it."""

@@ -16,11 +16,11 @@ from dissensus.core.files import is_number, polars_frame
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
 from dissensus.study import tables
-from dissensus.study.builders import condition_codes, condition_names, numbered_names, unknown_condition
+from dissensus.study.builders import condition_codes, condition_names, numbered_names, numeric_array, unknown_condition
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 
@@ -39,11 +39,6 @@ PANDAS_INDEX = "__index_level_0__"
 
 NOT_SEEN = "leave out the cases that the model did not see"
 
-# What to do with an array of too many axes.
-OTHER_AXES = {
-    2: "scores of conditions go to Predictions.from_scores",
-    3: "average an ensemble over its members first; sets for several values of alpha are arrays of booleans",
-}
 
 # Why a matrix is of neither kind, and what to do.
 NO_MATRIX = {
@@ -176,7 +171,7 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             got="a data frame, whose columns could be in another order",
             advice="use Predictions.from_wide, which goes by the names of the columns",
         )
-    matrix = numeric_array(values, what, "a matrix", "shape (cases, K)")
+    matrix = numeric_array(values, what)
     n_cases, n_conditions = matrix.shape
     columns = options.names or condition_names([], n_conditions)
     rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
@@ -189,36 +184,15 @@ def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
             advice="transpose the matrix" if turned else "give one case per row and one condition per column",
         )
     subject = Subject(options.name, columns, rows, options.findings)
-    wrong = np.argwhere((matrix != 0) & (matrix != 1)) if what == "sets" else np.empty((0, 2))
-    wrong = np.argwhere(matrix[:, 1:] < 0) if what == "numbers" else wrong  # standard deviations
+    fits = {"sets": (matrix == 0) | (matrix == 1), "numbers": (matrix >= 0) | (np.arange(n_conditions) == 0)}
+    wrong = np.argwhere(~fits.get(what, np.ones((1, 1), dtype=np.bool_)))
     if len(wrong):
-        row, column = map(int, wrong[0])
-        if what == "sets":
-            got, where = str(matrix[row, column]), subject.place(row, column)
-            raise DissensusError("a matrix of sets must hold 0 and 1 only", got=got, where=where)
-        got = f"{matrix[row, 1]:g}"
-        raise DissensusError("an sd is negative", expected="0 or more", got=got, where=subject.place(row))
+        problem = "a matrix of sets must hold 0 and 1 only" if what == "sets" else "an sd is negative"
+        raise DissensusError(problem, got=f"{matrix[tuple(wrong[0])]:g}", where=subject.place(*map(int, wrong[0])))
     if what == "sets":
         case, codes = np.nonzero(matrix)
         return subject.with_some("set", case, codes, np.ones(len(codes)))
     return subject.with_all(matrix.astype(np.float64), options.kind or "scores")
-
-
-def numeric_array(values: ArrayLike, what: str, form: str, expected: str) -> NDArray[Any]:
-    """Return numbers as an array with the axes of a list or a matrix, or say what they are instead."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise DissensusError(f"the {what} differ in length", expected=form, got=str(error)) from error
-    n_axes = 2 if "K" in expected else 1
-    if array.ndim != n_axes or array.dtype.kind not in "iufb":
-        raise DissensusError(
-            f"{what} must be {form}",
-            expected=f"numbers in the {expected}",
-            got=f"shape {array.shape} of {array.dtype}",
-            advice=OTHER_AXES.get(array.ndim, "") if array.ndim > n_axes else "",
-        )
-    return array
 
 
 # Nested lists -----------------------------------------------------------------------------------------

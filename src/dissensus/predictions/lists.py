@@ -23,6 +23,7 @@ from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
+from dissensus.study.builders import numeric_array
 from dissensus.study.diagnosis import percent, plural, span
 
 if TYPE_CHECKING:
@@ -340,11 +341,11 @@ class Predictions(Received):
         >>> said.kind, said.numbers
         ('numbers', array([2.5, 4. ]))
         """
-        from dissensus.predictions.forms import PredictionOptions, from_matrix, numeric_array
+        from dissensus.predictions.forms import PredictionOptions, from_matrix
 
         given = [numbers] if deviations is None else [numbers, deviations]
-        form = ("numbers", "a list with one number per case", "shape (cases,)")
-        columns = [numeric_array(values, *form) for values in given]
+        form = "a list with one number per case", "(cases,)"
+        columns = [numeric_array(values, "numbers", *form) for values in given]
         check_length(DEVIATION, len(columns[-1]), len(columns[0]))
         names = (NUMBER, DEVIATION)[: len(given)]
         return from_matrix(np.stack(columns, axis=1), PredictionOptions(name, names, case_names, kind="numbers"))

@@ -32,7 +32,7 @@ from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
 from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
-from dissensus.study.reading.format import as_table, prepared
+from dissensus.study.reading.format import as_list, as_name, as_object, as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def read_predictions(
     ignore, only, sheet
         Columns to leave out, rows to read, and the sheet of a spreadsheet, as in :func:`read`.
     limits
-        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+        What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
     Raises
     ------
@@ -257,15 +257,10 @@ def _as_records(source: Source, options: PredictionOptions) -> Source:
         return replace(source, kind="jsonl") if are_records else source
     if not {normalised(key) for key in content}.isdisjoint(ALIASES["case"]):
         return replace(source, kind="jsonl", content=[content])
-    cases, inner = set(options.cases or ()), [set(one) for one in content.values() if isinstance(one, dict)]
-    known: set[str] = set().union(*inner)
-    words = any(
-        not isinstance(value, int | float)
-        for one in content.values()
-        if isinstance(one, dict)
-        for value in one.values()
-    )
-    if len(inner) == len(content) and cases.isdisjoint(content) and (cases & known or (words and not cases)):
+    cases, inner = set(options.cases or ()), [one for one in content.values() if isinstance(one, dict)]
+    words = any(not isinstance(value, int | float) for one in inner for value in one.values())
+    by_model = any(not cases.isdisjoint(one) for one in inner) if cases else words
+    if by_model and len(inner) == len(content) and cases.isdisjoint(content):
         if options.name not in content and len(content) > 1:
             raise FormatError(
                 "the file holds several models",
@@ -310,7 +305,7 @@ def examine_source(
         refuse_unheard(options.columns, columns, f"the format {name}")
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
-        raise error if place in error.where else error.at(place) from None
+        raise error.at(place) from None
     receipt = Receipt(
         place,
         name,
@@ -623,29 +618,18 @@ def _lines(source: Source, options: PredictionOptions) -> Told:
     for number, row in enumerate(source.content, start=1):
         folded = {normalised(key): row[key] for key in row}
         name = next((folded[alias] for alias in ALIASES["case"] if alias in folded), None)
-        if name in (None, ""):
-            got, expected = f"keys {listing(row)}", "the name of a case under the key 'case_id'"
-            raise FormatError("a row has no case", expected=expected, got=got, where=f"row {number}")
-        cases.append(str(name))
-        where = f"row {number}, case {str(name)!r}"
-        content = row.get(_offered(row).get(kind, ""))
-        if not isinstance(content, dict if kind == "scores" else list):
-            wanted = 'an object such as {"Eczema": 0.7}' if kind == "scores" else "a list of names"
-            raise FormatError(
-                f"a row has no {kind}" if content is None else f"the {kind} of a row cannot be read",
-                expected=f"{wanted} under the key {LIST_KEYS[kind][0]!r}",
-                got=f"keys {listing(row)}" if content is None else f"{content!r:.60}",
-                where=where,
-            )
-        lists.append(content)
-        given: dict[str, Any] = content if isinstance(content, dict) else {}
+        cases.append(as_name(name, "the case of a row (case_id)", f"row {number}"))
+        where = f"row {number}, case {cases[-1]!r}"
+        content, what = row.get(_offered(row).get(kind, "")), f"the {kind} of a row ({LIST_KEYS[kind][0]})"
+        lists.append(as_object(content, what, where) if kind == "scores" else as_list(content, what, where))
+        given = lists[-1] if kind == "scores" else {}
         for condition, value in given.items():
             is_real = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_real or not abs(value) <= sys.float_info.max:
                 problem = "a score is not a finite number" if is_real else "a score is not a number"
                 of = f"{where}, condition {condition!r}"
                 raise DissensusError(problem, expected="a number", got=repr(value), where=of)
-        scores += [(str(name), *one) for one in given.items()] or [(str(name), None, None)]
+        scores += [(cases[-1], *one) for one in given.items()] or [(cases[-1], None, None)]
     refuse_repeated_cases(cases)
     if kind == "scores":
         schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}

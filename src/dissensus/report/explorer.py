@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import gzip
+import io
+import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +17,6 @@ import numpy as np
 from dissensus.core.aliases import IntArray
 from dissensus.evaluation.first_screen import RULES, triage
 from dissensus.evaluation.sums import EACH, block_places
-from dissensus.report.encoding import ALPHABET, csv_link, one_letter_each, packed, thousandths
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -33,6 +38,9 @@ REST = -1
 
 # So many cases are unpacked at once.
 BLOCK = 250
+
+# One character per level: a draw of a plausibility takes one byte, about a hundredth apart.
+ALPHABET = " !" + "".join(chr(code) for code in range(0x23, 0x7F) if chr(code) not in "&<>\\")
 
 
 class Vocabulary(dict[int, int]):
@@ -157,7 +165,7 @@ def detailed(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -
     return {
         "opinions": [_shared(evaluation.study, range(*ends), vocabulary) for ends in zip(starts, ends, strict=True)],
         "said": [list(of_models) for of_models in zip(*said, strict=True)] if said else [[] for _ in chosen],
-        **_plausibilities(subject, evaluation.reference, chosen, vocabulary),
+        **_plausibilities(subject, chosen, vocabulary),
         **_images(subject, chosen),
     }
 
@@ -242,14 +250,14 @@ def _codes(names: Iterable[str | None], known: Sequence[str]) -> list[int | None
     return [None if name is None else positions[name] for name in names]
 
 
-def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+def _plausibilities(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
     """Return the conditions of each case, most plausible first, with mean, top share and a few draws."""
     import polars as pl
 
     evaluation = subject.evaluation
-    names = pl.DataFrame({"case": pl.Series([evaluation.case_names[i] for i in chosen], dtype=pl.String)})
-    frame = evaluation.of_run(subject.tables.plausibilities(), run)
-    rows = names.with_row_index("position").join(frame, on="case", maintain_order="left")
+    frame = evaluation.of_run(subject.tables.plausibilities(), evaluation.reference)
+    order = pl.DataFrame({"case": [evaluation.case_names[i] for i in chosen]}, schema={"case": pl.String})
+    rows = order.with_row_index("position").join(frame, on="case", maintain_order="left")
     rows = rows.sort("position", "mean", descending=[False, True], maintain_order=True)
     is_shown = (pl.int_range(pl.len()) < MOST_CONDITIONS) | pl.col("condition").is_null()
     parts = rows.group_by("position", maintain_order=True).agg(
@@ -258,8 +266,7 @@ def _plausibilities(subject: ReportSubject, run: int, chosen: IntArray, vocabula
     return {
         "hidden": parts["hidden"].to_list(),
         "support": [[vocabulary.code_of(name) for name in names] for names in parts["condition"].to_list()],
-        "mean": [thousandths(values) for values in parts["mean"].to_list()],
-        "top": [thousandths(values) for values in parts["top"].to_list()],
+        **{column: [thousandths(values) for values in parts[column].to_list()] for column in ("mean", "top")},
         "draws": [[one_letter_each(draws) for draws in some] for some in parts["draws"].to_list()],
     }
 
@@ -308,3 +315,45 @@ def remote_images(subject: ReportSubject) -> int:
     """Count the cases whose picture the page loads from a network."""
     images = subject.evaluation.images if subject.remote_images else ()
     return sum(not is_local(picture_address(images[i] or "")) for i in kept_cases(subject) if images)
+
+
+# Text and numbers that take little room ----------------------------------------------------------------
+
+
+def packed(value: object) -> str:
+    """Write a value as compressed JSON in letters, which browsers unpack when it is needed.
+
+    >>> json.loads(gzip.decompress(base64.b64decode(packed([1, None]))))
+    [1, None]
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def thousandths(values: Iterable[float | None]) -> list[int | None]:
+    """Write numbers as thousandths; what is unknown stays unknown.
+
+    >>> thousandths([0.25, None, float("nan")])
+    [250, None, None]
+    """
+    return [None if value is None or not math.isfinite(value) else round(1000 * value) for value in values]
+
+
+def one_letter_each(values: Iterable[float]) -> str:
+    """Write plausibilities as one character each.
+
+    >>> one_letter_each([0.0, 1.0])
+    ' ~'
+    """
+    last = len(ALPHABET) - 1
+    return "".join(ALPHABET[round(last * min(max(value, 0.0), 1.0))] for value in values)
+
+
+def csv_link(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as an address that holds a CSV file; no cell is a formula, and no row has a line end within."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    for row in (names, *rows):
+        cells = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in row]
+        writer.writerow([f"'{one}" if isinstance(one, str) and re.match(r"[=+\-@]", one) else one for one in cells])
+    return "data:text/csv;base64," + base64.b64encode(("\ufeff" + text.getvalue()).encode("utf-8", "replace")).decode()

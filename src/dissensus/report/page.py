@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import words
 from dissensus.evaluation.first_screen import subject as subject_of
 from dissensus.figures import theme
-from dissensus.report.encoding import script_json
 from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, anchor, own_text, sections, term
 from dissensus.report.sections.models import called
 
@@ -88,26 +88,33 @@ def report_html(
     """
     subject = ReportSubject(evaluation, explorer_cases, remote_images)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
-    scripts = [own_text("report.js")]
-    data = {  # what the script of the page works on
-        **{name: value for part in parts for name, value in part["data"].items()},
-        "hues": theme.HUES,
-    }
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            title=title or question(evaluation),
-            policy=content_policy(scripts, remote_images=remote_images),
-            style=Markup(own_text("report.css")),
-            scripts=[Markup(script) for script in scripts],
-            page_data=script_json(data),
-            evaluation=evaluation,
-            about=subject_of(evaluation),
-            parts=parts,
-            writer=version("dissensus"),
-        )
+    scripts, template = [own_text("report.js")], _environment().get_template("page.html.jinja")
+    worked_on = {name: value for part in parts for name, value in part["data"].items()}
+    return template.render(
+        title=title or question(evaluation),
+        policy=content_policy(scripts, remote_images=remote_images),
+        style=Markup(own_text("report.css")),
+        scripts=[Markup(script) for script in scripts],
+        page_data=script_json({**worked_on, "hues": theme.HUES}),
+        evaluation=evaluation,
+        about=subject_of(evaluation),
+        parts=parts,
+        writer=version("dissensus"),
     )
+
+
+# What could end a script element or a line of one, and how JSON writes it instead.
+UNSAFE = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+def script_json(value: object) -> Markup:
+    r"""Write a value as JSON that is safe inside a script element.
+
+    >>> script_json({"a": "</script>"})
+    Markup('{"a":"\\u003c/script\\u003e"}')
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.translate(UNSAFE))
 
 
 def question(evaluation: Evaluation) -> str:
@@ -130,27 +137,20 @@ def question(evaluation: Evaluation) -> str:
 
 def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
     """Render a section as it stands in the page: its words and charts, and what the script works on."""
-    from dissensus.figures.vega import svg
+    from dissensus.figures.charts import svg
 
-    evaluation, figure = subject.evaluation, _macros().figure
+    evaluation, environment = subject.evaluation, _environment()
+    figure: Any = environment.globals["figure"]
     drawn = [(name, chart, Markup(svg(chart, name))) for name, chart in section.charts(subject).items()]
-    body = Markup(
-        _environment()
-        .from_string(section.source())
-        .render(
-            evaluation=evaluation,
-            reference=evaluation.runs[evaluation.reference].label,
-            figures=Markup("").join(figure(*one) for one in drawn),
-            **section.words(subject),
-        )
-    )
+    known = {"evaluation": evaluation, "reference": evaluation.runs[evaluation.reference].label}
+    known["figures"] = Markup("").join(figure(*one) for one in drawn)
+    body = Markup(environment.from_string(section.source()).render(**known, **section.words(subject)))
     if section.looks_at_cases and evaluation.is_sample:
         note = Markup(
-            '<p class="note">Figures and tables of this section are about a random sample of {} of the {}; numbers in '
-            "sentences about all.</p>"
+            '<p class="note">Figures and tables of this section are about a random sample of {:,} of the {}; numbers '
+            "in sentences about all.</p>"
         )
-        held = f"{len(evaluation.case_names):,}"
-        body = note.format(held, words.counted(evaluation.n_cases, "case")) + body
+        body = note.format(len(evaluation.case_names), words.counted(evaluation.n_cases, "case")) + body
     return {"section": section, "body": body, "data": section.data(subject)}
 
 
@@ -177,9 +177,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"term": term, "anchor": anchor, "counted": words.counted}
-    environment.globals["table"] = environment.get_template("macros.html.jinja").module.table  # type: ignore[attr-defined]
+    macros: Any = environment.get_template("macros.html.jinja").module
+    environment.globals |= {"table": macros.table, "figure": macros.figure}
     return environment
-
-
-def _macros() -> Any:
-    return _environment().get_template("macros.html.jinja").module

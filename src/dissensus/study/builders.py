@@ -48,6 +48,11 @@ UNRANKED = -1
 # What errors call a finding, what is said about it, and where.
 ANSWER = ("finding", "answer", "checklist")
 
+# What to do with an array of too many axes.
+OTHER_AXES = {
+    2: "scores of conditions go to Predictions.from_scores",
+    3: "average an ensemble over its members first; sets for several values of alpha are arrays of booleans",
+}
 SHOWN = 3
 KEPT = {"first": "left out, the first mention counts", "best": "left out, the mention with the best rank counts"}
 
@@ -113,17 +118,26 @@ def as_numbers(what: str, values: ArrayLike | None) -> FloatArray:
         raise DissensusError(f"the {what} are not numbers", got=f"{values!r:.60}") from error
 
 
+def numeric_array(values: ArrayLike, what: str, form: str = "a matrix", expected: str = "(cases, K)") -> NDArray[Any]:
+    """Return numbers as an array with the axes of a list or a matrix, or say what they are instead."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DissensusError(f"the {what} differ in length", expected=form, got=str(error)) from error
+    n_axes = 2 if "K" in expected else 1
+    if array.ndim != n_axes or array.dtype.kind not in "iufb":
+        raise DissensusError(
+            f"{what} must be {form}",
+            expected=f"numbers in the shape {expected}",
+            got=f"shape {array.shape} of {array.dtype}",
+            advice=OTHER_AXES.get(array.ndim, "") if what != "counts" and array.ndim > n_axes else "",
+        )
+    return array
+
+
 def checked_counts(counts: ArrayLike) -> IntArray:
     """Return a matrix of votes as integers, or say what is wrong with it."""
-    try:
-        votes = np.asarray(counts)
-    except ValueError:
-        votes = np.empty(0)
-    if votes.ndim != 2:
-        got = f"shape {votes.shape}" if votes.size else "rows of different lengths"
-        raise DissensusError("counts must be a matrix", expected="shape (cases, K), one number per condition", got=got)
-    if votes.dtype.kind not in "iufb":
-        raise DissensusError("counts must be numbers", got=f"an array of {votes.dtype}")
+    votes = numeric_array(counts, "counts")
     wrong = np.argwhere(~((votes >= 0) & (votes == np.floor(votes))))
     if len(wrong):
         row, column = wrong[0]

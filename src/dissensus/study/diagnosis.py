@@ -22,11 +22,9 @@ from dissensus.study.question import NOT_ASSESSED, PRESENT, question_in_words
 if TYPE_CHECKING:
     from dissensus.study.study import Study
 
-NO_SCORES = "\N{EN DASH}"
 
 # Signs that tell apart what they end: HER2+ and HER2-.
 SIGNS = tuple("+-\N{MINUS SIGN}\N{EN DASH}*#%")
-NOTHING_FOUND = "nothing found"
 
 # Numbers in words -----------------------------------------------------------------------------------------
 
@@ -315,8 +313,8 @@ def facts_of(study: Study) -> tuple[Fact, ...]:
             *([Fact("Question", f"annotators were {found['question']}")] if found["question"] else []),
         ]
     elif study.kind == "ratings":
-        scores = "{lowest:g} to {highest:g}, mean {mean:.3g}, sd {sd:.3g}".format(**found) if study.scale else NO_SCORES
-        own = [Fact("Scores", scores)]
+        scores = "{lowest:g} to {highest:g}, mean {mean:.3g}, sd {sd:.3g}"
+        own = [Fact("Scores", scores.format(**found) if study.scale else "\N{EN DASH}")]
     else:
         own = [
             Fact("Findings on the list", f"{study.n_findings:,}", "finding", "Findings"),
@@ -451,7 +449,7 @@ def words_of_opinion(study: Study, opinion: int) -> str:
         present, missing = (
             ", ".join(names[code] for code in np.flatnonzero(row == one)) for one in (PRESENT, NOT_ASSESSED)
         )
-        return (present or NOTHING_FOUND) + (f"; not assessed: {missing}" if missing else "")
+        return (present or "nothing found") + (f"; not assessed: {missing}" if missing else "")
     ranked = tied_in_words([names[code] for code in block] for block in _blocks(study, opinion))
     return f"grade {ranked}" if study.question == "grades" and ranked else ranked
 

@@ -79,18 +79,20 @@ class Panel(Value):
         last = len(self.annotator_names) - 1
         if len(self.annotators) and not -1 <= self.annotators.min() <= self.annotators.max() <= last:
             raise DissensusError("an annotator code has no name", expected=f"-1 (nobody) to {last}")
-        check_length("weight", len(self.weights), len(self.annotators))
-        check_length("case weight", len(self.case_weights), len(self.case_names))
-        if self.groups:
-            check_length("group", len(self.groups), len(self.case_names))
-            check_not_empty("group", self.groups)
-        if self.annotator_groups:
-            check_length("group of annotators", len(self.annotator_groups), len(self.annotator_names))
-            check_not_empty("group of annotators", self.annotator_groups)
-        check_weights("weights", self.weights)
-        check_weights("case weights", self.case_weights)
+        for what, groups, owners in (
+            ("group", self.groups, self.case_names),
+            ("group of annotators", self.annotator_groups, self.annotator_names),
+        ):
+            check_length(what, len(groups), len(owners) if groups else 0)
+            check_not_empty(what, groups)
+        for what, weights, n_weights in (
+            ("weight", self.weights, self.n_opinions),
+            ("case weight", self.case_weights, self.n_cases),
+        ):
+            check_length(what, len(weights), n_weights)
+            check_weights(f"{what}s", weights)
         votes = self.votes
-        check_length("vote", len(votes), len(self.annotators))
+        check_length("vote", len(votes), self.n_opinions)
         wrong = np.flatnonzero((votes < 1) | (votes > MOST_VOTES))
         if len(wrong):
             raise DissensusError(

@@ -169,7 +169,6 @@ YES_NO = (
     *(("control", "case"), ("incorrect", "correct"), ("i", "c"), ("wrong", "right"), ("fail", "pass")),
     *(("ham", "spam"), ("safe", "unsafe"), ("disagree", "agree"), ("reject", "accept"), ("unlikely", "likely")),
 )
-NOT = ("not", "non", "no", "without")
 
 # Words that are grades, from the lowest; those of one study are all of one scale.
 SCALES = (
@@ -208,7 +207,7 @@ def recognised_question(names: Sequence[str]) -> tuple[Question, tuple[str, ...]
             return "binary", tuple(folded[word] for word in pair)
     if len(names) == 2:
         for one, other in permutations(folded):
-            if any(one in (f"{word} {other}", f"{word}-{other}") for word in NOT):
+            if any(one in (f"{word} {other}", f"{word}-{other}") for word in ("not", "non", "no", "without")):
                 return "binary", (folded[one], folded[other])
         return None
     scale = next((scale for scale in SCALES if folded.keys() <= {*scale}), ())

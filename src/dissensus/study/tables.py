@@ -378,9 +378,7 @@ def _declared(table: pl.DataFrame, role: str) -> Any:
     known = get_args(Unranked if role == "unranked" else Question)
     if len(found) > 1 or any(name not in known for name in found):
         raise DissensusError(
-            f"the column {role!r} must be the same in the whole table",
-            expected=" or ".join(map(repr, known)),
-            got=listing(found),
+            f"{role!r} must be one word for the whole study", expected=" or ".join(map(repr, known)), got=listing(found)
         )
     return found[0] if found else None
 

@@ -138,43 +138,30 @@ def beside_table(
     evaluation: Evaluation, every: Sequence[Beside], metrics: Sequence[Metric], order: Sequence[str]
 ) -> Table:
     """Tabulate metrics: one annotator and every model, by every reference that has a value for any of them."""
-    usual, experts = next(iter(every[0].practices), ""), evaluation.experts
-    names = (
-        f"with one {called(evaluation)}",
-        "worth",
-        usual,
-        "uncertainty-adjusted",
-        "large panel (estimate)",
-        "truth",
-    )
+    usual, experts, who = next(iter(every[0].practices), ""), evaluation.experts, called(evaluation)
+    head = ("", f"with one {who}", "worth", usual, "uncertainty-adjusted", "large panel (estimate)", "truth")
     groups: dict[str, list[tuple[str, ...]]] = {}
     for metric in metrics:
         own = {one.model: one for one in every if one.metric.name == metric.name}
-        known = (
-            {row["model"]: row for row in experts.rows if row["metric"] == metric.name} if experts is not None else {}
-        )
+        beside = experts.rows if experts is not None else ()
+        known = {row["model"]: row for row in beside if row["metric"] == metric.name}
         worth = experts.worth if experts is not None and metric.name == evaluation.primary else {}
-        told = f"{metric.name}{'' if metric.higher_is_better else ', lower is better'}"
+        rows = groups.setdefault(f"{metric.name}{'' if metric.higher_is_better else ', lower is better'}", [])
         first = next(iter(known.values()), None)
         if first is not None and not math.isnan(first["experts"]):
             value = interval(first, "experts", "experts_low", "experts_high")
-            alone = "1" if worth else NOTHING
-            groups[told] = [(f"one {called(evaluation)}", value, alone, NOTHING, NOTHING, NOTHING, NOTHING)]
+            rows.append((f"one {who}", value, "1" if worth else NOTHING, *[NOTHING] * 4))
         for model in order:
             one = own[model]
             agreement = interval(known[model], "agreement") if model in known else interval(one.agreement)
-            values = (
-                number(one.practices.get(usual), 2),
-                interval(one.adjusted, undefined=UNDEFINED),
-                interval(one.panel, undefined=UNDEFINED),
-                number(one.truth, 2),
-            )
-            groups.setdefault(told, []).append((model, agreement, str(worth.get(model, NOTHING)), *values))
-    rows = [row for group in groups.values() for row in group]
-    shown = [0, *(k for k in range(1, 7) if any(row[k] not in (NOTHING, "1") for row in rows))]
+            estimates = (interval(found, undefined=UNDEFINED) for found in (one.adjusted, one.panel))
+            usually, truth = number(one.practices.get(usual), 2), number(one.truth, 2)
+            rows.append((model, agreement, str(worth.get(model, NOTHING)), usually, *estimates, truth))
+    every_row = [row for group in groups.values() for row in group]
+    shown = [0, *(k for k in range(1, 7) if any(row[k] not in (NOTHING, "1") for row in every_row))]
     return {
         "caption": f"{100 * evaluation.level:g} % intervals in brackets",
-        "head": [("", *names)[k] for k in shown],
+        "head": [head[k] for k in shown],
         "groups": {told: [[row[k] for k in shown] for row in group] for told, group in groups.items()},
     }
 
@@ -219,55 +206,39 @@ class Strata(ReportSection):
 
 def stratum_table(evaluation: Evaluation, column: str, order: Sequence[str]) -> Table:
     """Tabulate the primary metric by the labels of a column: with one annotator, or in the headline run."""
-    experts = evaluation.experts
-    own = [row for row in experts.strata_rows if row["column"] == column] if experts is not None else []
-    if experts is not None and own:
-        metric = experts.primary
-        known = {(row["stratum"], row["model"]): row for row in own if row["metric"] == metric}
-        labels = list(dict.fromkeys(stratum for stratum, _ in known))
-        rows = [
-            (
-                label,
-                f"{known[label, order[0]]['n_cases']:,}",
-                interval(known[label, order[0]], "experts", "experts_low", "experts_high"),
-                *(interval(known[label, model], "agreement") for model in order),
-            )
-            for label in labels
-        ]
-        head = [column, "cases", f"one {experts.called}", *order]
-        return {"caption": f"{metric} with one {experts.called}, by {column}", "head": head, "rows": rows}
-    run = evaluation.headline
-    table = evaluation.of_run(evaluation.by_group(column), run).filter(metric=evaluation.primary).to_dicts()
-    of = {(row["stratum"], row["model"]): row for row in table}
-    rows = [
-        (label, f"{of[label, order[0]]['n_cases']:,.0f}", *(interval(of[label, model]) for model in order))
-        for label in dict.fromkeys(label for label, _ in of)
-    ]
-    caption = f"{evaluation.primary} by {column}, {evaluation.runs[run].estimand} ({evaluation.run_label(run)})"
-    return {"caption": caption, "head": [column, "cases", *order], "rows": rows}
+    experts, run, metric = evaluation.experts, evaluation.headline, evaluation.primary
+    found = [row for row in experts.strata_rows if row["column"] == column] if experts is not None else []
+    if experts is not None and found:
+        metric, who, value = experts.primary, [f"one {experts.called}"], "agreement"
+        caption = f"{metric} with one {experts.called}, by {column}"
+    else:
+        found, who, value = evaluation.of_run(evaluation.by_group(column), run).to_dicts(), [], "mean"
+        caption = f"{metric} by {column}, {evaluation.runs[run].estimand} ({evaluation.run_label(run)})"
+    of = {(row["stratum"], row["model"]): row for row in found if row["metric"] == metric}
+    rows = []
+    for label in dict.fromkeys(label for label, _ in of):
+        first = of[label, order[0]]
+        beside = [interval(first, "experts", "experts_low", "experts_high")] if who else []
+        values = (interval(of[label, model], value) for model in order)
+        rows.append((label, f"{first['n_cases']:,.0f}", *beside, *values))
+    return {"caption": caption, "head": [column, "cases", *who, *order], "rows": rows}
 
 
 def finding_tables(evaluation: Evaluation) -> list[Table]:
     """Tabulate every metric finding by finding, with the expected number of positive cases."""
-    run, order = evaluation.headline, ranked(evaluation)
+    run, order, expected = evaluation.headline, ranked(evaluation), expected_positives(evaluation)
     found = evaluation.of_run(evaluation.by_group(FINDING), run).to_dicts()
     known = {(row["metric"], row["stratum"], row["model"]): row for row in found}
-    expected = expected_positives(evaluation)
-    return [
-        {
-            "caption": f"{metric.name} by finding, {evaluation.runs[run].estimand}",
-            "head": ["finding", "expected positive cases", *order],
-            "rows": [
-                (
-                    one,
-                    number(expected.get(one), 1),
-                    *(interval(known.get((metric.name, one, model)), undefined=UNDEFINED) for model in order),
-                )
-                for one in evaluation.asked_findings
-            ],
-        }
-        for metric in evaluation.metrics
-    ]
+    tables: list[Table] = []
+    head = ["finding", "expected positive cases", *order]
+    for metric in evaluation.metrics:
+        rows = []
+        for one in evaluation.asked_findings:
+            values = (interval(known.get((metric.name, one, model)), undefined=UNDEFINED) for model in order)
+            rows.append((one, number(expected.get(one), 1), *values))
+        caption = f"{metric.name} by finding, {evaluation.runs[run].estimand}"
+        tables.append({"caption": caption, "head": head, "rows": rows})
+    return tables
 
 
 def expected_positives(evaluation: Evaluation) -> dict[str, float]:
@@ -311,9 +282,8 @@ class Sensitivity(ReportSection):
         """Return tables of the sweep and of conventional labels, where orders flip, and what panel rests on."""
         evaluation, results = subject.evaluation, subject.tables.to_frame()
         order = ranked(evaluation) if evaluation.models else []
-        found = (
-            [one for one in side_by_side(evaluation, results) if one.metric.name == evaluation.primary] if order else []
-        )
+        every = side_by_side(evaluation, results) if order else []
+        found = [one for one in every if one.metric.name == evaluation.primary]
         prior = evaluation.prior if evaluation.panel is not None else None
         several = len(evaluation.adjusted_runs) > 1
         return {

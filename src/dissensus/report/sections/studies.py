@@ -65,15 +65,14 @@ def rule_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Count the cases of every rule, by model where it is about one, and link to the first ones of the leader."""
     found, order = triage(evaluation), ranked(evaluation)
     rows = []
-    for place, (rule, told) in enumerate(RULES.items()):
-        of_model = {model: found.of_rule(rule, evaluation.models.index(model)) for model in order}
+    for rule, told in RULES.items():
+        models = order if rule in (WRONG, MISSED) else []
+        of_model = {model: found.of_rule(rule, evaluation.models.index(model)) for model in models}
         own = found.of_rule(rule)
-        names = [
-            evaluation.case_names[i] for i in (of_model[order[0]] if rule in (WRONG, MISSED) else own)[:MOST_LINKED]
-        ]
-        counts = {model: len(cases) for model, cases in of_model.items()} if rule in (WRONG, MISSED) else {}
+        names = [evaluation.case_names[i] for i in (of_model[order[0]] if models else own)[:MOST_LINKED]]
+        counts = {model: len(cases) for model, cases in of_model.items()}
         links = [(name, f"#case={quote(name, safe='')}") for name in names]
-        rows.append({"place": place, "rule": rule, "told": told, "n": len(own), "counts": counts, "links": links})
+        rows.append({"rule": rule, "told": told, "n": len(own), "counts": counts, "links": links})
     return [row for row in rows if row["n"]]
 
 
@@ -162,10 +161,8 @@ def annotator_table(evaluation: Evaluation) -> Table | None:
         own = [told] if accuracy else []
         rows.append((*([visible(finding)] if findings else []), visible(name), f"{cases:,}", *pair, *own))
         sizes.append(cases)
-    beside_names = (
-        [] if not rows_of_model or findings else ["agreement with the others", f"{leader} with the same others"]
-    )
-    head = [*(["finding"] if findings else []), called(evaluation), "cases", *beside_names]
+    beside_names = ["agreement with the others", f"{leader} with the same others"] if rows_of_model else []
+    head = [*(["finding"] if findings else []), called(evaluation), "cases", *([] if findings else beside_names)]
     head += ["estimated accuracy (Dawid-Skene)"] if accuracy else []
     return {"head": head, "rows": rows, "cases": sizes}
 

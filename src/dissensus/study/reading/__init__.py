@@ -178,7 +178,7 @@ def _studies(examining: Callable[Asked, Reading]) -> Callable[Asked, Study]:
         positive
             The positive one of two conditions; to name it is to say that the question is binary.
         limits
-            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see docs/formats.md.
+            What a file may ask for, for example ``{"columns": 200_000, "memory": "32GB"}``; see the page on formats.
 
         Raises
         ------
@@ -241,9 +241,9 @@ def examine_source(
         columns = (chosen_rows.get(one.name, one) if not one.role else one for one in receipt.columns)
         receipt = replace(receipt, columns=(*columns, *(Column(name, "", IGNORED) for name in ignore)))
     except DissensusError as error:
-        place = place or str(source.path)
-        files = [str(path) for path in source.content] if source.kind == "directory" else []
-        raise error if any(one in error.where for one in (place, *files)) else error.at(place) from None
+        files = source.content if source.kind == "directory" else ()
+        named = any(str(path) in error.where for path in files)
+        raise error if named else error.at(place or str(source.path)) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
 
 

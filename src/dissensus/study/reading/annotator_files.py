@@ -13,7 +13,7 @@ from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.receipt import Note, columns_of
 from dissensus.study import tables
-from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_ranking, as_table
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_name, as_table, files_of
 from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
@@ -38,7 +38,7 @@ class AnnotatorFiles(Format):
         """Tell a directory with tables or JSON, and no files of another format that is a directory."""
         if source.kind != "directory":
             return False
-        endings = {path.suffix.lower() for path in _shown(source)}
+        endings = {path.suffix.lower() for path in source.content if not path.name.startswith(".")}
         return not endings.isdisjoint(ENDINGS) and endings.isdisjoint(OTHERS)
 
     def parse(self, source: Source, options: Options) -> Parsed:
@@ -97,7 +97,8 @@ def parsed_files(
     """
     if source.kind != "directory":
         raise FormatError("this is not a directory", expected="one file per annotator", got=source.kind)
-    paths, notes = _sorted_out(source) if source.path.is_dir() else (list(source.content), ())  # all of a list is meant
+    endings = (*ENDINGS, *LINES, *SPREADSHEETS)
+    paths, notes = files_of(source, endings, f"one file per annotator, ending in {', '.join((*ENDINGS, *LINES))}")
     by_name: dict[str, Path] = {}
     for path in paths:
         if by_name.setdefault(path.stem, path) != path:
@@ -112,56 +113,24 @@ def parsed_files(
         try:
             parsed = parse(open_source(path, options.limits), options)
         except DissensusError as error:
-            advice = error.advice or "correct the file, or take it out of the directory"
-            told = {"expected": error.expected, "got": error.got, "where": error.where, "advice": advice}
-            named = FormatError(error.problem, **told)
-            raise named if str(path) in error.where else named.at(str(path)) from None
+            raise error.at(str(path), "correct the file, or take it out of the directory") from None
         if "annotator" not in parsed.frame.columns:
             parsed = replace(parsed, frame=parsed.frame.with_columns(annotator=pl.lit(path.stem)))
         files[path] = parsed
     return files, notes
 
 
-def _sorted_out(source: Source) -> tuple[list[Path], tuple[Note, ...]]:
-    shown = _shown(source)
-    paths = [path for path in shown if path.suffix.lower() in (*ENDINGS, *LINES, *SPREADSHEETS)]
-    if not paths:
-        raise FormatError(
-            "the directory holds no files of data",
-            expected=f"one file per annotator, ending in {', '.join((*ENDINGS, *LINES))}",
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
-        )
-    found = {
-        "hidden files": [path.name for path in source.content if path.name.startswith(".")],
-        "files that are not data": [path.name for path in shown if path not in paths],
-        "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
-    }
-    return paths, tuple(
-        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
-        for what, names in found.items()
-        if names
-    )
-
-
-def _shown(source: Source) -> list[Path]:
-    return [path for path in source.content if not path.name.startswith(".")]
-
-
 def put_together(
     frames: Sequence[pl.DataFrame], files: Sequence[Parsed], notes: Sequence[Note], *assumed: str
 ) -> Parsed:
     """Make one long table of those of several files, and add up what the receipt says of them."""
-    sums: dict[tuple[str, str, bool], Note] = {}
+    sums = Collection(notes)
     for note in (note for file in files for note in file.notes):
-        key = (note.found, note.action, note.lost)
-        before = sums.get(key, Note(note.found, 0, note.action, (), note.lost))
-        examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:3]
-        sums[key] = replace(note, count=before.count + note.count, examples=examples)
+        sums.add_note(note)
     columns = dict.fromkeys(column for file in files for column in file.columns)
     told = dict.fromkeys((BY_NAME, *assumed, *(sentence for file in files for sentence in file.assumed)))
     table = pl.concat(frames, how="diagonal")
-    return Parsed(table, (*notes, *sums.values()), columns=tuple(columns), assumed=tuple(told))
+    return Parsed(table, sums.parsed().notes, columns=tuple(columns), assumed=tuple(told))
 
 
 # One file -----------------------------------------------------------------------------------------------
@@ -173,12 +142,7 @@ def _parsed(source: Source, options: Options) -> Parsed:
         return _table(source, options)
     said = Collection()
     for case, value in source.content.items():
-        if not case.strip():
-            raise DissensusError("a case has no name", got=repr(case))
-        if value is None:
-            said.add_case(case)
-        else:
-            said.add_ranking(case, source.path.stem, as_ranking(value, f"case {case!r}"))
+        said.add_opinion(as_name(case, "the name of a case", ""), source.path.stem, value)
     parsed = said.parsed()
     return replace(parsed, frame=parsed.frame.drop("annotation"))
 

@@ -16,7 +16,7 @@ from dissensus.study.reading.annotator_files import parsed_files, put_together, 
 from dissensus.study.reading.format import BOX, TABLES, Format, Options, Parsed, as_table, has_answers, has_boxes
 from dissensus.study.reading.guesses import refuse_rivals
 from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
-from dissensus.study.reading.wide import with_cases
+from dissensus.study.reading.wide import molten, with_cases
 
 ALIASES, FINDINGS = tables.CHECKLIST_ALIASES, tables.FINDING_NAMES
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"
@@ -144,13 +144,8 @@ def _molten(one: Parsed, missing: Sequence[str], options: Options) -> pl.DataFra
     if not one.conditions:
         return one.frame
     empty = (pl.lit(None, pl.String).alias(name) for name in missing)
-    wide = one.frame.with_columns(pl.col(one.conditions).cast(pl.String), *empty)
-    findings = [*one.conditions, *missing]
-    roles = [name for name in wide.columns if name not in findings]
-    codes = {name: f"\0{code}" for code, name in enumerate(findings)}  # no name of a finding gets in the way
-    long = wide.rename(codes).unpivot([*codes.values()], index=roles, variable_name="condition", value_name="present")
-    long = long.sort(tables.ROW, maintain_order=True)
-    long = long.with_columns(pl.col("condition").replace_strict({code: name for name, code in codes.items()}))
+    findings = one.frame.select(*one.conditions, *empty)
+    long = molten(one.frame.drop(one.conditions), findings, "condition", "present")
     if options.nothing not in one.conditions:
         return long
     answers = pl.Series(tables.answers_of_cells(long, "present"))  # an empty cell is absent where nothing was found

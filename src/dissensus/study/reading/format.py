@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -128,9 +128,6 @@ class Format(Registered, ABC):
         """Turn a file into a long table, and count what is skipped."""
 
 
-# Keys (or arrays) that say something about all rankings of a file, and what.
-DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
-
 # Names of columns that only checklists have.
 IS_PRESENT = ("present", "is_present", "presence")
 
@@ -159,21 +156,6 @@ PYTHON_DICT = re.compile(rf"\{{\s*(?:{_ITEM}\s*:\s*{_ITEM}\s*(?:,\s*{_ITEM}\s*:\
 
 # What stands between the field and the choice in the name of a checkbox of REDCap.
 BOX = "___"
-
-
-def declaration(content: Mapping[str, Any], key: str, where: str) -> Any:
-    """Return what a file says about all its rankings, if it does.
-
-    >>> declaration({"unranked": "below"}, "unranked", "a.json")
-    'below'
-    """
-    if content.get(key) is None:
-        return None
-    value, known = str(content[key]), get_args(Unranked if key == "unranked" else Question)
-    if value not in known:
-        what = "the meaning of 'unranked'" if key == "unranked" else "the kind of question"
-        raise wrong_shape(value, what, " or ".join(map(repr, known)), where)
-    return value
 
 
 def as_list(value: Any, what: str, where: str) -> list[Any]:
@@ -296,8 +278,18 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
             got=reprlib.repr(source.content),
             where=str(source.path),
         )
-    places = [f"{what} {number}" for number in range(1, len(records) + 1)]
-    return [(place, as_object(record, f"a {what}", place)) for place, record in zip(places, records, strict=True)]
+    return placed_objects(records, what)
+
+
+def placed_objects(value: Any, what: str, where: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of a list, each with the words that say where it stands; nothing counts as an empty list.
+
+    >>> placed_objects([{"id": 7}], "annotation", "task 1")
+    [('task 1, annotation 1', {'id': 7})]
+    """
+    listed = optional_list(value, f"the list of {what}s", where)
+    places = [f"{where and f'{where}, '}{what} {number}" for number in range(1, len(listed) + 1)]
+    return [(place, as_object(item, f"the {what}", place)) for place, item in zip(places, listed, strict=True)]
 
 
 def key_columns(
@@ -503,12 +495,8 @@ def unpacked(source: Source) -> Source:
     """Take a table with lists in its cells for records; lists may be written as JSON or Python writes them."""
     if not source.is_table:
         return source
-    table = source.table
-    table = table.with_columns(
-        table[name].cast(pl.List(dtype.inner)) for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)
-    )
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String and is_list(table[name], "[{")]
-    records = table.to_dicts()
+    texts = [one.name for one in source.table if one.dtype == pl.String and is_list(one, "[{")]
+    records = source.table.to_dicts()
     for number, record in enumerate(records, start=1):
         record.update({name: _list(record[name], name, number) for name in texts})
     return replace(source, kind="jsonl", content=records)
@@ -546,10 +534,10 @@ class Collection:
     rankings without a condition: 1, kept as abstentions (for example 'c1')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Iterable[Note] = ()) -> None:
         self._rows: list[tuple[str, str | None, int | None, str | None, float | None, int | None]] = []
         self._opinions: dict[str, int] = {}
-        self._notes: dict[tuple[str, str], Note] = {}
+        self._notes = {(note.found, note.action): note for note in notes}
         self._seen: set[tuple[str, str | None]] = set()
         self._assumed: dict[str, None] = {}
 
@@ -571,8 +559,7 @@ class Collection:
         >>> said.parsed().notes[0].lost
         True
         """
-        self.note(found, action, example)
-        self._notes[found, action] = replace(self._notes[found, action], lost=True)
+        self.add_note(Note(found, 1, action, (example,) if example else (), lost=True))
 
     def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
         """Count a finding, and keep the first few examples of it.
@@ -582,10 +569,12 @@ class Collection:
         >>> print(*said.parsed().notes)
         empty lines: 2, kept as abstentions (for example 'line 7')
         """
-        before = self._notes.get((found, action), Note(found, 0, action))
-        is_new = bool(example) and example not in before.examples and len(before.examples) < 3
-        examples = (*before.examples, example) if is_new else before.examples
-        self._notes[found, action] = replace(before, count=before.count + count, examples=examples)
+        self.add_note(Note(found, count, action, (example,) if example else ()))
+
+    def add_note(self, note: Note) -> None:
+        """Add a note to those that say the same of others."""
+        key = (note.found, note.action)
+        self._notes[key] = self._notes[key] + note if key in self._notes else note
 
     def add_case(self, case: str) -> None:
         """Add a case even if nobody gives an opinion on it.
@@ -611,6 +600,19 @@ class Collection:
         if not blocks:
             self.note("rankings without a condition", "kept as abstentions", case, count=votes)
         self._add(case, annotator, blocks, votes, "rankings")
+
+    def add_opinion(self, case: str, annotator: str, value: Any) -> None:
+        """Add a label, or a list of blocks; null is no opinion, and an empty list abstains.
+
+        >>> said = Collection()
+        >>> said.add_opinion("c1", "Ann", None)
+        >>> said.parsed().frame["annotator"].to_list()
+        [None]
+        """
+        if value is None:
+            self.add_case(case)
+        else:
+            self.add_ranking(case, annotator, as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
 
     def add_checklist(self, case: str, annotator: str | None, findings: Sequence[str]) -> None:
         """Add the findings that one annotator saw; without any, nothing was found.
@@ -653,15 +655,15 @@ class Collection:
         return Parsed(rows, notes, known, columns=tuple(columns), assumed=assumed)
 
 
-def files_ending(endings: Sequence[str], source: Source, said: Collection, expected: str) -> list[Path]:
-    """Return the files of a directory that have one of some endings, and count the others; a file stands for itself."""
-    if source.kind != "directory":
-        return [source.path]
+def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[list[Path], tuple[Note, ...]]:
+    """Return the files of a directory that have one of some endings, and notes on the others; all of a list are meant.
+
+    A file stands for itself.
+    """
+    if not source.path.is_dir():
+        return list(source.content) if source.kind == "directory" else [source.path], ()
     shown = [path for path in source.content if not path.name.startswith(".")]
     files = [path for path in shown if path.suffix.lower() in endings]
-    for path in shown:
-        if path not in files:
-            said.skip("files with another ending", path.name)
     if not files:
         raise FormatError(
             f"the directory holds no {' or '.join(endings)} files",
@@ -669,4 +671,14 @@ def files_ending(endings: Sequence[str], source: Source, said: Collection, expec
             got=f"files {listing(path.name for path in shown)}" if shown else "no files",
             where=str(source.path),
         )
-    return files
+    found = {
+        "hidden files": [path.name for path in source.content if path not in shown],
+        "files with another ending": [path.name for path in shown if path not in files],
+        "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
+    }
+    notes = (
+        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
+        for what, names in found.items()
+        if names
+    )
+    return files, tuple(notes)

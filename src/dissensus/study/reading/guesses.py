@@ -31,8 +31,6 @@ REFERENCES = frozenset(
 # The share of an annotator's labels that others must use, too.
 LEAST_SHARED = 0.1
 
-OTHER_ORDERS = ("rank", "confidence", "weight", "votes")
-
 
 # Numbers ------------------------------------------------------------------------------------------------
 
@@ -68,7 +66,7 @@ def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opini
     if not found:
         return
     verb = "holds numbers and has" if len(found) == 1 else "hold numbers and have"
-    choices = ", ".join(f"--column {role}={found[0]}" for role in OTHER_ORDERS)
+    choices = ", ".join(f"--column {role}={found[0]}" for role in ("rank", "confidence", "weight", "votes"))
     ignored = " ".join(f"--ignore {name}" for name in found)
     raise FormatError(
         f"the column{'s' * (len(found) > 1)} {listing(found)} {verb} no role, and there are several rows per opinion",

@@ -29,8 +29,6 @@ from dissensus.study.reading.guesses import (
     rivals_of,
 )
 
-CROWD_KIT = ("task", "label")
-CROWD_WORKER = ("worker", "performer")
 BY_ORDER = "confidences order the conditions; their values are not used (--confidence share uses them)"
 PROBABILITY = "the probability of the positive condition, from 0 to 1"
 OTHER_SCALES = (
@@ -95,8 +93,8 @@ class CrowdKit(Long):
     def recognises(self, source: Source) -> bool:
         """Tell crowd-kit's table by its columns: task, worker (formerly performer) and label."""
         names = column_names(source)
-        has_columns = names.issuperset(CROWD_KIT) and not names.isdisjoint(CROWD_WORKER) and "rank" not in names
-        return has_columns and not holds_lists(source)
+        has_columns = {"task", "label"} <= names and not names.isdisjoint(("worker", "performer"))
+        return has_columns and "rank" not in names and not holds_lists(source)
 
 
 class Scores(Format):
@@ -115,14 +113,12 @@ class Scores(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Name the columns by their roles and leave the rest to the builder."""
-        if not source.is_table:
-            raise DissensusError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
-        aliases, needed = tables.RATING_ALIASES, ("case", "score")
-        roles = tables.find_columns(source.table.columns, options.columns, aliases=aliases, required=needed)
-        refuse_rivals(source.table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
-        columns = columns_of(source.table.columns, roles, options.columns)
+        table, (aliases, needed) = as_table(source), tables.OF_QUESTION["numbers"]
+        roles = tables.find_columns(table.columns, options.columns, aliases=aliases, required=needed)
+        refuse_rivals(table, roles, options.columns, {**tables.ALIASES, "score": tables.SCORE_NAMES})
+        columns = columns_of(table.columns, roles, options.columns)
         nobody = () if "annotator" in roles else ("there is no annotator column: every row is a rating of its own",)
-        return Parsed(tables.with_roles(source.table, roles), columns=columns, assumed=nobody)
+        return Parsed(tables.with_roles(table, roles), columns=columns, assumed=nobody)
 
 
 def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
@@ -230,17 +226,14 @@ class ReaderStudy(Scores):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read the scores of readers in one modality, and count the rows that tell the truth."""
-        if not source.is_table:
-            raise FormatError("this is not a table of ratings", expected="CSV, TSV or Parquet", got=source.kind)
-        table, named = source.table, {tables.normalised(name): name for name in source.table.columns}
-        reader = tables.find_columns(
-            table.columns, options.columns, aliases=tables.RATING_ALIASES, required=("annotator",)
-        )
+        table, aliases = as_table(source), tables.RATING_ALIASES
+        reader = tables.find_columns(table.columns, options.columns, aliases=aliases, required=("annotator",))
         is_truth = table[reader["annotator"]].cast(pl.String).str.to_lowercase() == TRUTH
-        rows, modality = (
+        rows, named = (
             table.filter(~is_truth.fill_null(False)),
-            next((named[one] for one in MODALITIES if one in named), None),
+            {tables.normalised(name): name for name in table.columns},
         )
+        modality = next((named[one] for one in MODALITIES if one in named), None)
         modalities = [] if modality is None else rows[modality].cast(pl.String).unique(maintain_order=True).to_list()
         if len(modalities) > 1:
             raise FormatError(
@@ -250,7 +243,7 @@ class ReaderStudy(Scores):
                 where=f"column {modality!r}",
                 advice=f"say which: --only {modality}={modalities[0]} (only={{{modality!r}: {modalities[0]!r}}})",
             )
-        parsed = super().parse(replace(source, content=rows), options)
+        parsed = super().parse(replace(source, kind="table", content=rows), options)
         roles = {modality: "modality", named.get(TRUTH): TRUTH}
         columns = tuple(
             Column(one.name, roles[one.name], BY_NAME) if one.name in roles else one for one in parsed.columns

@@ -30,12 +30,11 @@ from dissensus.study.study import Study
 from dissensus.study.tables import ROW
 
 RANKINGS = "rankings"
-ROLES = {"conditions": "conditions", "case_names": "case", **read.DECLARED}
+DECLARED = {"unranked": "meaning of not being mentioned", "kind_of_question": "what annotators were asked"}
+ROLES = {"conditions": "conditions", "case_names": "case", **DECLARED}
 
 # Names of arrays in an npz file: two that belong together, or one of two.
 ARRAYS, KEYS = ("rankings", "groups"), ("opinions", "confidences")
-
-ROW_IS_RANKING = "every row is the ranking of one annotator without a name"
 
 
 class Nested(Format):
@@ -58,25 +57,21 @@ class Nested(Format):
         Cases are numbered from 0 unless the file names them; a case without rankings is unannotated.
         """
         content = source.content if isinstance(source.content, dict) else {RANKINGS: source.content}
-        where, mentions = str(source.path), nested_levels(content.get(RANKINGS))[-1]
-        names, listed = (_listed_names(content, key, where) for key in ("case_names", "conditions"))
+        names, listed = (_listed_names(content, key, str(source.path)) for key in ("case_names", "conditions"))
         known = listed if options.conditions is None else options.conditions
         conditions, panel, ranking, block, codes = nested_mentions(content.get(RANKINGS), known, case_names=names)
         cases, named = pl.Series("case", panel.case_names, pl.String), pl.Series(conditions, dtype=pl.String)
         opinions = pl.DataFrame({"case": cases.gather(panel.case_of_opinion), "annotation": range(panel.n_opinions)})
         said = pl.DataFrame({"annotation": ranking, "condition": named.gather(codes), "rank": block + 1.0})
         said = opinions.join(said, on="annotation", how="left", maintain_order="left_right")
-        declared = {role: read.declaration(content, role, where) for role in read.DECLARED}
-        frame = pl.concat([cases.to_frame(), said], how="diagonal").with_columns(
-            pl.lit(value).alias(role) for role, value in declared.items() if value is not None
-        )
         silent = said.filter(pl.col("condition").is_null())["case"]
         examples = tuple(silent.unique(maintain_order=True)[:3])
         note = Note("rankings without a condition", len(silent), "kept as abstentions", examples)
         told = ["the cases have no names and are numbered from 0"] if names is None else []
         told.append("every list of blocks is the ranking of one annotator without a name")
-        if any(isinstance(mention, int) for mention in mentions):
+        if any(isinstance(mention, int) for mention in nested_levels(content.get(RANKINGS))[-1]):
             told.append(codes_in_words(conditions))
+        frame = pl.concat([cases.to_frame(), said], how="diagonal")
         return _parsed(frame, conditions, source, {RANKINGS: "rankings"}, told, note)
 
 
@@ -107,14 +102,9 @@ class RankingArrays(Format):
         rankings, groups = (_array_named(source, name) for name in ARRAYS)
         rows = stacked("groups", groups, "iu")
         named, assumed = _names_of(source, options, rows)
-        meaning, question = (read.declaration(source.content, key, str(source.path)) for key in read.DECLARED)
-        said = from_ranking_arrays(rankings, groups, **named, unranked=meaning or "below").asked(
-            question or "conditions"
-        )
+        said = from_ranking_arrays(rankings, groups, **named)
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
-        return _parsed(
-            long_table(said), said.conditions, source, roles, (ROW_IS_RANKING, *assumed), _absent(rows, said)
-        )
+        return _parsed(long_table(said), said.conditions, source, roles, assumed, _absent(rows, said))
 
 
 class Confidences(Format):
@@ -137,9 +127,9 @@ class Confidences(Format):
         rows = stacked("confidences", array, "iuf")
         named, assumed = _names_of(source, options, rows)
         said = from_confidences(array, **named)
-        told = (ROW_IS_RANKING, *assumed, "confidences order the conditions; their values are not used")
+        assumed.append("confidences order the conditions; their values are not used")
         roles = {key: "confidence of each condition"}
-        return _parsed(long_table(said), said.conditions, source, roles, told, _absent(rows, said))
+        return _parsed(long_table(said), said.conditions, source, roles, assumed, _absent(rows, said))
 
 
 def _array_named(source: Source, name: str) -> NDArray[Any]:
@@ -158,7 +148,7 @@ def _array_named(source: Source, name: str) -> NDArray[Any]:
 def _names_of(source: Source, options: Options, rows: Rows) -> tuple[dict[str, Any], list[str]]:
     """Return the names of conditions and cases, given, of the file or of a file beside it, and sentences about them."""
     arrays = source.content if source.kind == "npz" else {}
-    named, told = {}, []
+    named, told = {}, ["every row is the ranking of one annotator without a name"]
     for key, what, count in (
         ("conditions", "conditions", rows.cells.shape[1]),
         ("case_names", "cases", len(rows.offsets) - 1),
@@ -181,11 +171,15 @@ def _absent(rows: Rows, said: Study) -> Note:
 def _parsed(
     rows: pl.DataFrame, names: tuple[str, ...], source: Source, roles: dict[str, str], told: Sequence[str], note: Note
 ) -> Parsed:
-    """Return rankings of annotators without a name, with a note on those who say nothing."""
-    known, keys = {**roles, **ROLES}, source.content if isinstance(source.content, dict) else ()
+    """Return rankings of annotators without a name, with what the file says of all and a note on those who say nothing.
+
+    None of the rows is a row of a file.
+    """
+    known, content = {**roles, **ROLES}, source.content if isinstance(source.content, dict) else {}
     reason = BY_NAME if source.kind == "json" else ""
-    columns = tuple(Column(key, known.get(key, ""), reason if key in known else "") for key in keys)
-    rows = rows.with_columns(pl.lit(None, pl.Int64).alias(ROW))  # no row of a file
+    columns = tuple(Column(key, known.get(key, ""), reason if key in known else "") for key in content)
+    said = {role: pl.lit(str(content[role])) for role in DECLARED if content.get(role) is not None}
+    rows = rows.with_columns(pl.lit(None, pl.Int64).alias(ROW), **said)
     return Parsed(rows, (note,) if note.count else (), names, columns=columns, assumed=tuple(told))
 
 
@@ -220,10 +214,7 @@ class AnnotatorKeys(Format):
             for key, value in inner.items():
                 read.as_name(key, f"the name of the {inner_role}", where)
                 case, annotator = (outer, key) if outer_role == "case" else (key, outer)
-                if value is None:
-                    said.add_case(case)
-                else:
-                    said.add_ranking(case, annotator, read.as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
+                said.add_opinion(case, annotator, value)
         said.assume(f"the outer keys are {outer_role}s, the inner keys {inner_role}s")
         return said.parsed()
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
-from dissensus.study.reading.format import Collection, Format, Options, Parsed, files_ending
+from dissensus.study.reading.format import Collection, Format, Options, Parsed, files_of
 
 KINDS = ("soc", "soi", "toc", "toi")
 ENDINGS = tuple(f".{kind}" for kind in KINDS)
@@ -42,11 +42,12 @@ class PrefLib(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
         """Read one case per file, named by the file; every order has as many votes as voters gave it."""
-        said = Collection()
+        files, notes = files_of(source, ENDINGS, f"files ending in {', '.join(ENDINGS)}")
+        said = Collection(notes)
         said.assume("every file is a case, named after it")
         said.assume("every voter is an annotator without a name")
         conditions: tuple[str, ...] | None = None
-        for path in files_ending(ENDINGS, source, said, f"files ending in {', '.join(ENDINGS)}"):
+        for path in files:
             text = read_text(checked_path(path)) if source.kind == "directory" else source.text
             names, orders = _profile(text, path, said)
             differing = sorted(set(names) ^ set(conditions or names))

@@ -13,10 +13,10 @@ from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.names import known_name
-from dissensus.core.receipt import AS_SAID
+from dissensus.core.receipt import AS_SAID, Column, columns_of
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import ANNOTATORS, LABELS, RECORDS, RESPONSES, TABLES, Format, Options, Parsed
-from dissensus.study.tables import refuse_repeated_cases
+from dissensus.study.tables import find_columns, normalised, refuse_repeated_cases
 
 
 class _Answers(NamedTuple):
@@ -106,10 +106,8 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
         said.add_case(case)
         given = record.get("responses")
         if not isinstance(given, dict):
-            for number, item in enumerate(read.optional_list(given, "the list of responses", place), start=1):
-                where = f"case {case!r}, response {number}"
-                response = read.as_object(item, "a response", where)
-                if _is_submitted(response, case, said):
+            for where, response in read.placed_objects(given, "response", f"case {case!r}"):
+                if _is_submitted(response.get("status", SUBMITTED), case, said):
                     values = {} if response.get("values") is None else response["values"]
                     values = read.as_object(values, "the values of a response", where)
                     asked = {key: read.as_object(one, "the answer to a question", where) for key, one in values.items()}
@@ -118,10 +116,8 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             continue
         by_user: dict[str | None, dict[str, Any]] = {}
         for question, answers in given.items():
-            where = f"case {case!r}, question {question!r}"
-            for item in read.as_list(answers, "the list of answers", where):
-                answer = read.as_object(item, "an answer", where)
-                if _is_submitted(answer, case, said):
+            for where, answer in read.placed_objects(answers, "answer", f"case {case!r}, question {question!r}"):
+                if _is_submitted(answer.get("status", SUBMITTED), case, said):
                     user = read.optional_name(answer.get("user_id"), "the user of an answer", where)
                     if question in by_user.setdefault(user, {}):
                         raise FormatError("a user answers a question twice", got=repr(user), where=where)
@@ -130,8 +126,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
             yield _Answers(case, user, values, f"case {case!r}, user {user!r}", record)
 
 
-def _is_submitted(response: dict[str, Any], case: str, said: read.Collection) -> bool:
-    status = response.get("status", SUBMITTED)
+def _is_submitted(status: Any, case: str, said: read.Collection) -> bool:
     if status != SUBMITTED:
         said.skip(f"responses with the status {reprlib.repr(status)}", case)
     return bool(status == SUBMITTED)
@@ -149,8 +144,7 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
     [['b'], ['a', 'c']]
     """
     blocks: dict[float, list[str]] = {}
-    for item in value:
-        one = read.as_object(item, "an entry of a ranking", where)
+    for _, one in read.placed_objects(value, "ranked value", where):
         rank = one.get("rank")
         if rank is None:
             continue
@@ -163,7 +157,6 @@ def ranked_blocks(value: list[Any], where: str) -> list[list[str]]:
 # Label Studio -----------------------------------------------------------------------------------------
 
 RANKING_TYPES = ("choices", "ranker", "taxonomy")
-UNRANKED_BUCKET = "_"
 
 
 class LabelStudio(Format):
@@ -249,9 +242,7 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
         for kind in ("drafts", "predictions"):
             if isinstance(unused := task.get(kind), list) and unused:
                 said.note(kind, "not used", of_task, count=len(unused))
-        given = read.optional_list(task.get("annotations"), "the list of annotations", place)
-        for number, item in enumerate(given, start=1):
-            annotation = read.as_object(item, "an annotation", f"{of_task}, annotation {number}")
+        for where, annotation in read.placed_objects(task.get("annotations"), "annotation", of_task):
             name = read.optional_name(annotation.get("id"), "the id of an annotation", of_task)
             if name is not None and name in seen:
                 said.skip("annotations whose id came before", of_task, action="skipped as repeated")
@@ -260,13 +251,12 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
             else:
                 if annotation.get("ground_truth"):
                     said.note("ground truth annotations", "kept like any other", of_task)
-                where, who = f"{of_task}, annotation {name or number}", annotation.get("completed_by")
+                known, who = f"{of_task}, annotation {name}" if name else where, annotation.get("completed_by")
                 if isinstance(who, dict):
                     who = who.get("id") if who.get("email") in (None, "") else who["email"]
-                annotator = read.optional_name(who, "the annotator (completed_by)", where)
-                results = read.optional_list(annotation.get("result"), "the result of an annotation", where)
-                answers = [read.as_object(one, "a result", where) for one in results]
-                yield _Answers(case, annotator, answers, where, task)
+                annotator = read.optional_name(who, "the annotator (completed_by)", known)
+                answers = [one for _, one in read.placed_objects(annotation.get("result"), "result", known)]
+                yield _Answers(case, annotator, answers, known, task)
             seen.add(name)
 
 
@@ -313,7 +303,7 @@ def _ranked(value: Any, control: str, annotation: _Answers, options: Options, sa
         if ranking and ranking in [[str(one.get("id")) for one in items if isinstance(one, dict)] for items in shown]:
             said.note("rankings in the order shown", "kept; an untouched ranker submits that order", annotation.case)
         return [[name] for name in ranking]
-    names = [name for name in value if name != UNRANKED_BUCKET]
+    names = [name for name in value if name != "_"]
     unplaced = [name for name in names if name not in order]
     if unplaced:
         example = [*order, *unplaced]
@@ -358,8 +348,7 @@ class Prodigy(Format):
             said.add_case(case)
             roles |= {task: "case", **({user: "annotator"} if user else {})}
             choices = {}  # the condition of each option: its id, or its text if the id is only a number
-            for item in read.optional_list(record.get("options"), "the list of options", where):
-                option = read.as_object(item, "an option", where)
+            for _, option in read.placed_objects(record.get("options"), "option", where):
                 key = read.as_condition(option.get("id"), where)
                 by_text = not isinstance(option["id"], str) and option.get("text") is not None
                 choices[key] = read.as_condition(option["text"], where) if by_text else key
@@ -416,12 +405,13 @@ class Doccano(Format):
 
         Several labels are a tie, and a document without a label is an abstention.
         """
-        said = read.Collection()
+        files, notes = read.files_of(source, (ENDING,), "one .jsonl file per annotator")
+        said = read.Collection(notes)
         said.assume("the name of a file is the annotator")
         said.assume("several labels of a document are tied")
         roles = {"username": "annotator"}
         records: list[dict[str, Any]] = []
-        for path in read.files_ending((ENDING,), source, said, "one .jsonl file per annotator"):
+        for path in files:
             if source.kind == "directory" and not path.stat().st_size:
                 said.note("empty files", "taken as annotators without an opinion", path.name)
                 continue
@@ -514,58 +504,43 @@ class HuggingFace(Format):
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read one ranking per entry of the list; an entry that is a list itself is a tie, null is no opinion."""
-        said = read.Collection()
         placed = read.checked_records(read.unpacked(source), "record")
-        records = [record for _, record in placed]
-        labels = _labels_key(records, options)
-        has_responses = labels.endswith(RESPONSES)
-        who = (f"{labels}.users",) if has_responses else ANNOTATORS
-        annotators, case_key = _key("annotator", who, records, options), _key("case", CASES, records, options)
-        beside = {role: _key(role, keys, records, options) for role, keys in BESIDE.items()}
-        numbers = {
-            role: key for role, key in beside.items() if key and any(isinstance(one.get(key), list) for one in records)
-        }
+        records, said = [record for _, record in placed], read.Collection()
+        found, columns = _keys(records, options)
+        labels, annotators = found["condition"], found.get("annotator", "")
+        numbers = next((role for role in BESIDE if role in found), "")
         lists = "votes" if numbers else _meaning(records, labels, annotators, options.lists)
         cases = [str(number) for number in range(len(placed))]
-        if case_key is None:
-            said.assume("the records have no id and are numbered from 0")
+        if "case" in found:
+            what = f"the {found['case']} of a record"
+            cases = [read.as_name(record.get(found["case"]), what, where) for where, record in placed]
         else:
-            what = f"the {case_key} of a record"
-            cases = [read.as_name(record.get(case_key), what, where) for where, record in placed]
-        if case_key is not None and (lists == "votes" or annotators is None):
+            said.assume("the records have no id and are numbered from 0")
+        if "case" in found and (lists == "votes" or not annotators):
             refuse_repeated_cases(cases, "record", advice="write one record per case, with a list of labels")
-        found = {case_key: "case", labels: "condition", annotators: "annotator"}
-        found |= {key: role for role, key in numbers.items()}
-        roles = {key: role for key, role in found.items() if key is not None}
-        given = {key: AS_SAID for key, role in roles.items() if options.columns.get(role) is not None}
-        if numbers:
-            role, key = next((role, str(key)) for role, key in numbers.items())
-            rows = [
-                (case, read.optional_name(_alone(record.get(annotators or "")), "the annotator of a list", where), *one)
-                for (where, record), case in zip(placed, cases, strict=True)
-                for one in _pairs(record, labels, key, f"{where}, case {case!r}")
-            ]
-            schema = {"case": pl.String, "annotator": pl.String, "condition": pl.String, role: pl.Float64}
-            frame = pl.DataFrame(rows, schema=schema, orient="row")
-            frame = frame if annotators is not None else frame.drop("annotator")
-            columns = read.key_columns(records, roles, given)
-            return Parsed(
-                frame, columns=columns, assumed=(f"the list {key!r} holds the {role} of each label", OF[role])
-            )
-        for (where, record), case in zip(placed, cases, strict=True):
+        rows: list[tuple[str | float | None, ...]] = []
+        for (place, record), case in zip(placed, cases, strict=True):
             said.add_case(case)
-            where = f"{where}, case {case!r}"  # noqa: PLW2901
-            if lists == "votes":
+            where, given = f"{place}, case {case!r}", record.get(annotators)
+            if lists == "votes" and not numbers:
                 _add_votes(record, labels, annotators, case, where, said)
-            elif record.get(labels) is not None:  # best first, where a list in it is a tie, or all labels alike
-                blocks = [read.as_block(label, where) for label in _items(record[labels], labels, where)]
-                blocks = blocks if lists == "order" else [[name for block in blocks for name in block]]
-                one = _alone(record.get(annotators or ""))
-                said.add_ranking(case, read.optional_name(one, "the one annotator of a list", where), blocks)
-        if annotators is None and lists == "votes":
+            elif numbers or record.get(labels) is not None:
+                alone = given[0] if isinstance(given, list) and len(given) == 1 else given
+                annotator = read.optional_name(alone, "the one annotator of a list", where)
+                if numbers:
+                    rows += [(case, annotator, *one) for one in _pairs(record, labels, found[numbers], where)]
+                else:  # best first, where a list in it is a tie, or all labels alike
+                    blocks = [read.as_block(label, where) for label in _items(record[labels], labels, where)]
+                    blocks = blocks if lists == "order" else [[name for block in blocks for name in block]]
+                    said.add_ranking(case, annotator, blocks)
+        if numbers:
+            schema = {"case": pl.String, "annotator": pl.String, "condition": pl.String, numbers: pl.Float64}
+            frame = pl.DataFrame(rows, schema=schema, orient="row")
+            told = f"the list {found[numbers]!r} holds the {numbers} of each label", OF[numbers]
+            return Parsed(frame if annotators else frame.drop("annotator"), columns=columns, assumed=told)
+        if not annotators and lists == "votes":
             said.assume("there is no list of annotators: every label is an opinion of its own")
-        roles |= {f"{labels}.status": "state of the response"} if has_responses else {}
-        return said.parsed(columns=read.key_columns(records, roles, given))
+        return said.parsed(columns=columns)
 
 
 def _has_labels(record: dict[str, Any]) -> bool:
@@ -577,46 +552,35 @@ def _has_labels(record: dict[str, Any]) -> bool:
     return ((texts or bool(lists)) and named) or any(name.endswith(RESPONSES) for name in record)
 
 
-# Keys -------------------------------------------------------------------------------------------------
-
-
-def _labels_key(records: list[dict[str, Any]], options: Options) -> str:
-    names = dict.fromkeys(name for record in records for name in record if name.endswith(RESPONSES))
-    if options.columns.get("condition") is None and names:
-        questions = {name.removesuffix(RESPONSES): True for name in names}
-        return f"{read.question_to_read('question', questions, options)}{RESPONSES}"
-    found = _key("condition", LABELS, records, options, endings=("", RESPONSES))
-    if found is None:
-        raise FormatError(
-            "the records have no labels",
-            expected=f"a list of labels under {listing(LABELS)}, or a column such as 'question.responses'",
-            got=f"keys {listing(records[0], most=12)}",
-            advice='say which key it is: columns={"condition": NAME} (--column condition=NAME)',
-        )
-    return found
-
-
-def _key(
-    role: str, names: Sequence[str], records: list[dict[str, Any]], options: Options, *, endings: Sequence[str] = ("",)
-) -> str | None:
-    """Find the key of a role: the one given, or the first of some usual names that any record has."""
-    given = options.columns.get(role)
-    wanted = names if given is None else [given + ending for ending in endings]
-    keys = dict.fromkeys(key for record in records for key in record)
-    found = next((name for name in wanted if name in keys), None)
-    return found if found is not None or given is None else known_name("key", given, keys)
+def _keys(records: Sequence[Mapping[str, Any]], options: Options) -> tuple[dict[str, str], tuple[Column, ...]]:
+    """Find the key of each role, of numbers only where they are lists, and tell the roles of all keys."""
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    questions = {key.removesuffix(RESPONSES): True for key in keys if key.endswith(RESPONSES)}
+    given, aliases = dict(options.columns), {"condition": LABELS, "annotator": ANNOTATORS, "case": CASES, **BESIDE}
+    if questions and given.get("condition") not in keys:
+        labels = f"{read.question_to_read('question', questions, options)}{RESPONSES}"
+        given, aliases = {**given, "condition": labels}, {**aliases, "annotator": (normalised(f"{labels}.users"),)}
+    found = find_columns(keys, given, aliases=aliases, required=("condition",))
+    found = {
+        role: key
+        for role, key in found.items()
+        if role not in BESIDE or any(isinstance(record.get(key), list) for record in records)
+    }
+    roles = {**found, "state of the response": f"{found['condition']}.status"}
+    is_said = options.columns.get("condition") is not None
+    return found, columns_of(keys, roles, given if is_said else {**given, "condition": None})
 
 
 # Records ----------------------------------------------------------------------------------------------
 
 
 def _add_votes(
-    record: dict[str, Any], key: str, annotators: str | None, case: str, where: str, said: read.Collection
+    record: Mapping[str, Any], key: str, annotators: str, case: str, where: str, said: read.Collection
 ) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
     labels = _items(record.get(key), key, where)
     names: list[str | None] = [None] * len(labels)
-    if annotators is not None and (annotators in record or labels):
+    if annotators and (annotators in record or labels):
         given = _items(record.get(annotators), annotators, where)
         names = [read.optional_name(name, "an annotator", where) for name in given]
     statuses: list[Any] = [SUBMITTED] * len(labels)
@@ -630,21 +594,14 @@ def _add_votes(
                 got=f"{len(labels)} labels, {len(others)} {what}",
                 where=where,
             )
-    if not all(status is None or isinstance(status, str) for status in statuses):
-        raise read.wrong_shape(statuses, "the list of statuses", "words such as 'submitted'", where)
-    for label, name, status in zip(labels, names, map(str, statuses), strict=True):
-        if status != SUBMITTED:
-            said.skip(f"responses with the status {status!r:.40}", case)
-        elif label is None or label != label:
+    for label, name, status in zip(labels, names, statuses, strict=True):
+        if not _is_submitted(status, case, said):
+            continue
+        if label is None or label != label:
             said.note("labels that are null", "taken as no opinion", case)
         else:
             blocks = ranked_blocks(label, where) if is_ranked(label) else [read.as_block(label, where)]
             said.add_ranking(case, name, blocks)
-
-
-def _alone(value: Any) -> Any:
-    """Return the one item of a list, or what stands alone."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tuple[str | None, float | None]]:
@@ -669,15 +626,15 @@ def _items(value: Any, key: str, where: str) -> list[Any]:
 # What a list of labels means ----------------------------------------------------------------------------
 
 
-def _meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str | None, given: Lists | None) -> Lists:
+def _meaning(records: Sequence[Mapping[str, Any]], labels: str, annotators: str, given: Lists | None) -> Lists:
     """Tell what lists are: as said, or votes if a list of annotators stands beside; anything else would be a guess."""
     if given is not None:
         check_choice("lists", given, get_args(Lists))
         return given
-    doubtful = [record for record in records if _is_doubtful(record.get(labels), record.get(annotators or ""))]
+    doubtful = [record for record in records if _is_doubtful(record.get(labels), record.get(annotators))]
     if labels.endswith(RESPONSES) or not doubtful:
         return "votes"
-    beside = "" if annotators is None else f" beside {annotators!r}: {reprlib.repr(doubtful[0].get(annotators))}"
+    beside = f" beside {annotators!r}: {reprlib.repr(doubtful[0].get(annotators))}" if annotators else ""
     raise FormatError(
         "a list of labels can be votes, an order or a tie",
         expected="a list of as many annotators beside it, or a word: votes (of several annotators, a label each), "

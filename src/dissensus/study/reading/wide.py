@@ -197,14 +197,15 @@ def layout(
     named |= {name: Column(name, "annotator", "as every other column") for name in others}
     cases = tables.numbered(tables.with_roles(table, found).cast(pl.String))
     tables.one_row_each(cases, advice="merge the rows, or use the long form with one row per opinion")
-    numbers = [str(number) for number in range(len(others))]  # no name of a column gets in the way
-    texts = table.select(
-        pl.col(name).cast(pl.String).alias(number) for name, number in zip(others, numbers, strict=True)
-    )
-    cells = cases.hstack(texts).unpivot(numbers, index=cases.columns, variable_name=column, value_name=cell)
-    cells = cells.sort(tables.ROW, maintain_order=True)
-    names = pl.Series(column, others, pl.String).gather(cells[column].cast(pl.Int64))
-    return cells.with_columns(names), case, others, tuple(named.values()), assumed
+    return molten(cases, table.select(others), column, cell), case, others, tuple(named.values()), assumed
+
+
+def molten(rows: pl.DataFrame, cells: pl.DataFrame, column: str, cell: str) -> pl.DataFrame:
+    """Give every cell a row of its own, in the order of the rows: the name of its column, and what it holds as text."""
+    codes = {f"\0{code}": name for code, name in enumerate(cells.columns)}  # no name of a column gets in the way
+    texts = cells.cast(pl.String).rename({name: code for code, name in codes.items()})
+    long = rows.hstack(texts).unpivot([*codes], index=rows.columns, variable_name=column, value_name=cell)
+    return long.sort(tables.ROW, maintain_order=True).with_columns(pl.col(column).replace_strict(codes))
 
 
 def with_cases(
@@ -335,18 +336,10 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``, or shares of opinions."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
-    by_name = {tables.normalised(key): key for key in records[0]}
-    usual = (by_name[name] for name in CASES if name in by_name)
-    single = (name for name in usual if all(read.is_scalar(record.get(name)) for record in records))
-    given = options.columns.get("case")
-    key = next(single, None) if given is None else given
-    if key is None:
-        raise FormatError(
-            "the records have no name of their case",
-            expected=f"a key such as {listing(('case', 'id', 'uid'))}",
-            got=f"keys {listing(records[0], most=12)}",
-            advice=f'say which key it is: columns={{"case": NAME}} (--column case=NAME, or {tables.ROW_NUMBER})',
-        )
+    single = [name for name in records[0] if all(read.is_scalar(record.get(name)) for record in records)]
+    key = tables.find_columns(
+        single, {"case": options.columns.get("case")}, aliases={"case": CASES}, required=("case",)
+    )["case"]
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]
     check_names("case", cases)
     keys = {_counts_key(record, votes) for record in records} - {None}
@@ -357,14 +350,13 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     role = "weight" if is_share else "votes"
     frame = pl.DataFrame(rows, schema={"case": pl.String, "condition": pl.String, role: pl.Float64}, orient="row")
     told = "a number is the weight of an opinion of nobody in particular"
+    said = {name: AS_SAID for one, name in options.columns.items() if name and one in ("case", role)}
     roles = {key: "case", **dict.fromkeys(map(str, keys), role)}
-    said = {name: AS_SAID for one, name in options.columns.items() if name and roles.get(name) == one}
-    names = dict.fromkeys(name for record in records for name in record)
     return Parsed(
         frame,
         () if is_share else (_counted_votes(frame),),
         options.conditions or tuple(sorted({name for one in counted for name in one})),
-        columns=tuple(Column(name, roles.get(name, ""), said.get(name, "")) for name in names),
+        columns=read.key_columns(records, roles, said),
         assumed=(told if is_share else "a number is how many annotators gave the condition",),
     )
 

@@ -1,0 +1,287 @@
+"""Files of opinions: what each says, what its receipt tells, and how whatever is wrong is refused.
+
+``readings.json`` holds names of files and their content (or an example of another test, maybe with a change), options
+to read them with, and what to expect: of the study and of the receipt, or parts of the error. Rankings are written as
+``a>b=c; - | d``: opinions, of which ``-`` abstains, case by case; checklists as ``AF+ST; -``, ``-`` found none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus import DissensusError, DissensusWarning, Study, examine, read
+from dissensus.core.files import Source
+from dissensus.study.reading import Reading
+from dissensus.study.reading.format import Format
+from dissensus.study.reading.wide import Wide
+from format_examples import ANNOTATOR_FILES, ARGILLA, COUNTS, DOCCANO, LABEL_STUDIO, PREFLIB, PRODIGY, RECORDS
+from shared_data import SHARED, needs_shared
+
+CASES = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
+SHARED_EXAMPLES = {**RECORDS, "annotator-files": ANNOTATOR_FILES, "preflib": PREFLIB}
+LONG, TREES = "case,annotator,condition,rank\n", "case,label,rank\nc1,oak,1\nc1,elm,2\n"
+FRAME = pl.DataFrame({"image": ["c1", "c1"], "diagnosis": ["oak", "elm"], "rank": [1, 2]})
+TABLES = {"a.csv": FRAME.write_csv(), "b.tsv": FRAME.write_csv(separator="\t"), "c.parquet": FRAME}
+TYPED = pl.DataFrame({"case": [1, 2], "annotator": [7, 8], "condition": ["x", "y"], "rank": [1, 1]})
+VOTES = {"format": "counts", "conditions": ["cat", "dog"]}
+NAMED = {"conditions": ["cat", "dog", "frog"]}
+COUNTED = ["votes of annotators without a name: 3, counted"]
+BY_NUMBER = "columns are conditions, numbered from 0, and cells are votes"
+RESPONSES = {"dx.responses": ["Eczema", "Tinea"], "dx.responses.status": ["submitted", "draft"]}
+SPELT = pl.DataFrame({"case": ["c1", "c2"], "reader": ["A", "A"], "label": ["e\u0301", "\u00e9"]})
+ARRAYS: list[dict[str, Any]] = [
+    {"file": "a.parquet", "content": SPELT, "names": "\u00e9"},
+    {"file": "a.parquet", "content": TYPED, "cases": "1 2", "annotators": "7 8", "rankings": "x | y"},
+    {"file": "trees", "content": {**TABLES, "d.json": FRAME.write_json()}, "rankings": "; ".join(["oak>elm"] * 4)},
+    {"file": "a.npy", "content": COUNTS, "options": NAMED, "rankings": "cat; cat; frog | ", "notes": COUNTED},
+    {"file": "a.npy", "content": COUNTS, "names": "0 1 2", "assumed": BY_NUMBER},
+    {"file": "a.npy", "content": COUNTS.astype(float), "options": {"format": "counts"}, "votes": [2, 1]},
+]
+
+
+def put_case(case: dict[str, Any], put: Any) -> Path:
+    """Write the file of a case."""
+    content = case["content"] if "content" in case else SHARED_EXAMPLES[case["example"]]
+    if "change" in case:
+        assert case["change"][0] in content
+        content = content.replace(*case["change"])
+    path: Path = put(content, case["file"])
+    return path
+
+
+def told_by(reading: Reading) -> dict[str, Callable[[], Any]]:
+    """What can be expected of a file that was read, each found when it is asked for."""
+    said, receipt = reading.study, reading.receipt
+
+    def lists(cases: list[list[Any]], write: Callable[[Any], str]) -> str:
+        return " | ".join("; ".join(write(one) or "-" for one in case) for case in cases)
+
+    return {
+        "rankings": lambda: lists(said.to_rankings(), lambda one: ">".join(map("=".join, one))),
+        "sets": lambda: lists(said.to_sets(), lambda one: "+".join(sorted(one))),
+        "mentioned": lambda: " ".join(sorted(name for block in said.to_rankings()[0][0] for name in block)),
+        "answers": said.answers.tolist,
+        "scores": said.scores.tolist,
+        "weights": lambda: pytest.approx(said.weights.tolist()),
+        "votes": said.votes.tolist,
+        "cases": lambda: " ".join(said.case_names),
+        "annotators": lambda: " ".join(said.annotator_names),
+        "names": lambda: " ".join(said.conditions),
+        "groups": lambda: " ".join(said.groups),
+        "case_weights": said.case_weights.tolist,
+        "unannotated": lambda: " ".join(said.unannotated),
+        "question": lambda: said.question,
+        "n": lambda: said.n_rankings,
+        "notes": lambda: sorted(map(str, receipt.notes)),
+        "found": lambda: [note.found for note in receipt.notes],
+        "lost": lambda: [(note.count, str(note)) for note in receipt.lost],
+        "unused": lambda: " ".join(receipt.unused),
+        "used": lambda: receipt.everything_was_used,
+        "format": lambda: receipt.format,
+        "columns": lambda: list(map(str, receipt.columns)),
+        "column": lambda: list(map(str, receipt.columns)),
+        "note": lambda: list(map(str, receipt.notes)),
+        "assumed": lambda: receipt.assumed,
+        "assumed_all": lambda: list(receipt.assumed),
+    }
+
+
+@pytest.mark.parametrize("case", [*CASES["read"], *ARRAYS], ids=lambda case: case.get("name", case["file"]))
+def test_what_is_read(case: dict[str, Any], put: Any) -> None:
+    told = told_by(examine(put_case(case, put), **case.get("options", {})))
+    for what, wanted in case.items():
+        if what in ("note", "column", "assumed"):  # one of several
+            assert wanted in told[what]()
+        elif what == "lost":
+            assert [count for count, _ in told[what]()] == [count for count, _ in wanted]
+            assert all(words in note for (_, words), (_, note) in zip(wanted, told[what](), strict=True))
+        elif what not in ("name", "file", "content", "example", "change", "options"):
+            assert told[what]() == (sorted(wanted) if what == "notes" else wanted), what
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "warning"),
+    [
+        ("e.json", LABEL_STUDIO, "cancelled annotations"),
+        ("r.json", ARGILLA, "'draft': 1, skipped.*'discarded': 1, skipped"),
+        ("t.jsonl", PRODIGY, "answers 'reject': 1, skipped.*answers 'ignore': 1, skipped"),
+        ("t.jsonl", [{"id": 1, **RESPONSES}], "status 'draft': 1, skipped"),
+        ("weather", {**DOCCANO, "notes.txt": "hm"}, r"files with another ending: 1, .* \(for example 'notes.txt'\)"),
+        ("soups", {"a.toi": PREFLIB, "README.txt": "about soup"}, "files with another ending: 1, skipped"),
+        ("trees", {"ann.csv": TREES, "README.md": "hm", ".DS_Store": "x"}, r"another ending: 1, .* 'README.md'\)"),
+    ],
+)
+def test_what_is_skipped_is_warned_of(file: str, content: Any, warning: str, put: Any) -> None:
+    path = put(content, file)
+    with pytest.warns(DissensusWarning, match=warning):
+        read(path)
+    if path.is_dir():
+        (path / "old").mkdir()
+        lost = {note.found: note.lost for note in examine(path).receipt.notes}
+        assert (lost["folders"], lost.get("hidden files", False)) == (True, False)
+
+
+WRONG_VOTES: list[tuple[Any, str]] = [
+    *((np.array([[1, many]]), "too many votes") for many in (np.inf, 2**53 + 3, 2**63 - 1)),
+    (np.array([[2**64 - 1]], dtype=np.uint64), "too many votes"),
+    *((np.zeros((2, 2), dtype=kind), "numbers in the shape") for kind in ([("a", np.int64)], "M8[s]", np.complex128)),
+    *((np.zeros(shape, dtype=np.int64), "counts must be a matrix") for shape in ((), (1, 1, 1))),
+    (np.zeros((0, 2), dtype=np.int64), "the table has no rows"),
+    (np.array([[1, 1, 1]]), "the number of conditions does not fit"),
+]
+NO_VOTES = [{"file": "a.npy", "content": one, "options": VOTES, "says": [problem]} for one, problem in WRONG_VOTES]
+FLOATS = {"file": "a.npy", "content": COUNTS.astype(float), "says": ["no known format fits"]}
+
+
+@pytest.mark.parametrize("case", [*CASES["refused"], *NO_VOTES, FLOATS], ids=lambda case: case["file"])
+def test_what_is_wrong_is_named_with_its_place(case: dict[str, Any], put: Any) -> None:
+    path = put_case(case, put)
+    with pytest.raises(DissensusError) as caught:
+        examine(path, **case.get("options", {}))
+    assert [part for part in case["says"] if part not in str(caught.value)] == []
+    assert str(path) in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([], "the list of files is empty"),
+        (["."], "a directory is among the files"),
+        (["none.csv"], "no such file"),
+        (["ann.csv", "notes.txt"], "this is not a table[^$]*notes.txt"),  # none of a list is skipped
+    ],
+)
+def test_a_wrong_list_of_files_is_refused(
+    given: list[str], problem: str, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read([put(TREES, "b.csv"), str(put(TREES, "a.csv"))]).annotator_names == ("b", "a")
+    monkeypatch.chdir(put(TREES, "ann.csv").parent)
+    put("oak", "notes.txt")
+    with pytest.raises(DissensusError, match=problem):
+        read(given)
+
+
+def test_formats_that_do_not_exist_or_fit_beside_others_are_named(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DissensusError, match=r"unknown format 'wid'[^$]*long, [^$]*did you mean 'wide'\?"):
+        read(put(f"{LONG}c1,A,x,1\n"), "wid")
+    with pytest.raises(DissensusError, match="no checklist says 'none'"):
+        read(put("case,annotator,finding\nc1,Ann,AF\n"), "checklist", nothing="none")
+    monkeypatch.setattr(Format.family, "_declared", Format.family.known())
+
+    class Greedy(Wide):
+        id = "greedy"
+        title = "takes everything"
+
+        def recognises(self, source: Source) -> bool:  # noqa: ARG002
+            return True
+
+    with pytest.raises(DissensusError, match=r"fits several formats[^$]*one of greedy, wide[^$]*--format greedy"):
+        read(put("case,Ann\nc1,x\n"))
+
+
+def test_names_beside_a_matrix_are_used(put: Any) -> None:
+    path = put(COUNTS, "votes.npy")
+    put("cat\ndog\nfrog\n", "votes.conditions.txt")
+    put("x\ny\n", "votes.cases.txt")
+    reading = examine(path)
+    assert reading.study == Study.from_counts(COUNTS, ["cat", "dog", "frog"], case_names=["x", "y"])
+    assert reading.receipt.assumed[:2] == (
+        "rows are cases, named by 'votes.cases.txt'",
+        "columns are conditions, named by 'votes.conditions.txt', and cells are votes",
+    )
+    assert read(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
+    put("x\n", "votes.cases.txt")
+    with pytest.raises(DissensusError, match=r"the number of cases does not fit[^$]*votes\.cases\.txt"):
+        read(path)
+
+
+# Lists in tables ----------------------------------------------------------------------------------------
+
+
+def test_parquet_csv_and_json_lines_agree(put: Any) -> None:
+    records = [
+        {"id": "c1", "labels": ["oak", "elm"], "annotators": ["ann", "bo"]},
+        {"id": "c2", "labels": ["elm"], "annotators": ["bo"]},
+        {"id": "c3", "labels": [], "annotators": []},
+    ]
+    path = put(records, "a.jsonl")
+    expected = read(path)
+    pl.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
+    rows = "".join(f'{one["id"]},"{one["labels"]}","{one["annotators"]}"\n' for one in records)
+    assert expected.to_rankings() == [[[["oak"]], [["elm"]]], [[["elm"]]], []]
+    assert read(path.with_suffix(".parquet")) == expected
+    assert read(put(f"id,labels,annotators\n{rows}", "a.csv")) == expected
+
+
+def test_a_list_without_annotators_means_what_is_said(put: Any) -> None:
+    lines = put([{"id": "c1", "labels": ["oak", "elm"]}], "a.jsonl")
+    table = put('id,labels\nc1,"[""oak"", ""elm""]"\n', "a.csv")
+    packed = table.with_suffix(".parquet")
+    pl.DataFrame({"id": ["c1"], "labels": [["oak", "elm"]]}).write_parquet(packed)
+    votes, order, tie = [[["oak"]], [["elm"]]], [[["oak"], ["elm"]]], [[["elm", "oak"]]]
+    meanings: dict[Any, Any] = {"votes": votes, "order": order, "tie": tie}
+    for path in (lines, table, packed):
+        with pytest.raises(DissensusError, match="a list of labels can be votes, an order or a tie") as caught:
+            read(path)
+        assert "['oak', 'elm']" in caught.value.got
+        assert "--lists votes" in caught.value.advice
+        for lists, rankings in meanings.items():
+            assert read(path, lists=lists).to_rankings() == [rankings]
+
+
+def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
+    frame = pl.DataFrame({"case": ["c1", "c2"], "label": [[0, 2], [1, 1]], "annotator_ids": [["a", "b"], ["a", "b"]]})
+    path = put("", "a.csv").with_suffix(".parquet")
+    frame.with_columns(pl.col("label").cast(pl.Array(pl.Int64, 2))).write_parquet(path)
+    with pytest.raises(DissensusError, match="integer labels need a list of conditions"):
+        read(path)
+    said = read(path, conditions=["oak", "elm", "ash"])
+    assert said.to_rankings() == [[[["oak"]], [["ash"]]], [[["elm"]], [["elm"]]]]
+
+
+# Published files ----------------------------------------------------------------------------------------
+
+
+@needs_shared
+def test_published_diagnoses_joined_by_bars() -> None:
+    said = read(SHARED / "dermxdb" / "dermxdb_diagnoses.csv", tie_separator="|")
+    assert (said.n_cases, said.n_rankings, len(said.annotator_names)) == (630, 5528, 8)
+    assert (said.mentions_per_ranking == 0).sum() == 59
+
+
+@needs_shared
+def test_published_dermatology_annotations() -> None:
+    folder = SHARED / "dermatology_ddx"
+    conditions = (folder / "dermatology_conditions.txt").read_text(encoding="utf-8").splitlines()
+    said = read(folder / "dermatology_selectors.json", conditions=conditions)
+    assert (said.n_cases, said.n_rankings, said.n_conditions) == (1947, 9602, 419)
+    assert round(100 * said.has_tie.mean(), 1) == 15.8
+    assert round(100 * (said.mentions_per_ranking == 1).mean()) == 54
+
+
+@needs_shared
+def test_published_votes_on_photographs() -> None:
+    start = time.perf_counter()
+    said = read(SHARED / "cifar10h" / "cifar10h-counts.npy")
+    assert time.perf_counter() - start < 2
+    assert (said.n_cases, said.n_conditions, said.n_votes) == (10_000, 10, 511_000)
+    assert (said.votes_per_case.min(), said.votes_per_case.max()) == (47, 63)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "n_voters", "n_alternatives", "n_ties"),
+    [("00016-00000002.toi", 2527, 5, 7), ("00034-00000001.soi", 392, 36, 0)],
+)
+def test_published_elections(name: str, n_voters: int, n_alternatives: int, n_ties: int) -> None:
+    said = read(SHARED / "preflib" / name)
+    assert (said.n_cases, said.n_votes, said.n_conditions) == (1, n_voters, n_alternatives)
+    assert said.votes[said.has_tie].sum() == n_ties

@@ -8,6 +8,7 @@ import pytest
 import reference_pages as pages
 
 import dissensus as ds
+from dissensus.evaluation.plots import FIGURES
 from dissensus.plugins import Aggregation, Metric
 from documentation import DOCS
 from public_names import NAMESPACES, PUBLIC
@@ -84,3 +85,12 @@ def test_every_key_and_column_of_results_on_disk_is_told(tmp_path: Path) -> None
     told = {word for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)}
     assert told >= keys | set(rows[0]) | {column for table in tables for column in table.columns}
     assert f"version {json.loads((tmp_path / 'results' / 'run.json').read_text())['version']}" in page
+
+
+def test_what_the_map_of_the_paper_calls_ours_exists() -> None:
+    page = (DOCS / "reference" / "paper-map.md").read_text(encoding="utf-8")
+    ours = " ".join(row.rpartition(" | ")[2] for row in page.splitlines() if row.startswith("| "))
+    called = set(re.findall(r"`(?:ds\.|result\.plot\.|study\.)?(\w+)\(", ours))
+    homes = (ds, ds.Study, *(getattr(ds, name) for name in NAMESPACES))
+    assert len(called) > 20
+    assert called - {name for home in homes for name in dir(home)} - set(FIGURES) == set()

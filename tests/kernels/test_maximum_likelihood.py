@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -141,43 +141,6 @@ def test_the_order_is_that_of_the_estimate_of_what_is_left(below: bool) -> None:
         for place, group in enumerate(reversed(groups), start=1):
             expected[group] = place
         assert estimate([case], 9, below=below).order.tolist() == [*expected.tolist(), 0.0]
-
-
-@pytest.mark.parametrize("below", [True, False])
-def test_the_order_is_that_of_the_most_probable_weights_at_a_high_reliability(below: bool) -> None:
-    """With the prior's logarithm as penalty each level is lighter than the one above by a factor like the reliability.
-
-    Conditions of one level that nobody compared are left out: their order is a convention.
-    """
-    n_compared, rng = 0, np.random.default_rng(3)
-    for case in random_cases(rng, 40, 4, below=below):
-        n = len({k for ranking in case for block in ranking for k in block})
-        got, beaten_by = estimate([case], n, below=below).order[:n], naive_beaters(case, n, below=below)
-        levels = naive_levels(beaten_by)
-        x = most_probable([r for r in case if r], n, below=below)
-        for i, j in permutations(range(n), 2):
-            if levels[i] < levels[j]:
-                assert got[i] > got[j]
-                assert x[i] > x[j] + 2.0
-                n_compared += 1
-            elif i in beaten_by[j] and j in beaten_by[i] and x[i] > x[j] + 0.05:
-                assert got[i] > got[j]
-                n_compared += 1
-    assert n_compared > 30
-
-
-def most_probable(rankings: list[Ranking], n: int, *, below: bool) -> FloatArray:
-    """Maximise reliability times log-likelihood plus the logarithm of a Gamma(1) prior, up to a high reliability."""
-    x = np.zeros(n)
-    for reliability in 10.0 ** np.arange(0.0, 4.5, 0.5):
-
-        def loss(x: FloatArray, reliability: float = reliability) -> float:
-            weights = np.exp(x - x.max())
-            said = reliability * log_likelihood(weights, rankings, below=below)
-            return float(n * np.log(weights.sum()) - np.log(weights).sum() - said)
-
-        x = minimize(loss, x, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6, "maxiter": 4000}).x
-    return np.asarray(x)
 
 
 def test_who_is_mentioned_in_no_ranking_that_counts_comes_last() -> None:

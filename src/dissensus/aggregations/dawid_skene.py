@@ -21,11 +21,11 @@ from dissensus.aggregations.base import (
     stream_keys_of,
     with_support,
 )
-from dissensus.aggregations.point_estimates import votes
+from dissensus.aggregations.point_estimates import first_choices, votes
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import take_rows, weighted_counts
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
@@ -308,14 +308,12 @@ def chain_rows(key: KeyArray, seed: int, *, chains: int, draws: int) -> Iterator
 def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """Return cases, annotators, conditions and powers of what was named first, each combination once, by case."""
     n_annotators, n_conditions = int(opinions.annotators.max(initial=0)) + 2, len(opinions.conditions)
-    offsets, mentions = take_rows(opinions.code_offsets, opinions.block_offsets[:-1])
-    ranking = row_of_each(offsets)
+    ranking, member, sizes = first_choices(opinions)
     person = opinions.case_of_ranking * n_annotators + opinions.annotators % n_annotators
-    code, share = opinions.support[opinions.member_of_mention[mentions]], opinions.weights / np.diff(offsets)
-    keys, which = np.unique(person[ranking] * n_conditions + code, return_inverse=True)
+    keys, which = np.unique(person[ranking] * n_conditions + opinions.support[member], return_inverse=True)
     case, annotator = np.divmod(keys // n_conditions, n_annotators)
     annotator[annotator == n_annotators - 1] = ANONYMOUS
-    return case, annotator, keys % n_conditions, weighted_counts(which, share[ranking], len(keys))
+    return case, annotator, keys % n_conditions, weighted_counts(which, opinions.weights[ranking] / sizes, len(keys))
 
 
 def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:

@@ -16,7 +16,7 @@ from dissensus.aggregations.base import PointAggregation, normalised, plausibili
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.ragged import row_of_each, weighted_counts
+from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import TIES, Moments, Opinions, Ties
 
@@ -48,11 +48,15 @@ class MajorityVote(PointAggregation):
 
 def votes(opinions: Opinions) -> FloatArray:
     """Count weighted votes for the mentioned conditions of all cases, side by side, shape (sum of U,)."""
-    block = row_of_each(opinions.code_offsets)
-    is_first = np.zeros(len(opinions.code_offsets) - 1, dtype=np.bool_)
-    is_first[opinions.block_offsets[:-1]] = True
-    weight = opinions.weights[row_of_each(opinions.block_offsets)] * is_first / np.diff(opinions.code_offsets)
-    return weighted_counts(opinions.member_of_mention, weight[block], len(opinions.support))
+    ranking, member, sizes = first_choices(opinions)
+    return weighted_counts(member, opinions.weights[ranking] / sizes, len(opinions.support))
+
+
+def first_choices(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the ranking of every condition that is named first, where it stands in the support, and how many tie."""
+    offsets, mentions = take_rows(opinions.code_offsets, opinions.block_offsets[:-1])
+    ranking = row_of_each(offsets)
+    return ranking, opinions.member_of_mention[mentions], np.diff(offsets)[ranking]
 
 
 @dataclass(frozen=True)

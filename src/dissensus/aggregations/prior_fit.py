@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dissensus.aggregations.point_estimates import first_choices
 from dissensus.aggregations.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
@@ -251,16 +252,15 @@ def broken_votes(opinions: Opinions, turns: int | None = None) -> FloatArray:
     array([[1., 1., 2., 2., 2., 1.],
            [1., 1., 0., 0., 0., 1.]])
     """
-    offsets, mentions = take_rows(opinions.code_offsets, opinions.block_offsets[:-1])
-    ranking, sizes = row_of_each(offsets), np.diff(offsets)
-    within, members = np.arange(offsets[-1]) - offsets[ranking], opinions.member_of_mention[mentions]
-    size, given = sizes[ranking], opinions.votes[ranking]
+    ranking, members, size = first_choices(opinions)
+    within = np.arange(len(ranking)) - np.flatnonzero(begins_run(ranking))[ranking]
+    given = opinions.votes[ranking]
     each = opinions.weights[ranking] / given
     case = opinions.case_of_ranking
     place = np.arange(len(case)) - opinions.ranking_offsets[case] + 1
     of_case = (opinions.keys[case] >> np.uint64(11)).astype(np.float64) / 2.0**53
     rows = []
-    for turn in range(turns or (N_BREAKS if (sizes > 1).any() else 1)):
+    for turn in range(turns or (N_BREAKS if (size > 1).any() else 1)):
         fractions = (of_case + GOLDEN * place + turn / N_BREAKS) % 1.0  # of rankings, evenly spread over the turns
         favoured = (fractions[ranking] * size).astype(np.int64)
         chosen = given // size + ((within - favoured) % size < given % size)

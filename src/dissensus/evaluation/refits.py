@@ -186,6 +186,9 @@ def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     is_known = ~np.isnan(values)
     rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
-    sums, counts = (np.tensordot(rows, part, axes=(1, 2)) for part in (np.where(is_known, values, 0.0), is_known))
+    sums, counts = (
+        (rows @ part.reshape(-1, part.shape[-1]).T).reshape(-1, *values.shape[:-1])
+        for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
+    )
     means = sums / np.maximum(counts, LEAST)
     return np.stack(np.broadcast_arrays(means[:1], means[1:], is_known.any(axis=-1)))

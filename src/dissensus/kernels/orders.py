@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.kernels.compact import (
     Atoms,
@@ -332,24 +332,24 @@ def place_shares(layout: Layout, orders: Orders, rank: int) -> FloatArray:
     (sum of (U + 1),)
         Shares of draws, case after case.
     """
-    case_of_order, sizes = row_of_each(orders.offsets), np.diff(layout.support_offsets)
-    order, columns = (
-        row_of_each(offsets_from_lengths(sizes[case_of_order])),
-        layout.support_offsets + np.arange(len(sizes) + 1),
+    sizes, case_of_order, at = (
+        np.diff(layout.support_offsets),
+        row_of_each(orders.offsets),
+        np.flatnonzero(placed(orders, rank)),
     )
-    place = np.arange(len(order)) - orders.starts[case_of_order[order]]
-    member = columns[case_of_order[order]] + place % np.maximum(sizes, 1)[case_of_order[order]]
-    chances, counts = place_chances(orders, rank), orders.counts / layout.n_draws
-    left = 1.0 - weighted_counts(order, chances, len(counts))
-    shares = weighted_counts(member, counts[order] * chances, columns[-1])
+    columns, starts = layout.support_offsets + np.arange(len(sizes) + 1), offsets_from_lengths(sizes[case_of_order])
+    order, counts = np.searchsorted(starts, at, side="right") - 1, orders.counts / layout.n_draws
+    left = 1.0 - weighted_counts(order, 1.0 / orders.tied[at], len(counts))
+    members = columns[case_of_order[order]] + at - starts[order]
+    shares = weighted_counts(members, counts[order] / orders.tied[at], columns[-1])
     shares[columns[1:] - 1] = weighted_counts(case_of_order, counts * np.where(left > NOTHING, left, 0.0), len(sizes))
     return shares
 
 
-def place_chances(orders: Orders, rank: int) -> FloatArray:
-    """Return how often each mentioned condition has a place in each order, laid out like ``orders.above``."""
+def placed(orders: Orders, rank: int) -> BoolArray:
+    """Tell which mentioned conditions have a place in each order, perhaps with others, laid out like its standings."""
     above, tied = orders.above, orders.tied
-    return np.asarray(((above < rank) & (rank <= above + tied)) / tied)
+    return np.asarray((above < rank) & (rank <= above + tied))
 
 
 def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) -> FloatArray:
@@ -357,7 +357,7 @@ def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) ->
 
     ``winners[i]`` is a position in the support of case ``i``, or U for the unmentioned conditions together.
     """
-    sizes, chances = np.diff(layout.support_offsets), place_chances(orders, rank)
+    sizes, chances = np.diff(layout.support_offsets), placed(orders, rank) / orders.tied
     marks = np.empty(len(orders.counts))
     for case, winner in enumerate(winners):
         shares = chances[orders.starts[case] : orders.starts[case + 1]].reshape(-1, sizes[case])

@@ -565,11 +565,13 @@ class Predicted:
         >>> Predicted(model, batch).cuts(2)
         (array([1]), array([2]))
         """
-        above, tied = self.entry_standings
         aboves, sizes = np.full(self.batch.n_cases, k, dtype=np.int64), np.zeros(self.batch.n_cases, dtype=np.int64)
-        case, is_short = row_of_each(self.entries[0]), self.listed < k
-        is_cut = (above < aboves[case]) & (above + tied > aboves[case])
-        aboves[case[is_cut]], sizes[case[is_cut]] = above[is_cut], tied[is_cut]
+        is_cut, is_short = (aboves > 0) & (aboves < self.listed), self.listed < aboves
+        last = self.predictions.offsets[self.rows[is_cut]] + aboves[is_cut]
+        is_cut[is_cut] = self.predictions.values[last - 1] == self.predictions.values[last]
+        if is_cut.any():
+            at, (above, tied) = self.entries[0][:-1][is_cut] + aboves[is_cut] - 1, self.entry_standings
+            aboves[is_cut], sizes[is_cut] = above[at], tied[at]
         aboves[is_short], sizes[is_short] = self.listed[is_short], self.batch.n_conditions - self.listed[is_short]
         return aboves, sizes
 

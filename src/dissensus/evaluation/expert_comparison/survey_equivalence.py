@@ -187,22 +187,24 @@ class Panels:
     def _counted(self, cases: IntArray, k: int, without: IntArray | None = None) -> FloatArray:
         """Return the agreement of panels of k on some cases, the mean over turns; each without an opinion, if wanted.
 
-        What cases have in common, so many different first choices, is counted together.
+        What cases and turns have in common, so many different first choices, is counted together.
         """
         starts, of_turns, named = self._votes
-        found, case_of = np.zeros(len(cases)), row_of_each(starts)
-        for votes, of_opinion in zip(of_turns, named, strict=True):
-            own, left, back = cases, np.full(len(cases), -1), np.arange(len(cases))
-            if without is not None:
-                left, back = np.unique(of_opinion[without], return_inverse=True)
-                own = case_of[left]
-            sizes, values = np.diff(starts)[own], np.empty(len(own))
-            for m in np.unique(sizes).tolist():
-                rows = np.flatnonzero(sizes == m)
-                places = starts[own[rows], None] + np.arange(m)
-                values[rows] = plurality_agreement(votes[places] - (places == left[rows, None]), k)
-            found += values[back]
-        return found / len(of_turns)
+        n_turns, (n_places,), case_of = len(of_turns), of_turns[0].shape, row_of_each(starts)
+        turn, own, left = np.repeat(np.arange(n_turns), len(cases)), np.tile(cases, n_turns), np.full(1, -1)
+        back = np.arange(len(own))
+        if without is not None:
+            left = (np.stack(named)[:, without] + n_places * np.arange(n_turns)[:, None]).ravel()
+            left, back = np.unique(left, return_inverse=True)
+            turn, left = np.divmod(left, n_places)
+            own = case_of[left]
+        left, votes, sizes = np.broadcast_to(left, len(own)), np.stack(of_turns), np.diff(starts)[own]
+        values = np.empty(len(own))
+        for m in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == m)
+            places = starts[own[rows], None] + np.arange(m)
+            values[rows] = plurality_agreement(votes[turn[rows, None], places] - (places == left[rows, None]), k)
+        return np.asarray(values[back].reshape(n_turns, -1).sum(axis=0) / n_turns)
 
 
 def worth_of(panels: Panels, compare: Callable[[int], tuple[float, ...]]) -> Worth:

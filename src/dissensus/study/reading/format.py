@@ -572,7 +572,13 @@ class Collection:
         self.add_note(Note(found, count, action, (example,) if example else ()))
 
     def add_note(self, note: Note) -> None:
-        """Add a note to those that say the same of others."""
+        """Add a note to one that says the same of others, if there is one.
+
+        >>> said = Collection([Note("drafts", 1, "skipped")])
+        >>> said.add_note(Note("drafts", 2, "skipped"))
+        >>> print(*said.parsed().notes)
+        drafts: 3, skipped
+        """
         key = (note.found, note.action)
         self._notes[key] = self._notes[key] + note if key in self._notes else note
 

@@ -125,7 +125,7 @@ def test_groups_are_what_scikit_learn_gives_on_their_cases_alone() -> None:
     truth, scores, weights = cases(2, 7, weighted=True)
     sites = np.array(["north", "south", "east"])[np.random.default_rng(1).integers(0, 3, N)]
     result = evaluated(truth, scores, list(BINARY), weights, strata={"site": sites.tolist()})
-    table = result.by_group("site").filter(run="majority-vote", model="fine")
+    table = result.by_group("site").filter(estimand="adjusted", model="fine")
     for metric, (text, peer) in zip(result.metrics, BINARY.items(), strict=True):
         for site in np.unique(sites):
             own = sites == site
@@ -138,7 +138,7 @@ def test_a_group_without_positive_cases_is_undefined_where_the_metric_needs_them
     truth[:20] = 0
     sites = ["calm"] * 20 + ["busy"] * 40
     result = evaluated(truth, scores, ["auroc", "sensitivity", "specificity"], weights, strata={"site": sites})
-    calm = result.by_group("site").filter(run="majority-vote", model="fine", stratum="calm")
+    calm = result.by_group("site").filter(estimand="adjusted", model="fine", stratum="calm")
     rows = {row["metric"]: row for row in calm.iter_rows(named=True)}
     for name in ("AUROC", "sensitivity at 0.5"):
         assert all(np.isnan(rows[name][column]) for column in ("mean", "low", "high"))
@@ -155,7 +155,7 @@ def test_categories_are_what_scikit_learn_gives_on_their_cases_alone() -> None:
     groups = ds.Categories.from_labels(["low", "low", "high", "high"], CONDITIONS)
     wanted = {text: SEVERAL[text] for text in ("cohen-kappa", "cohen-kappa:quadratic", "matthews")}
     result = evaluated(truth, scores, list(wanted), weights, categories=groups)
-    table = result.by_category().filter(run="majority-vote", model="fine")
+    table = result.by_category().filter(estimand="adjusted", model="fine")
     for metric, (text, peer) in zip(result.metrics, wanted.items(), strict=True):
         for category, codes in (("low", (0, 1)), ("high", (2, 3))):
             own = np.isin(truth, codes)

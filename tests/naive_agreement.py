@@ -50,11 +50,6 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_conditions: int) 
     return unnormalised_overlap(a, b, depth, n_conditions) / float(np.sqrt(own))
 
 
-def average_overlap(a: Sequence[int], b: Sequence[int], depth: int) -> float:
-    """The average overlap of two full rankings."""
-    return float(np.mean([len(set(a[:k]) & set(b[:k])) / k for k in range(1, depth + 1)]))
-
-
 # Leave one annotator out ---------------------------------------------------------------------------------
 
 

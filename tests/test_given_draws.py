@@ -9,9 +9,6 @@ import xarray
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, GivenDraws, PlackettLuce, to_xarray
-from dissensus.certainty import annotation_certainty, expected_risk
-from dissensus.core.aliases import IntArray
-from dissensus.plugins import Batch
 
 STUDY = ds.simulate.study(n_cases=25, n_conditions=6, seed=9)
 SAID = STUDY.annotations
@@ -19,18 +16,6 @@ DRAWN = Dirichlet().sample(SAID, draws=60, seed=2)
 DENSE = DRAWN.dense()
 GIVEN = ds.Plausibilities.from_draws(DENSE, conditions=DRAWN.conditions, case_names=DRAWN.case_names)
 ANNOTATED = SAID.select(list(DRAWN.case_names))
-
-
-def test_they_are_as_certain_and_as_risky_as_the_draws_they_were_made_from() -> None:
-    np.testing.assert_allclose(
-        annotation_certainty(GIVEN, unranked="identify").values,
-        (np.eye(6)[DENSE.argmax(axis=2)]).mean(axis=1).max(axis=1),
-        atol=1e-12,
-    )
-    assert STUDY.categories is not None
-    risks = expected_risk(GIVEN, STUDY.categories)
-    levels = np.array(STUDY.categories.levels)[STUDY.categories.aligned(GIVEN.conditions).codes]
-    np.testing.assert_allclose(risks["mean"], (DENSE @ levels).mean(axis=1), atol=1e-12)
 
 
 def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None:
@@ -55,17 +40,6 @@ def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None
     assert ds.load(tmp_path / "results") == result
     ds.write_report(result, tmp_path / "report.html")
     assert "given-draws" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def test_several_are_told_apart_by_name() -> None:
-    other = ds.Plausibilities.from_draws(DENSE[:, ::-1], conditions=GIVEN.conditions, case_names=GIVEN.case_names)
-    result = ds.evaluate(
-        ANNOTATED,
-        STUDY.predictions,
-        aggregations=[GivenDraws(GIVEN, "network"), GivenDraws(other, "mcmc")],
-        metrics=["top-k-accuracy:1"],
-    )
-    assert [run.label for run in result.runs] == ["given-draws (name=network)", "given-draws (name=mcmc)"]
 
 
 def test_an_xarray_of_chains_is_understood_whatever_the_order_of_its_dimensions() -> None:
@@ -94,32 +68,6 @@ def test_given_draws_their_chains_and_selections_are_what_was_given() -> None:
     assert drawn.n_chains == 3
     assert {batch.n_chains for batch in drawn} == {3}
     assert ds.Plausibilities.from_draws([[[0.5, 0.5]]], n_chains=4).n_chains == 1
-
-
-def test_a_sampler_of_ones_own_is_enough() -> None:
-    full = GIVEN.dense()
-
-    class Own:
-        def __call__(self, cases: IntArray) -> Batch:
-            return Batch.from_dense(full[cases], [DRAWN.case_names[case] for case in cases])
-
-    n_cases, n_draws, n_conditions = DENSE.shape
-    own = ds.Plausibilities(
-        conditions=DRAWN.conditions,
-        case_names=DRAWN.case_names,
-        excluded=(),
-        n_draws=n_draws,
-        n_chains=1,
-        support_offsets=np.arange(n_cases + 1) * n_conditions,
-        support=np.tile(np.arange(n_conditions), n_cases),
-        sampler=Own(),
-        threads=2,
-    )
-    np.testing.assert_array_equal(own.dense(), GIVEN.dense())
-    chosen = {"metrics": ["top-k-accuracy:1"], "draws": 60}
-    one = ds.evaluate(ANNOTATED, STUDY.predictions, aggregations=[own], **chosen)  # type: ignore[arg-type]
-    other = ds.evaluate(ANNOTATED, STUDY.predictions, aggregations=[GIVEN], **chosen)  # type: ignore[arg-type]
-    assert one == other
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import dissensus as ds
 import naive_agreement as naive
-from dissensus.agreement import agreement_measures, coefficients, cohen_kappa, krippendorff_alpha
+from dissensus.agreement import agreement_measures, coefficients, cohen_kappa
 from dissensus.agreement import measures as module
 from dissensus.agreement.coefficients import Table
 
@@ -172,14 +172,6 @@ def test_components_of_incomplete_panels_are_those_of_quadratic_forms(seed: int)
     np.testing.assert_allclose(found, naive.variance_components(rows), atol=1e-9)
 
 
-def test_correlations_of_repeated_cases_are_those_of_more_cases() -> None:
-    times = [2, 0, 1, 3, 1, 1]
-    found = coefficients.intraclass(Table.of(ratings_of(TARGETS)), averaged=True).values(
-        np.array([times], dtype=float)
-    )[0]
-    assert found == pytest.approx(naive.intraclass(np.repeat(TARGETS, times, axis=0))[1], abs=1e-12)
-
-
 def test_the_average_of_incomplete_panels_is_over_the_harmonic_mean_of_ratings() -> None:
     keep = np.ones(TARGETS.shape, dtype=bool)
     keep[0, 0] = keep[1, 1] = keep[1, 2] = False
@@ -205,31 +197,6 @@ def test_what_a_measure_does_not_know_changes_nothing_and_perfect_agreement_is_o
         backwards = value(said.select(list(range(40))[::-1]), measure)
         assert [other, backwards] == pytest.approx([value(said, measure)] * 2, abs=1e-12)
         assert value(agreed, measure) == pytest.approx(1, abs=1e-12)
-
-
-def test_the_zero_and_the_unit_of_ratings_change_nothing_and_perfect_agreement_is_one() -> None:
-    scores = np.random.default_rng(0).normal(size=(30, 5)) + np.arange(30)[:, None] / 10
-    agreed = ratings_of(np.repeat(np.arange(5.0), 3).reshape(5, 3))
-    for measure in ("icc-2-1", "icc-2-k", "alpha-interval"):
-        found = value(ratings_of(scores), measure)
-        assert value(ratings_of(1000 - 250 * scores), measure) == pytest.approx(found, abs=1e-10)
-    for measure in ("icc-2-1", "icc-2-k", "alpha-interval", "alpha-ordinal", "alpha-ratio"):
-        assert value(agreed, measure) == pytest.approx(1, abs=1e-12)
-
-
-def test_alpha_is_that_of_its_own_function_and_one_seed_gives_one_answer() -> None:
-    said = disputed(30, 3)
-    table = agreement_measures(said)
-    assert table.equals(agreement_measures(said))
-    assert not table.equals(agreement_measures(said, seed=1))
-    alpha = krippendorff_alpha(said)
-    assert table.row(0)[:5] == ("alpha-nominal", alpha.value, alpha.low, alpha.high, 30)
-
-
-def test_choices_that_are_shared_agree_as_random_ones_of_each_would() -> None:
-    said = ds.Study.from_rankings([[[["a", "b"]], [["a"]]], [[["b"]], [["b"]]]], ["a", "b"])
-    chance = (3 / 8) ** 2 + (5 / 8) ** 2
-    assert value(said, "fleiss-kappa") == pytest.approx((0.75 - chance) / (1 - chance))
 
 
 def test_votes_count_for_each_who_gave_them_and_opinions_of_weight_zero_are_missing() -> None:

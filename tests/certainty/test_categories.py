@@ -110,15 +110,6 @@ def test_expected_risk_agrees_with_the_naive_twin(
 # Properties -----------------------------------------------------------------------------------------------
 
 
-def test_coarser_categories_are_never_less_certain() -> None:
-    study = ds.simulate.study(n_cases=25, n_conditions=12, seed=3).annotations
-    coarser = [Categories.from_labels([str(code // n) for code in range(12)], study.conditions) for n in (2, 4)]
-    for aggregation in AGGREGATIONS:
-        draws = aggregation.sample(study, draws=80)
-        alone, paired, four = (annotation_certainty(draws, categories=one).values for one in (None, *coarser))
-        assert ((paired >= alone - 1e-12) & (four >= paired - 1e-12)).all()
-
-
 @pytest.mark.parametrize(
     "aggregation",
     [

@@ -153,11 +153,6 @@ def test_draws_full_of_ties_agree_with_the_naive_twin(data: st.DataObject) -> No
         agrees(fixed(values, size + n_rest), data.draw(st.sampled_from(UNMENTIONED)), rank)
 
 
-def test_ratings_have_a_certainty_too() -> None:
-    said = ds.Study.from_scores([[-2, -1, -1], [1, 2, 2, 1], [-1, 0, 2]])
-    agrees(by.NormalInverseGamma(thresholds=(-1.0, 0.0, 1.0)).sample(said, draws=50), "identify")
-
-
 @pytest.mark.parametrize("size", [63, 64, 65, 128, 200])
 def test_large_supports_agree_with_the_naive_twin(size: int) -> None:
     rng = np.random.default_rng(size)
@@ -171,13 +166,6 @@ def test_large_supports_agree_with_the_naive_twin(size: int) -> None:
         np.testing.assert_allclose(one.values, expected, rtol=0, atol=1e-12)
 
 
-def test_the_last_member_of_a_full_word_is_found() -> None:
-    values = np.zeros((1, 3, 65))
-    values[0, :, 63] = 1.0
-    assert annotation_certainty(fixed(values, 70)).winners == (("k63",),)
-    assert annotation_certainty(fixed(values, 70), top=64).values[0] == pytest.approx(1 / comb(69, 63))
-
-
 def test_many_tied_conditions_are_counted_not_written_out() -> None:
     names = [f"k{i}" for i in range(300)]
     draws = by.InverseRank().sample(ds.Study.from_rankings([[[names[:200]]]], names))
@@ -189,23 +177,6 @@ def test_many_tied_conditions_are_counted_not_written_out() -> None:
 
 
 # Properties -----------------------------------------------------------------------------------------------
-
-
-def test_certainty_is_a_share_pooling_never_lowers_it_and_the_first_place_is_the_top_one() -> None:
-    study = ds.simulate.study(n_cases=20, seed=4).annotations
-    for aggregation in AGGREGATIONS:
-        draws = aggregation.sample(study, draws=100)
-        identified, pooled = certainty_profile(draws), certainty_profile(draws, unranked="pool")
-        for one, other in zip(identified, pooled, strict=True):
-            assert ((one.values > 0) & (one.values <= 1)).all()
-            assert (other.values >= one.values).all()
-            assert all(len(set(names) - {"any other"}) + names.count("any other") == one.top for names in one.winners)
-        for unranked, top in zip(UNMENTIONED, (identified[0], pooled[0]), strict=True):
-            first = rank_certainty(draws, unranked=unranked)
-            np.testing.assert_allclose(first.values, top.values, rtol=0, atol=1e-14)
-            same = [a == b for a, b in zip(first.winners, top.winners, strict=True)]
-            np.testing.assert_array_equal(first.errors[same], top.errors[same])
-            assert np.mean(same) > 0.7, "only where shares are tied may another condition be named"
 
 
 def test_errors_are_those_of_the_effective_sample_size() -> None:
@@ -319,23 +290,6 @@ def test_no_cases_have_no_certainty() -> None:
         assert np.isnan([certainty.mean, certainty.share_below()]).all()
         assert certainty.to_frame().height == 0
     assert all(rank_shares(draws, rank=2, categories=one).height == 0 for one in (None, risks))
-
-
-def test_progress_is_told() -> None:
-    draws = by.PlackettLuce().sample(ds.simulate.study(n_cases=9).annotations, draws=20)
-    done: list[int] = []
-    annotation_certainty(draws, advance=done.append)
-    certainty_of(draws, draws.conditions[0], advance=done.append)
-    rank_certainty(draws, rank=2, advance=done.append)
-    rank_shares(draws, rank=2, advance=done.append)
-    assert sum(done) == 4 * draws.n_cases
-
-
-def test_the_result_says_which_place_it_is_about() -> None:
-    draws = by.MajorityVote().sample(ds.Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
-    assert repr(rank_certainty(draws, rank=2)) == "Certainty of rank 2: mean 1.000, 0.0% of 1 cases below 0.99; 1 draws"
-    assert rank_certainty(draws, rank=2).winners == (("b",),)
-    assert rank_certainty(draws, rank=3).winners == (("any other",),)
 
 
 # Published numbers ----------------------------------------------------------------------------------------

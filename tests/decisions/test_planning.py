@@ -1,7 +1,6 @@
 """Planning: published yardsticks, components found again, and power that is achieved where it is predicted."""
 
 import math
-from functools import cache
 
 import numpy as np
 import polars as pl
@@ -10,25 +9,14 @@ import pytest
 import dissensus as ds
 from dissensus.decisions.planning import Components, within_cases
 from dissensus.evaluation.expert_comparison.pairs import Pairs
-from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
 from dissensus.evaluation.expert_comparison.sample import Estimates, Sample, estimates
 from dissensus.metrics import TopKAccuracy
-from shared_data import SHARED, needs_shared
-
-
-@cache
-def vandyke(covariance: str = "jackknife") -> ReaderStudy:
-    rows = pl.read_csv(SHARED / "vandyke" / "vandyke.csv").sort("case")
-    ratings: dict[str, dict[str, list[float]]] = {"1": {}, "2": {}}
-    for (treatment, reader), own in rows.group_by("treatment", "reader", maintain_order=True):
-        ratings[str(treatment)][str(reader)] = own["rating"].to_list()
-    truth = rows.select("case", "truth").unique().sort("case")["truth"].to_list()
-    return ds.reader_study(ratings, truth, covariance=covariance)  # type: ignore[arg-type]
+from shared_data import needs_shared, vandyke
 
 
 @needs_shared
 def test_van_dyke_with_6_readers_and_111_cases_has_power_0_5526_and_80_percent_needs_251() -> None:
-    found = ds.plan(vandyke(), annotators=[6], cases=[111])
+    found = ds.plan(ds.reader_study(*vandyke()), annotators=[6], cases=[111])
     assert found.rows[0]["power"] == pytest.approx(0.5526, abs=5e-5)
     assert found.cheapest is not None
     assert (found.cheapest["cases"], found.cheapest["annotators"]) == (251, 6)

@@ -89,8 +89,7 @@ def random_readers(rng: np.random.Generator, n_cases: int, pool: int) -> BoolArr
     return np.asarray(order.argsort(axis=1).argsort(axis=1) < sizes)
 
 
-@pytest.mark.parametrize("pool", [8, 45])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("pool", "weighted"), [(8, False), (45, True)])
 def test_unbalanced_panels_give_the_variance_that_effects_of_annotators_have(pool: int, weighted: bool) -> None:
     """Of 400 random studies, the mean is within four standard errors: one other seed in 16 000 would fail."""
     rng = np.random.default_rng(pool)

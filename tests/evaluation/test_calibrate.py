@@ -14,8 +14,9 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import DawidSkene, Dirichlet, InverseRank, PlackettLuce, ProbabilisticInverseRank
+from dissensus.core.ragged import clustered
 from dissensus.evaluation.calibration import candidates, restored_calibration
-from dissensus.evaluation.folds import HeldOut, clustered
+from dissensus.evaluation.folds import HeldOut
 from watched import Watch
 
 NAMES = ["a", "b", "c", "d"]

@@ -127,13 +127,6 @@ def test_a_reliability_diagram_counts_the_cases_of_every_bin() -> None:
     assert row["y"] == pytest.approx(labels_of_draws(result)[:, inside].mean())
 
 
-def test_treating_all_gains_the_prevalence_and_loses_the_rest() -> None:
-    prevalence = labels_of_draws(uncertain()).mean()
-    rows = uncertain().curves("decision").filter(model=curves.EVERYBODY)
-    expected = prevalence - (1 - prevalence) * THRESHOLDS / (1 - THRESHOLDS)
-    np.testing.assert_allclose(rows["y"].to_numpy(), expected, atol=1e-9)
-
-
 def test_with_unanimous_annotators_the_matrix_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(8)
     codes = rng.integers(0, 2, 80)
@@ -163,18 +156,6 @@ def test_a_band_is_over_cases_too_where_annotators_agree() -> None:
     scores = rng.random(100)
     point = sure((rng.random(100) < scores).astype(np.int64), scores).curves("roc").row(20, named=True)
     assert 0.1 < point["high"] - point["low"] < 0.5
-
-
-def test_a_band_is_about_as_wide_as_the_interval_of_the_same_rate() -> None:
-    said, models = draws_of(400)
-    metrics = ["sensitivity-at-specificity:0.8"]
-    result = ds.evaluate(said, models, aggregations=["dirichlet:1"], metrics=metrics, draws=200, panel=False)
-    row = result.to_frame().filter(model="A", estimand="adjusted").row(0, named=True)
-    point = (
-        result.curves("roc").filter((pl.col("model") == "A") & ((pl.col("x") - 0.2).abs() < 1e-9)).row(0, named=True)
-    )
-    assert point["y"] == pytest.approx(row["mean"], abs=0.01)
-    assert 0.6 < (point["high"] - point["low"]) / (row["high"] - row["low"]) < 1.8
 
 
 def test_many_scores_are_put_into_steps_that_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

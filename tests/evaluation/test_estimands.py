@@ -11,7 +11,6 @@ from dissensus.evaluation import sentences
 from dissensus.evaluation.sentences import side_by_side, with_truth
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
-from watched import Watch
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
@@ -121,7 +120,7 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
     other = ds.Predictions.from_scores(rng.random((120, 4)), list("abcd"), case_names=said.case_names)
     models = {"<script>": copy, "other": other}
     with pytest.warns(ds.DissensusWarning, match="does not inform the prior"):
-        found = ds.evaluate(said, models, aggregations=["plackett-luce:1"], draws=20)
+        found = ds.evaluate(said, models, aggregations=["plackett-luce:1"], draws=20, annotators="fixed")
     assert any("'<script>' does not inform the prior: it " in warning for warning in found.warnings)
     page = report_html(found)
     assert re.search("left out: it says what annotator .*Dr &lt;i&gt;|left out: it agrees with", page)
@@ -132,18 +131,6 @@ def test_a_model_that_repeats_an_annotator_is_told_and_its_name_is_shown_as_text
 # Tables -----------------------------------------------------------------------------------------------
 
 
-def test_every_table_says_what_it_is_about(result: ds.Evaluation) -> None:
-    page = result._repr_html_()
-    assert "<b>Aster" not in page
-    assert all(name in page for name in ("with one annotator", "adjusted"))
-    assert result.point_estimates()["estimand"].unique().to_list() == ["practice"]
-    for table in (result.certainties(), result.plausibilities(), result.per_case(), result.per_draw()):
-        assert set(table["estimand"].unique()) == {"adjusted", "panel"}
-        assert table.filter(table["estimand"] == "panel")["run"].unique().to_list() == ["panel"]
-    for table in (result.compare().to_frame(), result.compare().rank_frame()):
-        assert set(table["estimand"]) == {"adjusted", "panel", "agreement"}
-
-
 def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) -> None:
     names = list(STUDY.annotations.case_names)
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
@@ -151,17 +138,6 @@ def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) ->
     assert "is not estimated: evaluations of parts of the cases were merged." in sentences.no_panel(one.merge(other))[0]
     with pytest.raises(ds.DissensusError, match="panel=False"):
         result.merge(result)
-
-
-def test_progress_counts_the_panel_run() -> None:
-    watch, study = Watch(), ds.simulate.study(n_cases=100, n_conditions=8, seed=2)
-    found = ds.evaluate(study.annotations, study.predictions, aggregations=["dirichlet"], draws=20, advance=watch)
-    assert watch.announced == {"evaluating": watch.done}
-    assert len(found.runs) == 2
-    assert watch.done > 2 * study.annotations.n_cases
-
-
-# Figures ----------------------------------------------------------------------------------------------
 
 
 # Report -----------------------------------------------------------------------------------------------
@@ -180,10 +156,3 @@ def test_report_and_methods_tell_how_the_prior_was_fitted(result: ds.Evaluation,
     assert re.search(r"weighs median [\d.,]+ votes? \(IQR ", text)
     assert "informed" not in plain
     assert "by two estimands" in plain
-
-
-def test_an_evaluation_of_the_panel_alone_has_words_and_tables() -> None:
-    alone = evaluated(aggregations=["plackett-luce:1:prior=informed"])
-    assert [run.label for run in alone.runs] == ["panel"]
-    assert "reliability" not in alone.plot.names()
-    assert "with one annotator" in repr(alone)

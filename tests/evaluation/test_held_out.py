@@ -18,13 +18,13 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
+from dissensus.core.ragged import clustered
 from dissensus.evaluation.folds import (
     MOST_PER_CASE,
     HeldOut,
     PanelSplit,
     bins_of,
     calibration_error,
-    clustered,
     first_choices,
     judged,
     leading_conditions,
@@ -225,14 +225,6 @@ def test_what_nobody_mentioned_is_elected_as_often_as_if_the_rest_were_split(n_s
     assert chances(batch, n_seats)[0] == pytest.approx(exact, abs=0.03)
 
 
-def test_a_tied_first_block_names_that_many_different_conditions() -> None:
-    batch = Batch.from_dense(np.tile([0.6, 0.3, 0.1], (1, 20_000, 1)), ["x"])
-    [found] = chances(batch, 1, size=2)
-    first_two = [0.6 * 0.3 / 0.4 + 0.3 * 0.6 / 0.7, 0.6 * 0.1 / 0.4 + 0.1 * 0.6 / 0.9]  # a and b, a and c
-    assert found[0] == pytest.approx(sum(first_two) / 2, abs=0.01)
-    assert found.sum() == pytest.approx(1)
-
-
 @pytest.mark.parametrize("named", [False, True])
 def test_halves_hold_every_annotator_once_and_the_first_is_the_larger_one(named: bool) -> None:
     rng = np.random.default_rng(0)
@@ -299,17 +291,3 @@ def test_certainty_that_is_stated_is_confirmed_if_the_model_is_right_and_not_if_
     whole = bins_of(trusting, small)[-1]
     assert whole["gap"] > 5 * whole["gap_se"]
     assert whole["stated"] > whole["confirmed"] + 0.1
-
-
-@pytest.mark.parametrize("n_votes", [2, 5])
-def test_agreement_with_small_panels_is_predicted_too(n_votes: int) -> None:
-    said = simulated(2000, n_votes, 1)
-    split = PanelSplit.of(said, max_cases=5000, seed=0)
-    rng = np.random.default_rng(0)
-    models = {"random": rng.integers(4, size=2000)}
-    found = split.expected(Dirichlet(1.0, alpha=0.5), models, **HOW)
-    whole = bins_of(found, split)[-1]
-    assert abs(whole["gap"]) < 3 * whole["gap_se"]
-    assert whole["stated"] > whole["predicted"]
-    gaps = found.predicted[1] - found.confirmed[1]
-    assert abs(gaps.mean()) < 3 * gaps.std() / 2000**0.5

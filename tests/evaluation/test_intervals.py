@@ -87,13 +87,6 @@ def test_intervals_stay_inside_the_range_of_their_metric() -> None:
         assert -width <= one.low <= one.difference <= one.high <= width
 
 
-def test_metrics_without_limits_go_by_what_was_seen() -> None:
-    said = Study.from_counts([[1, 0]] * 3 + [[0, 1]] * 3, ["a", "b"])
-    models = {"A": [[0.9, 0.1]] * 6, "B": [[0.8, 0.2]] * 6}
-    row = evaluate(said, models, aggregations=["majority-vote"], metrics=[LogScore()]).to_frame().row(0, named=True)
-    assert float(np.log(0.1)) <= row["low"] < row["mean"] < row["high"] <= float(np.log(0.9))
-
-
 # Step by step --------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 import dissensus as ds
@@ -17,69 +16,9 @@ ROWS = [
     (f"c{i}", who, ("benign", "malignant")[(i + (who == "Cy")) % 2]) for i in range(40) for who in ("Ann", "Bo", "Cy")
 ]
 COLUMNS = {name: [row[place] for row in ROWS] for place, name in enumerate(("case", "annotator", "label"))}
-FRAMES = {
-    "dictionary": COLUMNS,
-    "polars": pl.DataFrame(COLUMNS),
-    "pandas": pd.DataFrame(COLUMNS),
-    "arrow": pa.table(COLUMNS),
-}
 STUDY = ds.read(COLUMNS, positive="malignant")
 SCORES = np.array([0.2, 0.9] * 20)
 QUICK: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["accuracy", "auc"]}
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_a_study_is_read_from_any_frame_and_from_a_dictionary(kind: str) -> None:
-    found = ds.read(FRAMES[kind], positive="malignant")
-    assert found == STUDY
-    assert (found.n_cases, found.question) == (40, "binary")
-    assert found.receipt is not None
-
-
-def test_a_dictionary_of_cases_is_read_like_json() -> None:
-    assert ds.read({"x": {"Ann": "a", "Bo": "b"}, "y": {"Ann": "b"}}, "case-json").n_cases == 2
-
-
-def test_what_is_no_data_is_refused() -> None:
-    with pytest.raises(ds.DissensusError, match="this is not a table"):
-        ds.read(3)
-    with pytest.raises(ds.DissensusError, match="scores must be a matrix"):
-        ds.evaluate(ds.Study.from_counts([[1, 1, 1]] * 3, ["a", "b", "c"]), {"A": [0.1, 0.2, 0.3]})
-    with pytest.raises(ds.DissensusError, match="does not fit"):
-        ds.evaluate(STUDY, {"A": [0.5] * 39})
-
-
-@pytest.fixture(scope="module")
-def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    path = tmp_path_factory.mktemp("forms") / "a.csv"
-    names = list(STUDY.case_names)
-    frame = pl.DataFrame({"case": names[::-1], "benign": 1 - SCORES[::-1], "malignant": SCORES[::-1]})
-    frame.write_csv(path)
-    return {
-        "path": str(path),
-        "Path": path,
-        "polars": frame,
-        "pandas": frame.to_pandas(),
-        "arrow": frame.to_arrow(),
-        "one column": pd.DataFrame({"case": names, "malignant": SCORES}),
-        "vector": SCORES,
-        "list": SCORES.tolist(),
-        "Series": pd.Series(SCORES[::-1], index=names[::-1]),
-        "polars Series": pl.Series(SCORES),
-        "by case": dict(zip(names, SCORES.tolist(), strict=True)),
-        "matrix": np.column_stack([1 - SCORES, SCORES]),
-    }
-
-
-def test_predictions_come_in_any_form_and_mean_the_same(forms: dict[str, Any]) -> None:
-    result = ds.evaluate(STUDY, forms, **QUICK)
-    assert result.models == tuple(forms)
-    table = result.summary()
-    for name in ("agreement", "majority_vote"):
-        own = table.filter(metric="top-1 accuracy")[name]
-        assert own.to_list() == pytest.approx([own[0]] * len(forms))
-    alone = ds.evaluate(STUDY, forms["vector"], **QUICK)
-    assert alone.models == ("model",)
 
 
 def test_labels_and_ratings_come_as_vectors_too() -> None:
@@ -193,10 +132,3 @@ def test_every_metric_is_found_by_the_name_that_results_give_it() -> None:
         metric = kind.from_parameters({"threshold": 0.3} if kind.id == "net-benefit" else sized)
         assert one_spec(Metric.family, metric.name).name == metric.name
     assert len(whole) > 40
-
-
-def test_results_find_metrics_by_any_name(result: ds.Evaluation) -> None:
-    assert result.metric("accuracy").name == "top-1 accuracy"
-    assert result.metric("roc auc").name == "AUROC"
-    with pytest.raises(ds.DissensusError, match="there is no metric 'f1'"):
-        result.metric("f1")

@@ -1,12 +1,10 @@
 """Panel estimates of numbers: models inform the prior mean of ratings, and errors are those against the truth."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from polars.testing import assert_frame_equal
 from scipy import stats
 
 import dissensus as ds
@@ -177,17 +175,3 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
     told = ds.evaluate(agreed, {"A": np.arange(120.0)}, aggregations=[known], draws=20)
     assert told.prior is not None
     assert told.prior.reason == "no two ratings of a case differ"
-
-
-def test_workers_find_the_same_bits_and_the_report_speaks_of_ratings(tmp_path: Path) -> None:
-    known = NormalInverseGammaPrior(mu=0.0, kappa=1.0, a=2.0, b=1.0)
-    how = {"aggregations": [NormalInverseGamma((0.0,), prior=known)], "draws": 20, "annotators": "fixed"}
-    here = ds.evaluate(STUDY.ratings, MODELS, **how)  # type: ignore[arg-type]  # mixed settings
-    with ThreadPoolExecutor(2) as executor:
-        there = ds.evaluate(STUDY.ratings, MODELS, **how, executor=executor)  # type: ignore[arg-type]
-    assert_frame_equal(here.to_frame(), there.to_frame(), check_exact=True)
-    ds.write_report(here, tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert "fitted to the mean ratings of all cases" in page
-    assert "The informed prior of a case is a normal-inverse-gamma distribution" in page
-    assert "Dirichlet" not in page

@@ -84,13 +84,6 @@ def test_a_stratum_is_what_its_cases_say_alone(whole: ds.Evaluation) -> None:
     assert_frame_equal(own.select(resampled), alone.select(resampled), rel_tol=0.1, abs_tol=0.02)
 
 
-def test_infinite_values_are_not_hidden() -> None:
-    said = ds.Study.from_rankings([[[["a"]]], [[["a"]]]], ["a", "b"])
-    models = {"A": [[0.0, 1.0], [0.5, 0.5]]}
-    result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=["log-score"])
-    assert result.to_frame().row(0, named=True)["mean"] == -np.inf
-
-
 def test_undefined_values_do_not_count_and_a_mean_of_nothing_is_undefined() -> None:
     def of_a(scores: FloatArray, plausibilities: FloatArray) -> FloatArray:
         best = plausibilities.argmax(axis=2)

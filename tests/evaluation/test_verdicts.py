@@ -163,37 +163,6 @@ def test_p_values_are_a_tail_of_student(shift: float, third: float) -> None:
         assert turned == pytest.approx(found)
 
 
-def test_p_values_of_many_resamples_are_those_of_counting() -> None:
-    """A normal distribution, cases without end: the tail is what is counted, where there is something to count."""
-    drawn = np.random.default_rng(5).normal(size=400_000)
-    for shift in (0.3, 1.0, 2.0, 3.0):
-        counted = 2 * np.mean(drawn + shift < 0)
-        found = tail_probability(drawn + shift, np.array(np.inf), np.zeros(()), n_cases=10**9, level=0.95)
-        assert found == pytest.approx(counted, rel=0.06)
-
-
-def test_ten_models_and_six_metrics_leave_room_for_a_verdict() -> None:
-    """One model is far better than nine that are alike; it is found, and nobody else is."""
-    rng, n_cases, names = np.random.default_rng(8), 300, list("abcd")
-    truth = rng.integers(0, 4, n_cases)
-    votes = np.where(rng.random((n_cases, 3)) < 0.8, truth[:, None], rng.integers(0, 4, (n_cases, 3)))
-    counts = np.stack([(votes == code).sum(axis=1) for code in range(4)], axis=1)
-    models = {}
-    for number in range(10):
-        right = rng.random(n_cases) < (0.9 if number == 4 else 0.6)
-        models[f"M{number}"] = rng.dirichlet(np.ones(4), n_cases) + 2 * np.eye(4)[np.where(right, truth, 3 - truth)]
-    metrics = ["top-k-accuracy:1,2", "set-accuracy:2", "average-overlap:3", "overlap:2", "brier-score"]
-    result = ds.evaluate(
-        ds.Study.from_counts(counts, names), models, aggregations=["majority-vote"], metrics=metrics, panel=False
-    )
-    assert len(result.metrics) == 6
-    own = [one for one in result.compare().differences if one.is_primary and one.estimand == "agreement"]
-    assert len(own) == 45
-    assert {one.verdict for one in own if one.first == "M4"} == {f"M4 is better than M{i}" for i in range(10) if i != 4}
-    assert not any(one.is_distinguishable for one in own if one.first != "M4")
-    assert decision(result)[0].startswith("M4 outperforms M")
-
-
 def test_what_resolution_does_not_reach_is_not_called_indistinguishable() -> None:
     clear = replace(WIDE, low=0.5, high=0.7, margin=None, probability_better=1.0, p_value=LEAST_P)
     assert replace(clear, p_adjusted=5001 * LEAST_P).verdict == "A and B cannot be decided at this resolution"

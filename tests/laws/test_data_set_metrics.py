@@ -182,11 +182,11 @@ def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkey
     assert not list(differences(whole, example(name).evaluated(order, threads=3)))
 
 
-@SPLIT
+@pytest.mark.parametrize("name", ["binary", SLOW])
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = once(name)  # in pieces of the usual size: what is kept for other tests must not depend on this one
     for module in (plan, tally):
-        monkeypatch.setattr(module, "PIECE", 12)
+        monkeypatch.setattr(module, "PIECE", 24)
     with ThreadPoolExecutor(2) as executor:
         assert not list(differences(whole, example(name).evaluated(executor=executor)))
 

@@ -13,7 +13,6 @@ from sklearn.calibration import calibration_curve
 
 import dissensus as ds
 from dissensus import metrics as m
-from dissensus.aggregations import MajorityVote
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.kernels.label_sums import binned_sums, confusions
 from dissensus.metrics.base import Average
@@ -21,7 +20,6 @@ from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Sa
 from dissensus.metrics.decisions import probabilities_of
 from dissensus.metrics.probabilities import BinSums, bin_of
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
-from metrics.metric_studies import measured, one_batch
 
 METRICS = every_metric()
 NAME = attrgetter("name")
@@ -239,28 +237,6 @@ def binned_brier(said: Said, labels: FloatArray, question: Question) -> FloatArr
     return np.asarray(np.average(distances, axis=1, weights=weights))
 
 
-def test_the_brier_score_of_two_conditions_is_twice_that_of_the_positive_one() -> None:
-    study = ds.Study.from_rankings([[[["a"]], [["b"]]], [[["b"]]], [[["a"]]]], ["a", "b"])
-    batch = one_batch(MajorityVote().sample(study))
-    scores = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
-    found = measured(m.BrierScore(), batch, ds.Predictions.from_scores(scores, ["a", "b"]))[:, 0]
-    share = batch.dense()[:, 0, 1]
-    np.testing.assert_allclose(found, 2 * (share * (1 - scores[:, 1]) ** 2 + (1 - share) * scores[:, 1] ** 2))
-
-
-def test_a_calibrated_model_has_no_error_but_chance_which_the_debiased_form_takes_off() -> None:
-    rng = np.random.default_rng(9)
-    scores = rng.uniform(size=600)
-    said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
-    labels = masses_of(np.asarray(rng.random((300, 600)) < scores, dtype=np.int64), 2)
-    plain, debiased = (m.CalibrationError(10, debiased=one).of_draws(said, labels).mean() for one in (False, True))
-    assert plain > 0.03
-    assert debiased < 0.6 * plain
-    off = masses_of(np.asarray(rng.random((300, 600)) < scores**2, dtype=np.int64), 2)
-    truth = float(np.mean(scores - scores**2))
-    assert m.CalibrationError(10, debiased=True).of_draws(said, off).mean() == pytest.approx(truth, abs=0.005)
-
-
 def bin_sums(said: Said, labels: FloatArray) -> BinSums:
     scores = said.scores[:, 1]
     return BinSums(*binned_sums(bin_of(scores, 10), 10, scores, labels[:, 1], labels[:, 0]))
@@ -324,17 +300,6 @@ def test_soft_subset_accuracy_is_that_of_independent_findings() -> None:
         chance * m.SubsetAccuracy().of_draws(said, masses[None])[0] for chance, masses in labelings(said, labels[0])
     )
     np.testing.assert_allclose(m.SubsetAccuracy(truth="soft").of_draws(said, labels), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "metric", [m.AUROC(), m.Sensitivity(), m.FBeta(), m.CohenKappa(), m.AveragePrecision()], ids=NAME
-)
-def test_soft_labels_are_what_many_random_labels_come_to(metric: DataSetMetric) -> None:
-    said = some_said(4000, seed=1, rounded=2)
-    labels = soft_labels(said, draws=1)
-    chance = np.random.default_rng(3).random((200, said.n_cases))
-    drawn = metric.of_draws(said, masses_of(np.asarray(chance < labels[0, 1], dtype=np.int64), 2))
-    assert metric.of_draws(said, labels)[0] == pytest.approx(drawn.mean(), abs=4 * drawn.std() / 200**0.5 + 1e-3)
 
 
 # Laws ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,6 +72,30 @@ def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatAr
     array([1.5, 0. , 2. ])
     """
     return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
+
+
+class Average(NamedTuple):
+    """A weighted mean and its standard error."""
+
+    mean: float
+    error: float
+
+
+def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Average:
+    """Average values; the standard error lets those of one cluster depend on each other.
+
+    >>> clustered(np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), np.array([0, 0, 1, 1]))
+    Average(mean=2.0, error=1.0)
+    """
+    total = weights.sum()
+    mean = float(weights @ values / total) if total > 0 else np.nan
+    if not np.isfinite(mean):
+        return Average(mean, np.nan)
+    _, number = np.unique(clusters, return_inverse=True)
+    sums = weighted_counts(number.astype(np.int64), weights * (values - mean), int(number.max()) + 1)
+    n = len(sums)
+    error = float(np.sqrt(np.square(sums).sum() * n / (n - 1)) / total) if n > 1 else float("nan")
+    return Average(mean, error)
 
 
 def first_of_most(values: IntArray | FloatArray, offsets: IntArray) -> IntArray:

@@ -237,7 +237,14 @@ def conformal(
     drawn = _drawn(said, spec, m, seed)
     if method == "corrected":  # averaged p-values rise with the score, so that one label of each case decides
         drawn, m = drawn[:, :1], 1
-    _check_enough(len(drawn), alphas)
+    needed = math.ceil(1 / min(alphas.values()) - 1e-9)
+    if len(drawn) < needed:  # every set would hold everything
+        raise DissensusError(
+            "there are too few calibration cases",
+            expected=f"at least {needed}, one divided by alpha",
+            got=str(len(drawn)),
+            advice="annotate more cases, or allow a larger alpha",
+        )
     scores = np.take_along_axis(conformity(model, score), drawn, axis=1)
     rows = []
     for place, name in enumerate(names):
@@ -281,18 +288,6 @@ def _alphas(alpha: float | Mapping[str, float], names: tuple[str, ...]) -> dict[
     if lacking:
         raise DissensusError("categories have no alpha", expected="one for each", got=listing(lacking))
     return {name: float(given[name]) for name in names}
-
-
-def _check_enough(n_cases: int, alphas: Mapping[str, float]) -> None:
-    """Refuse so few calibration cases that every set would hold everything."""
-    needed = math.ceil(1 / min(alphas.values()) - 1e-9)
-    if n_cases < needed:
-        raise DissensusError(
-            "there are too few calibration cases",
-            expected=f"at least {needed}, one divided by alpha",
-            got=str(n_cases),
-            advice="annotate more cases, or allow a larger alpha",
-        )
 
 
 def _drawn(said: Study, spec: Aggregation | None, m: int, seed: int) -> IntArray:

@@ -470,17 +470,16 @@ def _quantities(
     chosen = known_name("condition", condition or said.conditions[-1], said.conditions)
     code, table = said.conditions.index(chosen), Table.of(said)
     of_opinion = table.shares[table.kind][:, [code]].toarray().ravel()
-    shares = of_judges(lambda one: _share_of(one, code, said.n_conditions))
-    return [(f"share of {chosen}", of_opinion, shares)], f"share of {chosen}"
 
+    def share(judge: Predictions) -> FloatArray:
+        """Return the probability of the condition, or whether it is the first choice if there are no probabilities."""
+        scores = judge.to_scores() if judge.kind == "scores" else np.array([[-1.0]])
+        totals = scores.sum(axis=1)
+        if (scores < 0).any() or (totals <= 0).any():
+            return np.asarray(first_shares(judge, said.n_conditions)[:, [code]].toarray().ravel())
+        return np.asarray(scores[:, code] / totals)
 
-def _share_of(model: Predictions, code: int, n_conditions: int) -> FloatArray:
-    """Return the probability of a condition, or whether it is the first choice where there are no probabilities."""
-    scores = model.to_scores() if model.kind == "scores" else np.array([[-1.0]])
-    totals = scores.sum(axis=1)
-    if (scores < 0).any() or (totals <= 0).any():
-        return np.asarray(first_shares(model, n_conditions)[:, [code]].toarray().ravel())
-    return np.asarray(scores[:, code] / totals)
+    return [(f"share of {chosen}", of_opinion, of_judges(share))], f"share of {chosen}"
 
 
 def as_opinions(judge: Predictions, said: Study) -> Study:

@@ -24,7 +24,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import checked_costs, in_order_of_keys, known_name
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import clustered, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
@@ -377,21 +377,6 @@ class _Pilot:
     other_opinions: bool = True
 
 
-def _pilot(
-    pilot: Study | ReaderStudy | Mapping[str, float],
-    predictions: Mapping[str, Any],
-    metric: Metric | str | None,
-    models: Sequence[str] | None,
-) -> _Pilot:
-    """Find what is known before the study."""
-    if isinstance(pilot, Study):
-        return _of_study(pilot, predictions, metric, models)
-    if isinstance(pilot, ReaderStudy):
-        about, readers = "area under the curve, {} minus {}".format(*pilot.modalities), len(pilot.readers)
-        return _Pilot(ReaderComponents(pilot), about, pilot.difference, pilot.n_cases, readers, readers, ())
-    return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
-
-
 def _sizes(
     known: _Pilot, opinions: Sequence[int] | None, annotators: Sequence[int] | None, design: Design
 ) -> tuple[tuple[int, int | None], ...]:
@@ -434,11 +419,19 @@ def compared_models(
     return asked, own, spec
 
 
-def _of_study(
-    study: Study, predictions: Mapping[str, Any], metric: Metric | str | None, models: Sequence[str] | None
+def _pilot(
+    pilot: Study | ReaderStudy | Mapping[str, float],
+    predictions: Mapping[str, Any],
+    metric: Metric | str | None,
+    models: Sequence[str] | None,
 ) -> _Pilot:
-    """Find the components of a pilot study."""
-    asked, own, spec = compared_models(study, predictions, metric, models)
+    """Find what is known before the study."""
+    if isinstance(pilot, ReaderStudy):
+        about, readers = "area under the curve, {} minus {}".format(*pilot.modalities), len(pilot.readers)
+        return _Pilot(ReaderComponents(pilot), about, pilot.difference, pilot.n_cases, readers, readers, ())
+    if not isinstance(pilot, Study):
+        return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
+    asked, own, spec = compared_models(pilot, predictions, metric, models)
     said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
@@ -473,10 +466,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    weight = sample.weights / sample.weights.sum()
-    mean = float(weight @ values)
-    sums = np.square(weighted_counts(sample.clusters, weight * (values - mean), int(sample.clusters.max()) + 1))
-    spread_of_mean = float(sums.sum()) * len(sums) / max(len(sums) - 1, 1)
+    mean, error = clustered(values, sample.weights, sample.clusters)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
         shared = squared_shares(pairs, sample.weights)
@@ -485,7 +475,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     parts = Components(0.0, single, both, annotator)
     sizes = said.votes_per_case
     within = float(np.mean([parts.within(v) for v in sizes.tolist()]))
-    case = max(said.n_cases * spread_of_mean - within + annotator * shared, 0.0)
+    case = max(said.n_cases * np.nan_to_num(error) ** 2 - within + annotator * shared, 0.0)
     about = f"{spec.name}, {compared[0]} minus {compared[1] if other else 'one annotator'}"
     notes = () if crossing is not None else ("annotators are taken as they are: their choice is not part of the error",)
     seats = len(said.annotator_names) if crossing is not None else None

@@ -23,20 +23,12 @@ from dissensus.core.aliases import FloatArray, IntArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
+from dissensus.core.ragged import Average, clustered
 from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
-from dissensus.evaluation.folds import (
-    Average,
-    Expected,
-    HeldOut,
-    PanelSplit,
-    bins_of,
-    calibration_error,
-    clustered,
-    first_choices,
-)
+from dissensus.evaluation.folds import Expected, HeldOut, PanelSplit, bins_of, calibration_error, first_choices
 from dissensus.evaluation.plan import informed_by, prior_for
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel

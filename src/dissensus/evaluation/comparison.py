@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -234,11 +234,8 @@ class Comparison(Shown):
         """
         import polars as pl
 
-        found = self.to_frame()
-        decided = [(one.run, one.metric, one.first, one.second) for one in self.deciding()]
-        rows = [dict(zip(("run", "metric", "first", "second"), one, strict=True)) for one in decided]
-        keys = pl.DataFrame(rows, schema=dict.fromkeys(("run", "metric", "first", "second"), pl.String))
-        return keys.join(found, on=keys.columns, maintain_order="left").select("verdict", pl.exclude("verdict"))
+        rows = {id(one): row for row, one in enumerate(self.differences)}
+        return self.to_frame()[[rows[id(one)] for one in self.deciding()]].select("verdict", pl.exclude("verdict"))
 
     def deciding(self) -> list[Difference]:
         """Return what verdicts are about: the pairs of the primary metric, from better to worse."""
@@ -287,12 +284,10 @@ class Comparison(Shown):
         told += [f"{found[0].verdict}."] if len(found) == 1 else decision(result)
         turned = [f"The order flips: {one}" for one in flips(self)]
         heading = f"{found[0].metric}: {found[0].estimand}" if not show_all else "all metrics and estimands"
-        frame = self.to_frame()
         wanted = set(map(id, found))
-        rows = [row for one, row in zip(self.differences, frame.to_dicts(), strict=True) if id(one) in wanted]
-        return Screen(
-            heading, "", columns, tuple(told), tuple(turned), n_names=2, more="--all", is_whole=show_all, records=rows
-        )
+        rows = [row for one, row in zip(self.differences, self.to_frame().to_dicts(), strict=True) if id(one) in wanted]
+        said: dict[str, Any] = {"n_names": 2, "more": "--all", "is_whole": show_all, "records": rows}
+        return Screen(heading, "", columns, tuple(told), tuple(turned), **said)
 
     def rank_frame(self) -> pl.DataFrame:
         """Return the probability of each rank: one row per aggregation, metric, model and rank.

@@ -5,7 +5,6 @@ It answers, in this order: which model, is it as good as one annotator, how sure
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.sentences import (
     MOST_NAMED,
     decision,
+    joined,
     other_leaders,
     ranked,
     rows_of,
@@ -33,7 +33,7 @@ from dissensus.evaluation.sentences import (
     subjects,
 )
 from dissensus.evaluation.sums import ALL
-from dissensus.evaluation.words import MINUS, NOTHING, counted
+from dissensus.evaluation.words import MINUS, NOTHING, counted, interval
 from dissensus.evaluation.words import number as written
 from dissensus.study.panel import ANONYMOUS
 
@@ -72,11 +72,8 @@ def first_screen(evaluation: Evaluation) -> Screen:
     """
     about = subject(evaluation)
     if not evaluation.models:
-        counts = evaluation.certainty_counts
-        told = certainties(evaluation)
-        return Screen(
-            about, decisions=told[:1], cautions=warnings(evaluation), records=[one._asdict() for one in counts]
-        )
+        counts = [one._asdict() for one in evaluation.certainty_counts]
+        return Screen(about, decisions=certainties(evaluation), cautions=warnings(evaluation), records=counts)
     metric, names = evaluation.metrics[0], ranked(evaluation)
     rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
     withheld, needed = why_panel_is_withheld(evaluation), tuple(settling(evaluation))
@@ -166,9 +163,7 @@ def between(row: Mapping[str, Any] | None, name: str = "mean", low: str = "low",
     >>> between({"mean": 0.5, "low": 0.25, "high": 0.75})
     '0.50 [0.25, 0.75]'
     """
-    if row is None or row[name] is None or math.isnan(row[name]):
-        return ABSENT
-    return f"{short(row[name])} [{short(row[low])}, {short(row[high])}]"
+    return interval(row, name, low, high).replace(MINUS, "-").replace(NOTHING, ABSENT)
 
 
 def beside_annotators(evaluation: Evaluation, names: Sequence[str]) -> list[str]:
@@ -203,10 +198,8 @@ def named(names: Sequence[str]) -> str:
     >>> named(["A", "B", "C"]), named("ABCDEF")
     ('A, B and C', 'A, B, C and 3 more')
     """
-    shown = (
-        list(names) if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
-    )
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    more = [f"{len(names) - MOST_NAMED + 1} more"] if len(names) > MOST_NAMED else []
+    return joined([*names[: MOST_NAMED - len(more)], *more])
 
 
 def certainties(evaluation: Evaluation) -> tuple[str, ...]:

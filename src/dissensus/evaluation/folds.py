@@ -27,7 +27,15 @@ from dissensus.agreement.coefficients import Matrix, Table, seats_of
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import first_of_most, offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import (
+    Average,
+    clustered,
+    first_of_most,
+    offsets_from_lengths,
+    row_of_each,
+    take_rows,
+    weighted_counts,
+)
 from dissensus.draws import Batch
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
@@ -243,33 +251,6 @@ def places_within(rows: IntArray) -> IntArray:
     array([0, 1, 0, 1, 2])
     """
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
-
-
-# Averages -----------------------------------------------------------------------------------------------
-
-
-class Average(NamedTuple):
-    """A weighted mean and its standard error."""
-
-    mean: float
-    error: float
-
-
-def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Average:
-    """Average values; the standard error lets those of one cluster depend on each other.
-
-    >>> clustered(np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), np.array([0, 0, 1, 1]))
-    Average(mean=2.0, error=1.0)
-    """
-    total = weights.sum()
-    mean = float(weights @ values / total) if total > 0 else np.nan
-    if not np.isfinite(mean):
-        return Average(mean, np.nan)
-    _, number = np.unique(clusters, return_inverse=True)
-    sums = weighted_counts(number.astype(np.int64), weights * (values - mean), int(number.max()) + 1)
-    n = len(sums)
-    error = float(np.sqrt(np.square(sums).sum() * n / (n - 1)) / total) if n > 1 else float("nan")
-    return Average(mean, error)
 
 
 def clusters_of(study: Study, cases: IntArray) -> IntArray:

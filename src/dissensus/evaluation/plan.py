@@ -164,8 +164,12 @@ class Plan:
         """Draw every case of which all aggregations have draws, by reference."""
         how: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "threads": 1}
         keys = [one.key for one in self.references if one.detail == "run"]
-        found = dict(zip(keys, common_draws([spec.sample(study, **how) for spec in self.aggregations]), strict=True))
-        names = found["run 0"].case_names
+        runs = [spec.sample(study, **how) for spec in self.aggregations]
+        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
+        names = tuple(name for name in runs[0].case_names if name in shared)
+        found = {
+            k: one if one.case_names == names else one.select(list(names)) for k, one in zip(keys, runs, strict=True)
+        }
         for one in self.references:
             if one.spec is not None and one.detail != "run":
                 of = study if one.key != TRUTH or self.truth is None else self.truth.select(list(names))
@@ -294,15 +298,6 @@ def prior_for(
         return aggregations.rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
     columns = {column: [of[name] for name in study.case_names] for column, of in (strata or {}).items()}
     return aggregations.informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
-
-
-def common_draws(sampled: Sequence[Plausibilities]) -> list[Plausibilities]:
-    """Keep the cases of which all aggregations have draws."""
-    if len({drawn.case_names for drawn in sampled}) < 2:
-        return list(sampled)
-    shared = set(sampled[0].case_names).intersection(*(drawn.case_names for drawn in sampled))
-    kept = [name for name in sampled[0].case_names if name in shared]
-    return [drawn.select(kept) for drawn in sampled]
 
 
 def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:

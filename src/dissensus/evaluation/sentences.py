@@ -404,9 +404,8 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     """
     adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
     kinds = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
-    rows = {
-        (name, row["model"], row["metric"]): row for name, frame in kinds.items() for row in of_estimand(frame, name)
-    }
+    estimated = {name: frame.filter(frame["estimand"] == name).to_dicts() for name, frame in kinds.items()}
+    rows = {(name, row["model"], row["metric"]): row for name, every in estimated.items() for row in every}
     known, metrics = practices(evaluation), [one.name for one in evaluation.metrics]
     simulated = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
     found = []
@@ -430,11 +429,6 @@ def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) ->
     usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
     truth = {one.model: one.truth for one in found if one.truth is not None}
     return {**usual, **({TRUTH: truth} if truth else {})}
-
-
-def of_estimand(results: pl.DataFrame, estimand: str) -> list[Result]:
-    """Return the rows of a table that estimate one thing."""
-    return results.filter(results["estimand"] == estimand).to_dicts()
 
 
 def practices(evaluation: Evaluation) -> dict[str, int]:

@@ -19,7 +19,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import clustered, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -113,6 +113,8 @@ def soft_targets(
     >>> round(found.rows[0]["squared_distance"], 4)
     -0.0525
     """
+    from scipy.special import stdtrit
+
     check_share("level", level)
     check_count(draws=draws)
     check_seed(seed)
@@ -143,7 +145,9 @@ def soft_targets(
     probabilities = {
         name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
     }
-    blocks, clusters = _blocks(said, groups, weights, enough, draws, seed), _clusters(said, enough)
+    blocks = _blocks(said, groups, weights, enough, draws, seed)
+    clusters = np.array(said.groups or said.case_names, dtype=str)[enough]
+    wide = float(stdtrit(max(len(np.unique(clusters)) - 1, 1), (1 + level) / 2))
     estimates = _estimates(probabilities, blocks, said.case_weights[enough], is_graded=said.question == "grades")
     rows = []
     for name, chosen in probabilities.items():
@@ -152,8 +156,8 @@ def soft_targets(
             logs = np.where(target > 0, target * np.log(np.where(target > 0, chosen, 1.0)), 0.0)
         squared = (chosen**2).sum(axis=1) - 2 * (chosen * target).sum(axis=1) + alike
         for column, values in zip(UNBIASED, (squared, -logs.sum(axis=1)), strict=True):
-            mean, half = _interval(values, said.case_weights[enough], clusters, level)
-            row |= {column: mean, f"{column}_low": mean - half, f"{column}_high": mean + half}
+            mean, error = clustered(values, said.case_weights[enough], clusters)
+            row |= {column: mean, f"{column}_low": mean - wide * error, f"{column}_high": mean + wide * error}
         rows.append({**row, **estimates[name]})
     notes = tuple([f"{said.n_cases - len(clusters)} cases have fewer than two opinions"] * (not enough.all()))
     return SoftTargets(tuple(rows), tuple(_of_annotators(said, models, own, first)), about, len(clusters), level, notes)
@@ -227,24 +231,6 @@ def _blocks(
         yield total
 
 
-def _clusters(said: Study, enough: BoolArray) -> IntArray:
-    names = np.array(said.groups or said.case_names, dtype=object)[enough].astype(str)
-    return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64)
-
-
-def _interval(values: FloatArray, weights: FloatArray, clusters: IntArray, level: float) -> tuple[float, float]:
-    """Return the weighted mean over cases and half of its Student's t interval, with groups of cases together."""
-    from scipy.special import stdtrit
-
-    w = weights / weights.sum()
-    mean = float(w @ values)
-    if not math.isfinite(mean):
-        return mean, math.nan
-    sums = weighted_counts(clusters, w * (values - mean), int(clusters.max()) + 1)
-    n = len(sums)
-    return mean, float(stdtrit(max(n - 1, 1), (1 + level) / 2) * np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)))
-
-
 def _estimates(
     probabilities: Mapping[str, FloatArray], blocks: Iterator[FloatArray], weights: FloatArray, *, is_graded: bool
 ) -> dict[str, dict[str, float]]:
@@ -255,30 +241,27 @@ def _estimates(
     for drawn in blocks:
         entropies.append(entropy(drawn))
         for name, p in probabilities.items():
-            apart_by_model[name].append(_distances(p[start : start + len(drawn), None, :], drawn, entropies[-1]))
+            own = p[start : start + len(drawn), None, :]
+            divergence = entropy((own + drawn) / 2) - (entropy(own) + entropies[-1]) / 2
+            steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
+            distances = (np.abs(own - drawn).sum(axis=2), divergence, steps)
+            apart_by_model[name].append(np.stack([one.mean(axis=1) for one in distances]))
         start += len(drawn)
     of_draws = np.concatenate(entropies)
     apart = of_draws - w @ of_draws
     found = {}
     for name, p in probabilities.items():
-        manhattan, shannon, steps = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
+        manhattan, shannon, wasserstein = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
         away = entropy(p) - w @ entropy(p)
         spread = np.sqrt((w @ away**2) * (w @ apart**2))
         related = np.divide((w * away) @ apart, spread, out=np.full(len(spread), np.nan), where=spread > 0)
         found[name] = {
             "manhattan": manhattan,
             "jensen_shannon": shannon,
-            "wasserstein": steps if is_graded else math.nan,
+            "wasserstein": wasserstein if is_graded else math.nan,
             "entropy_correlation": float(related.mean()),
         }
     return found
-
-
-def _distances(own: FloatArray, drawn: FloatArray, of_draws: FloatArray) -> FloatArray:
-    """Return Manhattan, Jensen-Shannon and Wasserstein distances by case, means over draws, shape (3, n_cases)."""
-    divergence = entropy((own + drawn) / 2) - (entropy(own) + of_draws) / 2
-    steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
-    return np.stack([one.mean(axis=1) for one in (np.abs(own - drawn).sum(axis=2), divergence, steps)])
 
 
 def entropy(p: FloatArray) -> FloatArray:

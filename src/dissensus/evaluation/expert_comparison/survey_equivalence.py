@@ -118,21 +118,20 @@ class Panels:
         Where too few remain for a panel and one more, it is that of the largest panel possible; zero where only two
         annotators gave an opinion.
         """
-        if ("moves", k) not in self._known:
-            self._known["moves", k] = self._moves(k)
-        return self._known["moves", k]
-
-    def _moves(self, k: int) -> FloatArray:
+        if ("moves", k) in self._known:
+            return self._known["moves", k]
         said, case = self.study, self.study.panel.case_of_opinion
         n, found = self.sizes[case], np.zeros(said.n_opinions)
+        size = np.minimum(k, n - 2)
         if said.kind == "ratings":
             own = np.square(said.scores - self._means[case]) * n / np.maximum(n - 1, 1)
             without = ((n - 1) * self._variances[case] - own) / np.maximum(n - 2, 1)
-            return np.where(n > 2, -(1 + 1 / k) * (self._variances[case] - without), 0.0)
-        size = np.minimum(k, n - 2)
-        for panel in np.unique(size[size > 0]).tolist():
-            chosen = np.flatnonzero(size == panel)
-            found[chosen] = self._counted(case[chosen], panel) - self._counted(case[chosen], panel, chosen)
+            found = np.where(n > 2, -(1 + 1 / k) * (self._variances[case] - without), 0.0)
+        else:
+            for panel in np.unique(size[size > 0]).tolist():
+                chosen = np.flatnonzero(size == panel)
+                found[chosen] = self._counted(case[chosen], panel) - self._counted(case[chosen], panel, chosen)
+        self._known["moves", k] = found
         return found
 
     @cached_property

@@ -176,7 +176,7 @@ class Evaluation(Shown, Value):
     ('annotators', 'agreement', 'B', 0.625)
     >>> result.runs[0].spec, result.metrics
     (MajorityVote(), (TopKAccuracy(k=1, j=1),))
-    >>> result.by_group("site").filter(model="B").select("stratum", "mean", "n_cases").rows()
+    >>> result.by_group("site").filter(model="B", estimand="adjusted").select("stratum", "mean", "n_cases").rows()
     [('N', 0.0, 1.0), ('S', 1.0, 1.0)]
     >>> result.by_certainty().select("bin", "model", "mean", "n_cases").rows()
     [('0.99 to 1', 'A', 1.0, 2), ('0.99 to 1', 'B', 0.5, 2)]
@@ -538,7 +538,7 @@ class Evaluation(Shown, Value):
         >>> said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"], case_names=["x", "y"])
         >>> risks = ds.Categories.from_mapping({"a": "low", "b": "high"})
         >>> result = ds.evaluate(said, {"A": [[1, 0], [1, 0]]}, aggregations=["majority-vote"], categories=risks)
-        >>> rows = result.by_category().filter(metric="top-1 accuracy")
+        >>> rows = result.by_category().filter(metric="top-1 accuracy", estimand="adjusted")
         >>> rows.select("category", "model", "mean", "n_cases").rows()
         [('low', 'A', 1.0, 1.0), ('high', 'A', 0.0, 1.0)]
         """

@@ -70,6 +70,20 @@ def test_labels_equal_a_loop_over_pairs_whether_annotators_have_names_or_not() -
     assert any("these annotators" in note for note in anonymous.notes)
 
 
+def test_opinions_count_by_their_weights_whoever_the_others_are() -> None:
+    said, who, model = labelled(per_case=2)
+    weights = [[1.0 + 3.0 * (place == 0) for place in range(len(own))] for own in said]
+    found = experts(study_of(said, who, weights=weights), {"A": model_of(model)}, [TopKAccuracy(1)])
+    by_case = []
+    for own, counts in zip(said, weights, strict=True):
+        others = [
+            np.average([one == other for j, other in enumerate(own) if j != i], weights=counts[:i] + counts[i + 1 :])
+            for i, one in enumerate(own)
+        ]
+        by_case.append(np.average(others, weights=counts))
+    assert found.rows[0]["experts"] == pytest.approx(np.mean(by_case), abs=1e-12)
+
+
 def test_every_named_annotator_is_scored_like_a_model_against_the_same_others() -> None:
     said, who, model = labelled()
     found = experts(study_of(said, who), {"A": model_of(model)}, [TopKAccuracy(1)])

@@ -30,6 +30,9 @@ from dissensus.certainty.top_sets import (
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.draws import Batch
 from dissensus.kernels.chains import diagnose
+from dissensus.kernels.compact import Layout
+from dissensus.kernels.orders import Orders
+from dissensus.kernels.winning_sets import winning_members
 from dissensus.plugins import Aggregation
 from naive_certainty import AGGREGATIONS, small_studies, supports
 from shared_data import SHARED, dermatology, needs_shared
@@ -361,3 +364,15 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
 def test_what_makes_no_sense_is_refused(message: str, ask: Callable[[], object]) -> None:
     with pytest.raises(ds.DissensusError, match=message):
         ask()
+
+
+def test_an_unmentioned_condition_among_several_is_less_probable_than_a_mentioned_one_that_is_rarer() -> None:
+    """Draws without ties: 6 of 10 put one of 8 unmentioned conditions second, 4 the other mentioned one."""
+    keys, none, few = np.zeros(1, dtype=np.uint64), np.empty(0), np.empty(0, dtype=np.int64)
+    layout = Layout(10, 10, np.array([0, 2]), np.array([0, 1]), np.ones(1), keys, none, few, none)
+    above, tied = np.array([0, 2, 0, 1]), np.ones(4, dtype=np.int64)
+    ends = np.array([0, 2]), np.array([0, 4])
+    orders = Orders(above, tied, np.ones(2, dtype=np.int64), np.array([6, 4]), *ends, np.array([[0] * 6 + [1] * 4]))
+    tops = np.array([2])
+    assert winning_members(layout, orders, tops, False).tolist() == [[1, 1]]
+    assert winning_members(layout, orders, tops, True).tolist() == [[1, 0]]

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from four_numbers import chart_of, numbers_of_demo
@@ -57,30 +59,32 @@ def run(folder: str, *words: str) -> None:
     subprocess.run(command, capture_output=True, check=True, cwd=folder)
 
 
-def draw_report(report: Path) -> None:
-    """Draw the decision, and the most disputed case, as two pictures."""
+@contextmanager
+def opened(report: Path, height: int) -> Iterator[Page]:
+    """Open a report in a browser."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": WIDTH, "height": 2700})
+        page = browser.new_page(viewport={"width": WIDTH, "height": height})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]", state="attached")
+        yield page
+        browser.close()
+
+
+def draw_report(report: Path) -> None:
+    """Draw the decision, and the most disputed case, as two pictures."""
+    with opened(report, 2700) as page:
         seen(page, "#summary", from_top=True).quantize(COLOURS).save(IMAGES / "report.png", optimize=True)
         page.locator("tr[data-case]").first.click()
         seen(page, "#case").quantize(COLOURS).save(IMAGES / "case.png", optimize=True)
-        browser.close()
 
 
 def draw_numbered(report: Path) -> None:
     """Draw the first report with numbers beside its parts."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": WIDTH, "height": 2250})
-        page.goto(report.as_uri())
-        page.wait_for_selector("html[data-ready]", state="attached")
+    with opened(report, 2250) as page:
         for number, place in enumerate(BADGES, start=1):
             page.evaluate(BADGE, [place, str(number)])
         shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-        browser.close()
     shown.quantize(COLOURS).save(IMAGES / "report-read.png", optimize=True)
 
 

@@ -297,10 +297,12 @@ class Tallier:
                     for truth, one in labels.items()
                 }
         found = label_entries(key, labels)
+        chances = self._chances(values)
         if is_run:
-            found |= self._profile(key, values)
+            found |= self._profile(key, values, chances)
         if self.models:
-            found |= self._places(reference, values, own, n_draws, found.get(("profile", key, "certainties")))
+            certainties = found.get(("profile", key, "certainties"))
+            found |= self._places(reference, values, own, n_draws, certainties, chances)
         if reference.detail == "point":
             return found
         for name, part in zip(("means", "deviations", "shares"), values.moments(), strict=True):
@@ -315,11 +317,14 @@ class Tallier:
         """Return for every column the labels of some cases."""
         return {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
 
-    def _profile(self, key: str, values: Values) -> dict[Name, Array]:
+    def _chances(self, values: Values) -> list[FloatArray]:
+        """Return how much each order counts for every category, shape (n_orders,) each."""
+        return [] if self.plan.categories is None else list(order_chances(values.drawn, self.plan.categories))
+
+    def _profile(self, key: str, values: Values, chances: list[FloatArray]) -> dict[Name, Array]:
         """Say what the draws look like."""
         plan, found = self.plan, dict[Name, Array]()
         if len(plan.tops):
-            chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
             known = Profiles.of(values.drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
             first, categories = known.certainties[0], known.category_certainties
             open_cases = is_uncertain(first).sum(), is_uncertain(categories).sum(), (known.errors[0] > ROUGH).sum()
@@ -328,25 +333,28 @@ class Tallier:
         return found
 
     def _places(
-        self, reference: Reference, values: Values, own: CaseWeights, n_draws: int, certainties: FloatArray | None
+        self,
+        reference: Reference,
+        values: Values,
+        own: CaseWeights,
+        n_draws: int,
+        certainties: FloatArray | None,
+        chances: list[FloatArray],
     ) -> dict[Name, Array]:
         """Sum over all cases, over those of a stratum or a certainty, and over draws that count for a category."""
         key, step, names = reference.key, step_of(n_draws), values.drawn.batch.case_names
         found = draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
         for place, rows in cases_of_places(self._labels_of(names), certainties).items():
             found |= draw_entries((key, *place), *values.by_draw(own.weights, n_draws, step=step, rows=rows))
-        categories = self.plan.categories
-        for name, chance in (
-            ()
-            if categories is None
-            else zip(self.plan.category_names, order_chances(values.drawn, categories), strict=True)
-        ):
-            where = (key, "category", name)
-            found |= draw_entries(where, *values.by_draw(own.weights, n_draws, step=step, chance=chance))
+        parts: dict[str, tuple[FloatArray, FloatArray]] = {}
+        for name, chance in zip(self.plan.category_names, chances, strict=True):
+            found |= draw_entries(
+                (key, "category", name), *values.by_draw(own.weights, n_draws, step=step, chance=chance)
+            )
             if reference.detail != "point":
                 means, _, shares = values.moments(chance)
-                found |= category_sums(means, shares, own, where)
-        return found
+                parts[name] = means, shares
+        return found | category_sums(key, parts, own)
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
         """Return the means of all cases that were drawn, over their draws, (models, metrics, n_cases), and labels."""
@@ -377,14 +385,15 @@ class Tallier:
         for place, rows in {ALL: np.arange(self.study.n_cases), **places}.items():
             weights = own.weights[rows]
             found |= case_entries((key, *place), means[..., rows], is_known[..., rows] * weights, weights.sum())
+        parts: dict[str, tuple[FloatArray, FloatArray]] = {}
         for name, (of_opinions, shares) in zip(self.plan.category_names, by_category, strict=True):
             counted = opinion_means(said, shares)
             means = ratio(opinion_means(said, np.nan_to_num(of_opinions) * shares), counted)
             counted = np.where(np.isnan(means), 0.0, counted)
             masses = counted * own.weights
             found |= case_entries((key, "category", name), means, masses, masses.sum(axis=-1).max(initial=0.0))
-            found |= category_sums(means, counted, own, (key, "category", name))
-        return found
+            parts[name] = means, counted
+        return found | category_sums(key, parts, own)
 
     def of_opinions(self) -> list[tuple[FloatArray, FloatArray]]:
         """Compare every opinion that counts with every model, each as a case of its own: (models, metrics, n_opinions).
@@ -409,8 +418,7 @@ class Tallier:
             for batch in batches(spec.sample(alone), range(len(chosen))):
                 values, first = own._valued(batch)[1], end
                 end += batch.n_cases
-                chances = [] if plan.categories is None else order_chances(values.drawn, plan.categories)
-                for place, chance in enumerate((None, *chances)):
+                for place, chance in enumerate((None, *own._chances(values))):
                     means, _, shares = values.moments(chance)
                     found[0, place, :, ordered, first:end] = np.moveaxis(means, 1, 0)
                     found[1, place, :, ordered, first:end] = np.moveaxis(np.broadcast_to(shares, means.shape), 1, 0)
@@ -541,10 +549,13 @@ def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:
     return (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
 
 
-def category_sums(means: FloatArray, shares: FloatArray, own: CaseWeights, where: Name) -> dict[Name, Array]:
-    """Sum what intervals of a category are found from: a share of every case may count for it."""
-    few = own.bootstrap(slice(None), GROUP_RESAMPLES)
-    return place_sums(means, shares, replace(own, is_grouped=False), few, (*where, EACH))
+def category_sums(key: str, parts: Mapping[str, tuple[FloatArray, FloatArray]], own: CaseWeights) -> dict[Name, Array]:
+    """Sum what intervals of categories are found from, by name: means of cases, and the share of each that counts."""
+    few = own.bootstrap(slice(None), GROUP_RESAMPLES) if parts else np.empty((0, 0))
+    alone, found = replace(own, is_grouped=False), dict[Name, Array]()
+    for name, (means, shares) in parts.items():
+        found |= place_sums(means, shares, alone, few, (key, "category", name, EACH))
+    return found
 
 
 def case_entries(where: Name, means: FloatArray, masses: FloatArray, total: float) -> dict[Name, Array]:

@@ -187,7 +187,7 @@ def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     is_known = ~np.isnan(values)
     rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
     sums, counts = (
-        (rows @ part.reshape(-1, part.shape[-1]).T).reshape(len(rows), *values.shape[:-1])
+        np.einsum("rd,mkd->rmk", rows, part)  # not by BLAS, whose bits depend on its threads
         for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
     )
     means = sums / np.maximum(counts, LEAST)

@@ -222,8 +222,9 @@ def place_sums(
     """
     masses = np.broadcast_to(shares * weights.weights, means.shape)
     products = np.multiply(masses, means, out=np.zeros_like(means), where=masses > 0)
-    with np.errstate(invalid="ignore"):  # infinite values stay infinite, whatever the order of a product of matrices
-        resampled = np.stack([products, masses]).reshape(-1, means.shape[-1]) @ bootstrap
+    with np.errstate(invalid="ignore"):  # a product of matrices by BLAS would give other bits with other threads of it
+        both = np.stack([products, masses]).reshape(-1, means.shape[-1])
+        resampled = np.einsum("ri,ib->rb", both, bootstrap)
     found: dict[Name, Array] = {
         ("resampled", *name): resampled.reshape(2, *means.shape[:-1], bootstrap.shape[1]),
         ("squares", *name): np.square(masses).sum(axis=-1),

@@ -149,7 +149,7 @@ MADE: dict[str, Callable[[], Example]] = {
     "numbers": _ratings,
 }
 RARE = rare(["sampled", "conditions", "findings"])
-"""What costs more: a panel with annotators who are a sample, and many questions; two laws run on some of it every time."""
+"""What costs more: a panel with annotators who are a sample, and many questions."""
 EVERY = pytest.mark.parametrize("name", ["binary", "numbers", *RARE])
 SPLIT = pytest.mark.parametrize("name", ["binary", *RARE])
 """Of ratings all cases are needed at once: categories are cut at their median."""

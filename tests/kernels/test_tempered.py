@@ -108,7 +108,7 @@ def test_the_lattice_and_the_race_agree(weight: float) -> None:
     cases = [[[[0, 1, 2, 3, 4]], [[0], [1]], [[2, 3, 4], [0]]]]
     one, other = (
         means_and_tops(
-            drawn(tempered_of(cases, 7, 2.0, weight=weight, lattice_most=most), chains=CHAINS, draws=400, seed=most)
+            drawn(tempered_of(cases, 7, 2.0, weight=weight, lattice_most=most), chains=CHAINS, draws=200, seed=most)
         )
         for most in (1, 8)
     )

@@ -198,7 +198,7 @@ def test_intervals_of_strata_hold_with_three_annotators_of_different_strictness(
         rng = np.random.default_rng([1, number])
         signal, score = cases(rng, len(labels))
         says = rng.random((len(labels), 3)) < ndtr(signal[:, None] + rng.normal(0.0, strict_sd, 3))
-        rankings = [[[["no", "yes"][value]]] for value in row] for row in says.astype(int)]
+        rankings = [[[[["no", "yes"][value]]] for value in row] for row in says.astype(int)]
         said = ds.Study.from_rankings(rankings, ["no", "yes"], annotator_names=[["A", "B", "C"]] * len(labels))
         how: dict[str, Any] = {"aggregations": ["majority-vote"], "metrics": ["top-1 accuracy"], "panel": False}
         models = {"M": np.column_stack([-score, score])}

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
+    from dissensus.aggregations.rating_regression import RatingPrior
+
 # An annotator must have read so many cases to be recognised.
 LEAST_CASES = 20
 
@@ -817,6 +819,12 @@ class CasePrior(InformedPrior):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Write down how much each model informs the prior; see :meth:`table`."""
         return self.recipe.rows or informing(self.likelihood, self.coefficients[0], self.left_out)
+
+
+def known_prior(specs: Sequence[Aggregation]) -> CasePrior | RatingPrior | None:
+    """Return the prior that was given to an aggregation, if any was."""
+    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
+    return next((prior for prior in given if prior is not None), None)
 
 
 def check_case_prior(name: str, given: object) -> None:

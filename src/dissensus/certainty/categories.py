@@ -274,15 +274,11 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
-    winners = chances.mean(axis=2).argmax(axis=0)
-    return *averaged(np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])]), n_chains), winners
-
-
-def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
     from dissensus.kernels.chains import standard_errors
 
-    return marks.mean(axis=1), standard_errors(marks, n_chains)
+    winners = chances.mean(axis=2).argmax(axis=0)
+    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
+    return marks.mean(axis=1), standard_errors(marks, n_chains), winners
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:

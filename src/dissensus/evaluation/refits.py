@@ -11,14 +11,12 @@ mixture of two concentrations, and the draws are weighed under each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
 from dissensus.draws import Batch
@@ -82,12 +80,6 @@ class FamilySpread(FitSpread):
         """Take half the distance of the families for a standard deviation."""
         variance = np.square((moved - still)[0] / 2)
         return Part(variance, np.zeros_like(variance), np.inf)
-
-
-def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
-    return next((prior for prior in given if prior is not None), None)
 
 
 def refit_weights(

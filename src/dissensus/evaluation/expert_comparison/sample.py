@@ -27,7 +27,6 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
-from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -399,7 +398,7 @@ class Sample:
         """
         study, rows = pairs.study, np.arange(pairs.study.n_cases)
         _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
-        items = clusters_of(study, rows) if findings else rows
+        items = study.panel.clusters[rows] if findings else rows
         wanted: list[Metric | PointOfExperts] = list(metrics)
         scored = study.question == "binary" and all(model.kind == "scores" for model in models.values())
         if scored and (point or any(metric.id == "sensitivity" for metric in metrics)):
@@ -464,7 +463,7 @@ class Sample:
     @cached_property
     def clusters(self) -> IntArray:
         """What is resampled together: groups of cases, or cases."""
-        return clusters_of(self.pairs.study, np.arange(self.pairs.study.n_cases))
+        return self.pairs.study.panel.clusters
 
     @cached_property
     def crossing(self) -> Crossing | None:

@@ -217,7 +217,7 @@ def evaluate(
     expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
     run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
-    left = None if design is None else LeftOut(pieces, models, design, asked.findings, leading, threads)
+    left = None if design is None else LeftOut(pieces, models, design, asked.strata, leading, threads)
     evaluated = set(sums["rows", "names"].tolist())
     lost = tuple(name for name in study.case_names if name not in evaluated)
     priors = {name: one.prior for name, one in zip(asked.parts, pieces, strict=True)}

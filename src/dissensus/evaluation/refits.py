@@ -24,6 +24,7 @@ from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.sums import ratio
 from dissensus.study.opinions import Opinions
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ InformedPrior: TypeAlias = "CasePrior | RatingPrior"
 # Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
 
+# What names of sums of a category begin with, where others say "fit".
+CATEGORY_FIT = "category_fit"
+
 # How far apart the logarithms of the two concentrations of the other family are, halved.
 APART = 1.0
 SIDES = np.array([APART, -APART])
@@ -50,20 +54,20 @@ class FitSpread:
 
     Attributes
     ----------
-    sums : (3, n_refits, models, metrics)
+    sums : (3 or 4, n_refits, models, metrics)
         Sums over cases of bootstrap weight times weight times mean, with the prior fitted to all cases, and refitted;
-        and the same without the mean.
+        and the same without the mean, twice where the weights of cases depend on the prior, as in a category.
     """
 
     sums: FloatArray
 
     def of_models(self) -> Part:
         """Return the variance that this adds to the mean of every model, shape (models, metrics)."""
-        return self._part(*(self.sums[:2] / self.sums[2]))
+        return self._part(*ratio(self.sums[:2], self.sums[2:]))
 
     def of_difference(self, first: int, second: int) -> Part:
         """Return the variance that it adds to the difference of two models, shape (metrics,)."""
-        means = self.sums[:2] / self.sums[2]
+        means = ratio(self.sums[:2], self.sums[2:])
         return self._part(*(means[:, :, first] - means[:, :, second]))
 
     def _part(self, still: FloatArray, moved: FloatArray) -> Part:
@@ -163,6 +167,24 @@ def with_all(bootstrap: FloatArray) -> FloatArray:
            [1.7, 1. ]])
     """
     return np.column_stack([bootstrap, np.ones(len(bootstrap))])
+
+
+def reweighted_sums(values: FloatArray, weights: FloatArray, counted: FloatArray) -> FloatArray:
+    """Sum the draws of a case that count, as they are and weighed anew, and how much they count.
+
+    As in :func:`reweighted_means`, where ``counted`` (n_weighed,) says how much each draw counts.
+
+    Examples
+    --------
+    >>> reweighted_sums(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]]), np.array([1.0, 0.5])).ravel()
+    array([0.25 , 0.375, 0.75 , 0.625])
+    """
+    is_known = ~np.isnan(values)
+    rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights]) * counted
+    sums, counts = (
+        np.einsum("rd,mkd->rmk", rows, part) for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
+    )
+    return np.array(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
 
 
 def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:

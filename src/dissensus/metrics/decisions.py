@@ -142,7 +142,6 @@ class DecisionMetric(CountedDecisions):
     truth: Truth = "top"
 
 
-@dataclass(frozen=True)
 class Sensitivity(DecisionMetric):
     """Share of positive cases that are called positive; also called recall.
 
@@ -164,7 +163,6 @@ class Sensitivity(DecisionMetric):
         return tp / (tp + fn)
 
 
-@dataclass(frozen=True)
 class Specificity(DecisionMetric):
     """Share of negative cases that are called negative.
 
@@ -186,7 +184,6 @@ class Specificity(DecisionMetric):
         return tn / (fp + tn)
 
 
-@dataclass(frozen=True)
 class PositivePredictiveValue(DecisionMetric):
     """Share of positive cases among those that are called positive; also called precision.
 
@@ -208,7 +205,6 @@ class PositivePredictiveValue(DecisionMetric):
         return tp / (tp + fp)
 
 
-@dataclass(frozen=True)
 class NegativePredictiveValue(DecisionMetric):
     """Share of negative cases among those that are called negative.
 
@@ -229,7 +225,6 @@ class NegativePredictiveValue(DecisionMetric):
         return tn / (fn + tn)
 
 
-@dataclass(frozen=True)
 class PositiveLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called positive than negative ones; undefined if no negative one is.
 
@@ -254,7 +249,6 @@ class PositiveLikelihoodRatio(DecisionMetric):
         return tp / (tp + fn) * ((fp + tn) / fp)
 
 
-@dataclass(frozen=True)
 class NegativeLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called negative than negative ones; undefined if no negative one is.
 
@@ -326,7 +320,6 @@ class FBeta(CountedDecisions):
         return (1 + self.beta**2) * tp / ((1 + self.beta**2) * tp + self.beta**2 * fn + fp)
 
 
-@dataclass(frozen=True)
 class Jaccard(DecisionMetric):
     """Share of cases that are positive and called so among those that are one or the other.
 

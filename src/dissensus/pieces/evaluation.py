@@ -669,7 +669,7 @@ class FileEvaluation:
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
-        left = LeftOut(pieces, rows.models, design, rows.findings, runs, self.threads)
+        left = LeftOut(pieces, rows.models, design, rows.strata, runs, self.threads)
         total = len(design.case) * len(runs)
         with self.watch.progress("leaving annotators out", total, "cases") as advance:
             return left.spreads(advance)

@@ -13,7 +13,7 @@ from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
-from dissensus.core.ragged import frozen_integers
+from dissensus.core.ragged import frozen_integers, product
 from dissensus.core.screen import repr_html
 from dissensus.core.thresholds import NEAR
 from dissensus.core.value import Value
@@ -303,7 +303,7 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
     """
     members = np.ascontiguousarray(categories.one_hot[batch.support].T)
     weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
-    totals = weights @ categories.one_hot
+    totals = product(weights, categories.one_hot)
     return members, np.stack([batch.rest_average(*pair) for pair in zip(totals, members, strict=True)])
 
 

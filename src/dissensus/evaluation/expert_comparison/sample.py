@@ -23,7 +23,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from dissensus import metrics as named
 from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import product, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
@@ -110,7 +110,7 @@ def estimates(
     (0.75, 0.0, 1.0)
     """
     total, n_clusters, (low, high) = float(weights.sum()), int(clusters.max()) + 1, bounds
-    mean = values @ weights / total
+    mean = product(values, weights) / total
     away = (weights * (values - mean[..., None])).reshape(-1, len(weights))
     squares = np.array([np.square(weighted_counts(clusters, row, n_clusters)).sum() for row in away])
     n = int((weighted_counts(clusters, weights, n_clusters) > 0).sum())
@@ -190,7 +190,7 @@ class Crossing:
         found = float((np.square(sums).sum() - noise.sum()) * n_units / np.square(probes).sum())
         if found <= ROUNDED * float(np.square(sums).sum()):
             return None
-        products = sums @ sums.T
+        products = product(sums, sums.T)
         squares = np.square(products)
         if len(probes) < n_units:  # signs at random: products of two of them are unbiased
             squares = squares - np.diag(np.diag(squares))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dissensus.aggregations.case_prior import known_prior
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
@@ -24,7 +25,7 @@ from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
-from dissensus.evaluation.refits import InformedPrior, known_prior
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, block_places
 from dissensus.evaluation.tally import Tallier, cases_of_places, counted_means, table_entries
 from dissensus.predictions.lists import Predictions

@@ -30,7 +30,7 @@ from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.refits import CATEGORY_FIT, with_all
-from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, NO_SPREAD, Array, CaseWeights, Name, Place, Sums
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
@@ -140,7 +140,7 @@ class Whole(NamedTuple):
         alone = np.nan_to_num(self.counted) * np.divide(most, self.mass, out=np.ones_like(most), where=self.mass > 0)
         counted = np.clip(alone, 1.0, np.maximum(most, 1.0))
         full = place * (1 - place)
-        is_known = (variance > 0) & (full > 0)
+        is_known = (full > 0) & (variance > NO_SPREAD * full)
         ratio = np.divide(variance * counted, full, out=np.ones_like(counted), where=is_known)
         effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
         return np.where(is_closed, np.maximum(most / effective, 1.0), 0.0)

@@ -11,16 +11,15 @@ mixture of two concentrations, and the draws are weighed under each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
+from dissensus.core.ragged import product
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.sums import ratio
@@ -84,12 +83,6 @@ class FamilySpread(FitSpread):
         return Part(variance, np.zeros_like(variance), np.inf)
 
 
-def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
-    return next((prior for prior in given if prior is not None), None)
-
-
 def refit_weights(
     prior: InformedPrior, opinions: Opinions, coefficients: FloatArray, batch: Batch, step: int
 ) -> list[FloatArray]:
@@ -122,7 +115,7 @@ def refit_weights(
     for case, (start, stop) in enumerate(pairwise(batch.columns)):
         here, *there = shapes[:, start:stop]
         drawn = np.log(np.maximum(batch.of_case(case)[::step], LEAST))
-        found.append(normalised_weights((np.array(there) - here) @ drawn.T))
+        found.append(normalised_weights(product(np.array(there) - here, drawn.T)))
     return found
 
 
@@ -144,7 +137,7 @@ def other_family(
         drawn = np.where(shares > 0, shares * np.exp(own.recipe.log_sd * noise), 0.0)
         drawn /= drawn.sum(axis=1, keepdims=True)
         values.append(drawn.ravel())
-        weights.append(normalised_weights((np.log(np.maximum(drawn, LEAST)) @ votes[start:stop])[None]))
+        weights.append(normalised_weights(product(np.log(np.maximum(drawn, LEAST)), votes[start:stop])[None]))
     return replace(batch, n_draws=REFIT_DRAWS, n_chains=1, values=np.concatenate(values), order_values=None), weights
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import Categories, category_certainty, order_chances, risk_ranges
 from dissensus.certainty.top_sets import batch_certainty
@@ -25,7 +26,6 @@ from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics,
 from dissensus.evaluation.refits import (
     CATEGORY_FIT,
     REFIT_DRAWS,
-    known_prior,
     other_family,
     refit_weights,
     reweighted_means,

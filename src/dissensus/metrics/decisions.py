@@ -15,6 +15,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share
+from dissensus.core.ragged import product
 from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of
 from dissensus.metrics.data_set import (
     NO_MARKS,
@@ -459,7 +460,7 @@ class ConfusionMetric(FormulaMetric):
         """Tell what a case does to all cells of its calls."""
         by_hits, by_labels, by_calls, by_distance = _split(by_sums)
         gradient = np.diag(by_hits) + by_labels[:, None] + by_calls + by_distance * self.costs(len(by_hits))
-        return np.asarray(gradient @ part.stated.T)
+        return product(gradient, part.stated.T)
 
     def size(self, sums: FloatArray) -> float:
         """Count all cases, unless the metric is undefined."""

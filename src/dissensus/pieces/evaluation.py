@@ -24,7 +24,14 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import LEARNING_CASES, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.case_prior import (
+    LEARNING_CASES,
+    PriorRecipe,
+    Request,
+    fitted_recipe,
+    known_prior,
+    with_refits,
+)
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -45,7 +52,6 @@ from dissensus.evaluation.expert_comparison.experts import Experts, experts_unle
 from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.protocol import Protocol
-from dissensus.evaluation.refits import known_prior
 from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files

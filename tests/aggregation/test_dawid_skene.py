@@ -11,7 +11,7 @@ import dissensus as ds
 from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene, sampling_diagnostics
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.agreement import annotator_confusion, annotator_quality
-from naive_dawid_skene import Vote, exact_truths, maximised, naive_chain
+from naive_dawid_skene import Vote, exact_truths, grid_of_two, log_row, maximised, naive_chain
 from shared_data import SHARED, needs_shared
 
 WHOLE: list[Vote] = [(0, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 1), (1, 1, 0, 1), (2, 0, 1, 1), (2, 1, 1, 1)]
@@ -93,6 +93,20 @@ def test_accuracies_are_those_of_who_was_right_where_the_truth_is_known() -> Non
         assert (row["low"], row["high"]) == pytest.approx(exact.interval(0.95), abs=0.02)
 
 
+def test_rows_of_annotators_are_those_of_integrals_where_votes_are_parts() -> None:
+    votes: list[Vote] = [(0, who, who % 2, 0.5) for who in range(8)]
+    table = annotator_confusion(study_of(votes, 1, 2), gold={"0": "0"}, draws=40_000)
+    shapes, log_prior = grid_of_two(0)
+    counts = [np.where(np.arange(2) == label, weight, 0.0) for _, _, label, weight in votes]
+    terms = log_prior + log_row(shapes, counts, np.zeros(2))
+    weights = np.exp(terms - terms.max()) / np.exp(terms - terms.max()).sum()
+    of_first = table.filter(pl.col("truth") == "0", pl.col("said") == "0")
+    assert of_first.height == 8
+    for row, own in zip(of_first.sort("annotator").to_dicts(), counts, strict=True):
+        exact = float((weights * (shapes + own)[..., 0] / (shapes.sum(axis=-1) + own.sum())).sum())
+        assert row["probability"] == pytest.approx(exact, abs=0.004)  # sd of a draw 0.2: errors of 0.001 to 0.002
+
+
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     said = study_of(THREE, 9, 5)
     apart = DawidSkene().sample(said, draws=20_000)
@@ -170,9 +184,13 @@ def test_findings_are_judged_one_by_one_and_not_pooled() -> None:
     assert known.filter(finding="ST").drop("finding").equals(annotator_quality(alone, gold=gold, draws=400))
 
 
-@pytest.mark.parametrize(("n_conditions", "skills"), [(2, 5), (5, 30)])
-def test_chains_mix_at_the_defaults(n_conditions: int, skills: int) -> None:
-    said, _ = simulated(np.linspace(0.95, 0.7, skills).tolist(), 120, n_conditions, 3)
+@pytest.mark.parametrize(
+    ("n_conditions", "skills", "n_cases", "share"),
+    [(2, np.linspace(0.95, 0.7, 5), 120, 1.0), (5, np.linspace(0.95, 0.7, 30), 120, 1.0), (2, [0.9] * 30, 40, 0.3)],
+    ids=["few annotators", "many annotators", "annotators who are alike"],
+)
+def test_chains_mix_at_the_defaults(n_conditions: int, skills: Sequence[float], n_cases: int, share: float) -> None:
+    said, _ = simulated(skills, n_cases, n_conditions, 3, share=share)
     found = sampling_diagnostics(DawidSkene().sample(said, draws=1000))
     assert not found.has_not_converged.any()
     assert found.ess.min() > 60

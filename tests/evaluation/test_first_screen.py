@@ -8,6 +8,7 @@ import pytest
 from markupsafe import escape
 
 import dissensus as ds
+from dissensus.evaluation import sentences
 from dissensus.evaluation.first_screen import first_screen
 from first_studies import KINDS, evaluated
 
@@ -34,6 +35,13 @@ def test_the_best_of_ten_outperforms_and_equal_models_are_a_dead_heat() -> None:
     heat = first_screen(evaluated("dead heat")).decisions[0]
     assert "outperforms" not in heat
     assert "best" not in heat
+
+
+def test_the_smaller_error_leads_and_usual_practice_agrees() -> None:
+    errors = evaluated("ratings")
+    assert errors.metrics[0].short_name == "mean absolute error"
+    assert sentences.ranked(errors) == ["A", "B"]  # B is A with noise
+    assert not [said for said in sentences.decision(errors) if "reverse" in said]
 
 
 def test_a_margin_gives_verdicts_and_without_one_none_is_said() -> None:

@@ -173,3 +173,32 @@ def test_the_hash_is_that_of_what_was_read(put: Any, tmp_path: Path) -> None:
     found = examine_predictions(array, conditions=["a", "b"], cases=["c1"])
     assert found.source.sha256 == hashlib.sha256(array.read_bytes()).hexdigest()
     assert open_source(tmp_path).sha256 == ""
+
+
+SEEN_ELSEWHERE = ("train.json", "page.json", "long.json", "bare.json", "confidences.npz", "voted.csv", "mrmcaov.csv")
+"""Files whose format and kind of content another example has."""
+
+
+@pytest.mark.filterwarnings("ignore:alpha is not learned")
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(one, id=str(one), marks=[pytest.mark.slow] if one.name in SEEN_ELSEWHERE else [])
+        for one in EXAMPLES
+    ],
+)
+def test_every_format_goes_from_the_file_to_the_report_without_a_converter(example: Example, tmp_path: Path) -> None:
+    study = ds.read(example.file(tmp_path), **example.options)
+    rng = np.random.default_rng(0)
+    names = study.findings if study.kind == "checklists" else study.conditions
+    models: Any = {case: dict(zip(names, rng.dirichlet(np.ones(len(names))), strict=True)) for case in study.case_names}
+    if study.kind == "ratings":
+        models = {case: float(rng.random()) for case in study.case_names}
+    (tmp_path / "A.json").write_text(json.dumps(models), encoding="utf-8")
+    spec = "normal-inverse-gamma" if study.kind == "ratings" else "dirichlet"
+    result = ds.evaluate(study, {"A": tmp_path / "A.json"}, aggregations=[spec], draws=20, annotators="fixed")
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert study.case_names[0] in page
+    assert example.format in page
+    assert result.summary()["model"].unique().to_list() == ["A"]

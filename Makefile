@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
 
+unexport PYTHONDONTWRITEBYTECODE # bytecode is kept, whatever the shell says: tests start hundreds of processes
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all mutants fuzz simulate paper paper-tests check minimum format bench bench-scale docs dist clean
 
@@ -17,7 +19,7 @@ test: $(VENV)/.ready-dev $(VENV)/.kernels ## run the tests, but for those that a
 	@$(BIN)/pytest -n 2 --dist worksteal
 
 test-all: $(VENV)/.ready-rare $(VENV)/.kernels ## run all tests
-	@$(BIN)/pytest -n 2 --dist worksteal -m ""
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2 --dist worksteal -m ""
 
 mutants: $(VENV)/.ready-dev ## break the code in small ways and see whether the tests notice; some minutes
 	@PYTHONPATH=tests $(BIN)/python -m mutants

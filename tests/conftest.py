@@ -1,6 +1,6 @@
-"""One hypothesis profile for all tests: the same examples on every machine, and no clock; and files to be read.
+"""Profiles of hypothesis: the same examples on every machine, and no clock; and files to be read.
 
-The other one is for those who want to know whether a test fails, and need no small example: ``make mutants``.
+``make test-all`` tries more examples than ``make test``, and so does ``make mutants``, which needs no small ones.
 """
 
 import os
@@ -16,11 +16,12 @@ settings.register_profile(
     "dissensus",
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=20,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("mutants", settings.get_profile("dissensus"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile("thorough", settings.get_profile("dissensus"), max_examples=60)
+settings.register_profile("mutants", settings.get_profile("thorough"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dissensus"))
 
 

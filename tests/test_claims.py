@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,7 @@ def test_such_claims_are_found() -> None:
 # Sentences ------------------------------------------------------------------------------------------------
 
 
+@cache
 def simulated(metric: Metric | str, *, seed: int, n_cases: int = 40) -> ds.Evaluation:
     study = ds.simulate.study(n_cases=n_cases, n_conditions=12, seed=seed)
     runs = [PlackettLuce(1), PlackettLuce(3)]

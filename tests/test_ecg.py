@@ -81,6 +81,7 @@ def gold() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["model", "metric", "gold"], orient="row")
 
 
+@pytest.mark.slow
 def test_the_panel_holds_the_gold_standard_and_is_nearer_to_it_than_the_majority_vote() -> None:
     assert (said().findings, said().n_cases, evaluation().n_excluded) == (FINDINGS, 827, 0)
     is_vote = pl.col("run") == "majority-vote"
@@ -97,6 +98,7 @@ def test_the_panel_holds_the_gold_standard_and_is_nearer_to_it_than_the_majority
     assert areas["away"].to_numpy().mean() < 0.5 * votes["away"].to_numpy().mean()
 
 
+@pytest.mark.slow
 def test_findings_and_strata_are_reported_by_group() -> None:
     by_finding = evaluation().by_group("finding")
     assert set(by_finding["stratum"]) == set(FINDINGS)

@@ -17,7 +17,8 @@ SKIPPED = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<l
 def traced(folder: Path) -> dict[str, int]:
     """Evaluate one small study by the command line, without a report; give the modules in the order of the walk.
 
-    The number is how many functions of the module are called. Kernels count as their callers, and imports do not count.
+    The number is how many functions of the module are called. Kernels count as their callers, and what runs
+    while a module is imported does not count.
     """
     from dissensus.cli import main
 
@@ -31,7 +32,9 @@ def traced(folder: Path) -> dict[str, int]:
     def watch(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_name not in SKIPPED and code.co_filename.startswith(str(PACKAGE)):
-            seen.setdefault((str(Path(code.co_filename).relative_to(PACKAGE)), code.co_qualname))
+            called = str(Path(code.co_filename).relative_to(PACKAGE)), code.co_qualname
+            if called not in seen and not is_importing(frame):
+                seen[called] = None
 
     command = ["dissensus", "evaluate", "opinions.csv", "--predictions", "A=a.csv", "--out", "r", "--no-report"]
     before, sys.argv = sys.argv, [*command, "--draws", "20", "--threads", "1"]
@@ -47,6 +50,15 @@ def traced(folder: Path) -> dict[str, int]:
         threading.setprofile(None)
         sys.argv = before
     return dict(Counter(module for module, _ in seen))
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """Tell whether a module of the package is being imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def walk(modules: dict[str, int]) -> str:

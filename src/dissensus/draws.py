@@ -21,7 +21,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_length, checked, is_list, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import case_positions, check_names
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Batch:
         from dissensus.kernels.compact import Weights, greatest_of_equal, greatest_of_unequal
 
         draws, codes, shape = self.of_case(case), self._mentioned_of(case), float(self.rest_shapes[case])
-        known, rests = draws[:, :-1] @ worths[self.support_of(case)], np.ascontiguousarray(draws[:, -1])
+        known, rests = product(draws[:, :-1], worths[self.support_of(case)]), np.ascontiguousarray(draws[:, -1])
         order = np.argsort(-(known + rests * worths.mean()), kind="stable")
         if self.rest_sums is None:
             return greatest_of_equal(known, rests, order, np.delete(worths, codes), shape, self.rest_keys[case])

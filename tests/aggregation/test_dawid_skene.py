@@ -70,6 +70,7 @@ def slow() -> dict[str, np.ndarray]:
     return naive_chain(THREE, 9, 3, sweeps=3000, seed=1, power=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "power"), [("truth", 1.0), ("truth", 0.3), ("votes", 1.0)])
 def test_a_slow_sampler_by_another_route_finds_the_same_means(
     slow: dict[str, np.ndarray], target: str, power: float

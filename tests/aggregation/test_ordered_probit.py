@@ -41,7 +41,10 @@ def simulated(
 # Against other routes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("opinions", [TINY, PARTS], ids=["whole opinions", "parts of opinions and anonymous ones"])
+@pytest.mark.parametrize(
+    "opinions",
+    [pytest.param(TINY, id="whole opinions", marks=pytest.mark.slow), pytest.param(PARTS, id="parts of opinions")],
+)
 def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opinions: list[Opinion]) -> None:
     """Two cases, two annotators, three grades; errors are of the order of 0.003 on either side."""
     expected, shifts, worth = weighted_means(opinions, 2, 2, 3, n=2_000_000, seed=1)
@@ -115,10 +118,8 @@ def gradings_place(opinions: list[Opinion], n_cases: int, n_grades: int) -> int:
     return int(np.argsort(np.argsort(keys, kind="stable"))[0])
 
 
-@pytest.mark.parametrize(
-    ("n_cases", "n_people", "n_grades", "n_anonymous"),
-    [(6, 2, 4, 1), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((8, 3, 3, 0), (8, 0, 3, 3)))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_cases", "n_people", "n_grades", "n_anonymous"), [(6, 2, 4, 1), (8, 3, 3, 0), (8, 0, 3, 3)])
 def test_the_posterior_is_calibrated_by_simulation(
     n_cases: int, n_people: int, n_grades: int, n_anonymous: int
 ) -> None:

@@ -26,6 +26,7 @@ from dissensus.metrics import (
 )
 from dissensus.metrics.base import Drawn, OrderMetric, Predicted
 from dissensus.plugins import Aggregation, Batch
+from rare import some
 
 CONDITIONS = [f"c{k}" for k in range(25)]
 STUDY = ds.simulate.study(n_cases=40, n_conditions=25, seed=4)
@@ -113,7 +114,7 @@ def test_conditions_that_rarely_lead_are_exchangeable_below_the_first_place_only
                 assert np.abs(compact.mean(axis=1) - written.mean(axis=1)).max() < 0.02
 
 
-@pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)
+@pytest.mark.parametrize("spec", some(FREQUENT, FREQUENT[0]), ids=lambda spec: spec.id)
 def test_metrics_of_masses_are_their_expectation_over_the_split(spec: Aggregation) -> None:
     drawn = spec.sample(SAID, draws=4000, seed=2)
     for batch in drawn:

@@ -14,6 +14,7 @@ import dissensus as ds
 from cli.conftest import Demo
 from command_calls import Outcome, told
 from dissensus.core.screen import Screen
+from dissensus.study.reading.format import Format
 
 OPINIONS = "case,annotator,condition,rank\n" + "".join(
     f"c{case},{who},{'abc'[(case + place) % 3]},1\n"
@@ -91,6 +92,14 @@ def test_lists_name_everything_with_a_line_each(folder: Path) -> None:
     outcome = told(folder, "aggregations", columns=80)
     assert "plackett-luce" in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 80
+    formats = told(folder, "formats", piped=True).out
+    assert [line.partition("\t")[0] for line in formats.splitlines()[1:]] == sorted(Format.family.known())
+
+
+def test_without_a_command_the_help_is_shown_line_by_line(folder: Path) -> None:
+    outcome = told(folder)
+    assert outcome.code == 2
+    assert "\n  evaluate " in outcome.err
 
 
 def test_cases_are_listed_by_rule_and_written(demo: Demo, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import dissensus as ds
 from command_calls import Run
-from figures.figure_studies import edges, usual
+from figures.figure_studies import at_edge, usual
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_the_list_tells_what_there_is_and_what_is_lacking(figures: Path, tmp_pat
     for part in ("category_metrics", "metrics: top-1 accuracy, top-3 accuracy, AUROC", "runs: plackett-luce 1, "):
         assert part in told
     assert "no: needs" not in told
-    edges()["no models"].save(tmp_path / "results")
+    at_edge("no models").save(tmp_path / "results")
     assert "no: needs two models" in run("plot", tmp_path / "results", "--list").out
 
 

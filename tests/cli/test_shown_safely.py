@@ -164,7 +164,17 @@ def test_an_ascii_terminal_gets_ascii(given: tuple[str, ...], tmp_path: Path) ->
     said = "case,annotator,condition\nä,é,湿疹\nä,b,Lupus\n"
     (tmp_path / "a.csv").write_text(said, encoding="utf-8")
     (tmp_path / "m.csv").write_text("case,湿疹,Lupus\nä,0.6,0.4\n", encoding="utf-8")
-    evaluated = ("evaluate", "a.csv", "--predictions", "m.csv", "--predictions", "B=m.csv", "--out", "results")
+    evaluated = (
+        "evaluate",
+        "a.csv",
+        "--predictions",
+        "m.csv",
+        "--predictions",
+        "B=m.csv",
+        "--out",
+        "results",
+        "--no-report",
+    )
     commands = [(*evaluated, "--draws", "20", "--aggregation", "dirichlet"), ("validate", "ä.csv")]
     for words in commands:
         code, text = on_a_simple_terminal(tmp_path, *words, given=given)

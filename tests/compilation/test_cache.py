@@ -123,6 +123,7 @@ def test_a_kernel_whose_files_are_damaged_is_compiled_anew_and_kept_again(
 # Places ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obstacle", ["a file", pytest.param("no permission", marks=no_root)])
 def test_kernels_that_have_no_place_in_the_package_are_in_the_cache_of_the_user(
     tmp_path: Path, package: Path, obstacle: str

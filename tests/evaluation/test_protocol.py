@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dissensus as ds
@@ -82,3 +83,24 @@ def test_a_commented_one_is_written_and_every_line_of_it_works(tmp_path: Path) -
     assert Protocol(TEMPLATE).settings == {}
     lines = [line.removeprefix("# ") for line in TEMPLATE.splitlines() if " = " in line]
     assert len(Protocol("\n".join(lines)).settings) == 9
+
+
+def test_a_study_in_pieces_is_evaluated_by_the_same_protocol(tmp_path: Path) -> None:
+    cases = [f"case {i}" for i in range(36)]
+    says = [(case, f"reader {i}", "yes" if i < 1 + k % 3 else "no") for k, case in enumerate(cases) for i in range(3)]
+    pl.DataFrame(says, schema=["case", "annotator", "label"], orient="row").write_parquet(tmp_path / "o.parquet")
+    for name, scores in MODELS.items():
+        table = pl.DataFrame({"case": cases, "no": [1 - score for score in scores], "yes": scores})
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    pl.DataFrame({"case": cases, "sex": SITES["site"]}).write_csv(tmp_path / "strata.csv")
+    (tmp_path / "protocol.toml").write_text(TEXT, encoding="utf-8")
+    models = [part for name in MODELS for part in ("--predictions", f"{name}={name}.parquet")]
+    how = ("--aggregation", "majority-vote", "--strata", "strata.csv", "--protocol", "protocol.toml", "--no-report")
+    outcome = told(tmp_path, "evaluate", "o.parquet", *models, "--shard-size", "20", "--positive", "yes", *how)
+    assert outcome.code == 0, outcome.err
+    result = ds.load(tmp_path / "results")
+    assert [metric.name for metric in result.metrics] == ["Brier score", "top-1 accuracy"]
+    assert (result.level, result.panel) == (0.9, None)
+    deviations = ("subgroups are missing: 'site'", "subgroups were added: 'sex'")
+    assert result.protocol == Protocol(TEXT, deviations)
+    assert Protocol(TEXT).sha256 in (tmp_path / "results" / "manifest.json").read_text(encoding="utf-8")

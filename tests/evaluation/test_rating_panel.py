@@ -58,6 +58,7 @@ def test_the_panel_is_the_headline_and_its_prior_is_written_down(result: ds.Eval
     assert ds.load(tmp_path / "kept").prior == result.prior
 
 
+@pytest.mark.slow
 def test_errors_are_those_against_the_truth_where_adjusted_ones_are_far_off() -> None:
     gaps: dict[str, list[float]] = {"panel": [], "adjusted": []}
     held = []

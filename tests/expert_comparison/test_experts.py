@@ -300,6 +300,7 @@ def test_annotators_who_all_read_all_cases_have_one_degree_of_freedom_less() -> 
     assert Crossing.of(few, np.ones(20), np.arange(20)) is None
 
 
+@pytest.mark.slow
 def test_a_model_that_is_worse_by_the_margin_is_rarely_called_non_inferior() -> None:
     """Fixed seeds: of 40 studies at the margin one or two may be called non-inferior; of equal ones most are not."""
     worse, equal = (compared(crossed(6, 0.04, n_cases=100), 40, 1, gap) for gap in (-MARGIN, 0.0))

@@ -126,6 +126,7 @@ def test_what_was_learned_is_kept_and_told_unless_it_is_learned_again(folder: Fo
     check_same(folder.run, other)
 
 
+@pytest.mark.slow
 @with_aggregations(LEARNS)
 def test_what_was_learned_and_is_damaged_is_learned_again_only_if_asked(folder: Folder, aggregation: str) -> None:
     put_cases(folder.place, NEW, file="2")

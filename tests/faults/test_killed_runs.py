@@ -122,6 +122,7 @@ def until_pieces(run: Path, count: int) -> None:
 # Two at once --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_that_the_first_one_writes_there(whole: Whole, tmp_path: Path) -> None:
     folder = tmp_path / "twice"
     put_large_study(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -72,27 +72,31 @@ def evaluated(
     return ds.evaluate(said, models, aggregations=aggregations, metrics=metrics, draws=draws, **options)
 
 
+ONE = ds.Study.from_rankings([[[[0], [1]]]], list(CONDITIONS))
+ALONE = ds.Study.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
+LUCE: list[Aggregation] = [PlackettLuce(3, alpha=1.0, prior="observed")]
+RATINGS = ds.Study.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
+EDGES: dict[str, Callable[[], ds.Evaluation]] = {
+    "one case": lambda: evaluated(ONE, 2, LUCE, categories=CATEGORIES),
+    "one annotator": lambda: evaluated(ALONE, 2, LUCE, categories=CATEGORIES),
+    "one model": lambda: evaluated(study(), 1, LUCE),
+    "no models": lambda: evaluated(study(), 0, LUCE, categories=CATEGORIES),
+    "no categories": lambda: evaluated(study(), 2, LUCE),
+    "no reliability": lambda: evaluated(study(), 2, [MajorityVote()], categories=CATEGORIES, draws=1),
+    "one draw": lambda: evaluated(study(), 2, LUCE, categories=CATEGORIES, draws=1),
+    "two conditions": lambda: ds.evaluate(
+        ds.Study.from_counts([[2, 1], [0, 3]], ["x", "y"]),
+        {"A": np.eye(2), "B": np.ones((2, 2))},
+        aggregations=LUCE,
+        metrics=[TopKAccuracy(1)],
+        draws=10,
+    ),
+    "ratings": lambda: ds.evaluate(RATINGS, {}, aggregations=[NormalInverseGamma(thresholds=(0.0,))], draws=20),
+}
+"""What is only just enough."""
+
+
 @cache
-def edges() -> dict[str, ds.Evaluation]:
-    """Evaluate what is only just enough."""
-    one = ds.Study.from_rankings([[[[0], [1]]]], list(CONDITIONS))
-    alone = ds.Study.from_rankings([[[[i % 5]]] for i in range(4)], list(CONDITIONS))
-    luce: list[Aggregation] = [PlackettLuce(3, alpha=1.0, prior="observed")]
-    ratings = ds.Study.from_scores([[1.0, 2.0], [-1.0, -2.0, 0.5]])
-    return {
-        "one case": evaluated(one, 2, luce, categories=CATEGORIES),
-        "one annotator": evaluated(alone, 2, luce, categories=CATEGORIES),
-        "one model": evaluated(study(), 1, luce),
-        "no models": evaluated(study(), 0, luce, categories=CATEGORIES),
-        "no categories": evaluated(study(), 2, luce),
-        "no reliability": evaluated(study(), 2, [MajorityVote()], categories=CATEGORIES, draws=1),
-        "one draw": evaluated(study(), 2, luce, categories=CATEGORIES, draws=1),
-        "two conditions": ds.evaluate(
-            ds.Study.from_counts([[2, 1], [0, 3]], ["x", "y"]),
-            {"A": np.eye(2), "B": np.ones((2, 2))},
-            aggregations=luce,
-            metrics=[TopKAccuracy(1)],
-            draws=10,
-        ),
-        "ratings": ds.evaluate(ratings, {}, aggregations=[NormalInverseGamma(thresholds=(0.0,))], draws=20),
-    }
+def at_edge(name: str) -> ds.Evaluation:
+    """Evaluate what is only just enough, once it is looked at."""
+    return EDGES[name]()

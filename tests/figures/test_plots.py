@@ -16,7 +16,7 @@ from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures import evaluation_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points, encoded, specification, svg
-from figures.figure_studies import CONDITIONS, MODEL, SCRIPT, case_about, edges, evaluated, study, usual
+from figures.figure_studies import CONDITIONS, EDGES, MODEL, SCRIPT, at_edge, case_about, evaluated, study, usual
 
 
 def plots() -> Plots:
@@ -74,9 +74,9 @@ ABSENT = {
 }
 
 
-@pytest.mark.parametrize("edge", edges())
+@pytest.mark.parametrize("edge", EDGES)
 def test_edges_are_drawn_and_figures_that_need_what_is_not_there_refused(edge: str) -> None:
-    found = Plots(edges()[edge])
+    found = Plots(at_edge(edge))
     assert {"certainty", "study", "case"} <= set(found.names())
     for name in found.names():
         chart = found.chart(name, case=case_of(found.evaluation, name))
@@ -89,10 +89,11 @@ def test_edges_are_drawn_and_figures_that_need_what_is_not_there_refused(edge: s
 
 
 def test_a_run_that_is_called_like_a_usual_practice_is_drawn_alone() -> None:
-    points = Plots(edges()["no reliability"]).chart("category_metrics").panels[0].marks
+    points = Plots(at_edge("no reliability")).chart("category_metrics").panels[0].marks
     assert [len(one.x) for one in points if isinstance(one, Points)] == [3, 3]  # models with categories each
 
 
+@pytest.mark.slow
 def test_figures_are_small_enough_for_a_page() -> None:
     found = Plots(evaluated(study(2100), 2, [MajorityVote()], draws=1))
     for name, most in (("certainty", 401), ("certainty_by_top", 2000), ("agreement", 2000)):
@@ -198,7 +199,7 @@ def test_a_case_shows_means_and_draws_and_the_study_is_counted_within_categories
         same(*((bars.lengths.sum(), 1) for bars in marks("study", Bars, panel=panel)))
     names = {mark.name for mark in marks("study", Bars)}
     assert names == set(of_run(usual().category_certainties())["category"])
-    (plain,) = Plots(edges()["no categories"]).chart("study").panels[0].marks
+    (plain,) = Plots(at_edge("no categories")).chart("study").panels[0].marks
     assert isinstance(plain, Bars)
     same((plain.lengths, np.bincount(study().rankings_per_case, minlength=5)[2:5] / 12))
 

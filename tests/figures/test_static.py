@@ -13,7 +13,7 @@ from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures.charts import Chart, Labels, Pane, svg, write_chart, write_charts
 from dissensus.metrics import TopKAccuracy
-from figures.figure_studies import edges, evaluated, study, usual
+from figures.figure_studies import at_edge, evaluated, study, usual
 
 STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
 
@@ -32,7 +32,7 @@ def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> N
 
 def test_all_figures_that_apply_are_written(tmp_path: Path) -> None:
     two = evaluated(study(), 1, [MajorityVote()], metrics=[TopKAccuracy(1), TopKAccuracy(3)], draws=1)
-    for place, evaluation in (("two metrics", two), ("no models", edges()["no models"])):
+    for place, evaluation in (("two metrics", two), ("no models", at_edge("no models"))):
         plots = Plots(evaluation)
         paths = plots.write(tmp_path / place)
         assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / place).iterdir())

@@ -4,6 +4,7 @@ import pytest
 from dissensus.kernels.randomness import stream_keys
 from kernels.kernel_studies import CHAINS, DRAWS, assert_close, assert_same, chain_means, posterior_of, sample
 from naive_plackett_luce import posterior_by_quadrature
+from rare import some
 
 STUDIES = {
     "single labels": [[[0]], [[0]], [[1]]],
@@ -34,7 +35,7 @@ def test_means_and_top_probabilities_are_those_of_quadrature_for_three_condition
 
 @pytest.mark.parametrize("prior", ["observed", "symmetric"])
 @pytest.mark.parametrize("unranked", ["below", "unobserved"])
-@pytest.mark.parametrize("reliability", [1.0, 2.5])
+@pytest.mark.parametrize("reliability", some((1.0, 2.5), 2.5))
 def test_means_are_those_of_quadrature_for_four_conditions(reliability: float, unranked: str, prior: str) -> None:
     rankings = [[[0, 1], [2]], [[2], [0]], [[1]]]
     posterior = posterior_of([rankings], 4, reliability, prior=prior, alpha=0.7, unranked=unranked)
@@ -54,7 +55,7 @@ def test_the_rest_stands_for_all_unmentioned_conditions() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 8])
-@pytest.mark.parametrize("reliability", [1.0, 3.0, 1.3])
+@pytest.mark.parametrize("reliability", some((1.0, 3.0, 1.3), 1.3))
 def test_the_lattice_and_the_race_agree(size: int, reliability: float) -> None:
     tied = list(range(size))
     rankings = [[tied], [[0], [1]], [tied[2:], [0]]]

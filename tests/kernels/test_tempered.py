@@ -23,6 +23,7 @@ from kernels.kernel_studies import (
     rankings_of_cases,
 )
 from naive_plackett_luce import Ranking, posterior_by_quadrature
+from rare import some
 
 start, log_weight = from_python(randomness.start), from_python(tempered_sampler.log_weight)
 
@@ -67,7 +68,7 @@ def means_and_tops(values: Array) -> tuple[Array, Array]:
     return values.mean(axis=1), is_top.mean(axis=1)
 
 
-@pytest.mark.parametrize("power", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("power", some((0.5, 2.0, 5.0), 2.0))
 @pytest.mark.parametrize("rankings", STUDIES.values(), ids=STUDIES)
 def test_means_and_top_probabilities_are_those_of_quadrature_for_three_conditions(
     rankings: list[Ranking], power: float
@@ -80,9 +81,10 @@ def test_means_and_top_probabilities_are_those_of_quadrature_for_three_condition
     assert mentioned == 2 or (means[:, 3] == 0).all()
 
 
-@pytest.mark.parametrize("below", [True, False])
-@pytest.mark.parametrize("weight", [1.0, 1.3])
-@pytest.mark.parametrize("power", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize(
+    ("power", "weight", "below"),
+    some(product((0.5, 2.0, 5.0), (1.0, 1.3), (True, False)), (2.0, 1.3, True), (5.0, 1.0, False)),
+)
 def test_means_are_those_of_quadrature_for_four_conditions(power: float, weight: float, below: bool) -> None:
     rankings: list[Ranking] = [[[0, 1], [2]], [[2], [0]], [[1]]]
     tempered = tempered_of([rankings], 4, power, weight=weight, alpha=0.7, below=below)
@@ -101,12 +103,12 @@ def test_at_power_one_the_posterior_is_the_ordinary_one() -> None:
             assert_same(one, other)
 
 
-@pytest.mark.parametrize("weight", [1.0, 2.3])
+@pytest.mark.parametrize("weight", some((1.0, 2.3), 2.3))
 def test_the_lattice_and_the_race_agree(weight: float) -> None:
     cases = [[[[0, 1, 2, 3, 4]], [[0], [1]], [[2, 3, 4], [0]]]]
     one, other = (
         means_and_tops(
-            drawn(tempered_of(cases, 7, 2.0, weight=weight, lattice_most=most), chains=CHAINS, draws=400, seed=most)
+            drawn(tempered_of(cases, 7, 2.0, weight=weight, lattice_most=most), chains=CHAINS, draws=200, seed=most)
         )
         for most in (1, 8)
     )

@@ -20,6 +20,7 @@ from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric
 from metrics.data_set_studies import CHOSEN
 from pieces.random_files import Files, differences
+from rare import rare
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -147,10 +148,10 @@ MADE: dict[str, Callable[[], Example]] = {
     "findings": _checklists,
     "numbers": _ratings,
 }
-SLOW = pytest.param("sampled", marks=pytest.mark.slow)
-"""With annotators who are a sample and a panel; one law runs on it every time."""
-EVERY = pytest.mark.parametrize("name", [SLOW if name == "sampled" else name for name in MADE])
-SPLIT = pytest.mark.parametrize("name", ["binary", "conditions", "findings", SLOW])
+RARE = rare(["sampled", "conditions", "findings"])
+"""What costs more: a panel with annotators who are a sample, and many questions."""
+EVERY = pytest.mark.parametrize("name", ["binary", "numbers", *RARE])
+SPLIT = pytest.mark.parametrize("name", ["binary", *RARE])
 """Of ratings all cases are needed at once: categories are cut at their median."""
 
 
@@ -174,7 +175,7 @@ def test_every_metric_of_a_whole_data_set_is_judged_on_some_study() -> None:
         assert np.isfinite(table["mean"].to_numpy()).mean() > 0.8
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", [name if name != "conditions" else RARE[1] for name in MADE])
 def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, order = once(name), np.random.default_rng(0).permutation(N_CASES).tolist()  # before anything is changed
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
@@ -182,7 +183,7 @@ def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkey
     assert not list(differences(whole, example(name).evaluated(order, threads=3)))
 
 
-@pytest.mark.parametrize("name", ["binary", SLOW])
+@pytest.mark.parametrize("name", ["binary", RARE[0]])
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = once(name)  # in pieces of the usual size: what is kept for other tests must not depend on this one
     for module in (plan, tally):
@@ -227,7 +228,7 @@ def test_weights_that_are_all_doubled_change_nothing(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "size"), [("conditions", 20), pytest.param("binary", 1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "size"), [("binary", 20), *rare([("conditions", 20), ("binary", 1000)])])
 def test_studies_in_shards_say_what_they_say_in_memory(name: str, size: int, tmp_path: Path) -> None:
     own = example(name)
     rng = np.random.default_rng(1 if name == "binary" else 2)

@@ -36,7 +36,7 @@ DIRICHLET = AGGREGATIONS[2]
 DRAWN = [aggregation.sample(STUDY, draws=20, seed=1) for aggregation in AGGREGATIONS]
 SCORES = np.random.default_rng(3).random((STUDY.n_cases, N_CONDITIONS)).round(1)
 
-METRICS_HERE, NAME = metrics_for(N_CONDITIONS, some=(1, 3, 4, 11, 12)), attrgetter("name")
+METRICS_HERE, NAME = metrics_for(N_CONDITIONS, some=(1, 4, 12)), attrgetter("name")
 EVERY = pytest.mark.parametrize("metric", METRICS_HERE, ids=NAME)
 ALL_METRICS: list[Metric] = [*METRICS_HERE, *every_metric()]
 EVERY_KIND = tuple(Metric.family.known().values())
@@ -131,7 +131,7 @@ def test_a_metric_obeys_the_laws(metric: Metric) -> None:
     for drawn in DRAWN[:3]:
         values = all_values(metric, drawn, predictions)
         np.testing.assert_array_equal(all_values(metric, drawn, backwards), values)
-        for case in range(drawn.n_cases):
+        for case in (0, 7, 14):
             batch = drawn.sampler(np.array([case]))
             alone = metric.values(Drawn(batch, N_CONDITIONS), Predicted(predictions, batch))
             np.testing.assert_array_equal(alone[0], values[case])
@@ -164,7 +164,7 @@ def test_top_k_accuracy_grows_with_k_and_falls_with_j() -> None:
 def test_a_constant_classifier_finds_conditions_by_chance() -> None:
     for constant, drawn in product((1e-300, 0.25, -3.0), DRAWN):
         predictions = said_by_model(np.full_like(SCORES, constant))
-        for k in range(1, N_CONDITIONS):
+        for k in (1, 5, N_CONDITIONS - 1):
             np.testing.assert_allclose(all_values(m.TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
         values = all_values(m.TopKAccuracy(5, j=2), drawn, predictions)
         np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)

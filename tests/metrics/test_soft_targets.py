@@ -38,6 +38,7 @@ def test_the_average_over_all_triples_of_votes_is_the_distance_from_all_of_them(
         assert found.rows[0][column] == pytest.approx(whole.rows[0][column])
 
 
+@pytest.mark.slow
 @needs_shared
 def test_three_votes_of_chaosnli_give_what_a_hundred_give_within_a_point() -> None:
     folder = SHARED / "chaosnli_snli"

@@ -81,13 +81,13 @@ def broken(mutant: Mutant, copy: Path) -> Iterator[None]:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def complaint(tests: Iterable[str], copy: Path) -> str:
+def complaint(tests: Iterable[str], copy: Path, patience: float | None = PATIENCE) -> str:
     """Run tests in a copy; return the end of what they say if any does not pass, nothing otherwise."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "", *tests]
     here = {**os.environ, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}", "HYPOTHESIS_PROFILE": "mutants"}
     try:
         outcome = subprocess.run(
-            command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=PATIENCE
+            command, check=False, cwd=copy, env=here, capture_output=True, text=True, timeout=patience
         )
     except subprocess.TimeoutExpired:
         return NO_END
@@ -119,9 +119,10 @@ def in_copies(room: Path, function: Callable[[Item, Path], Result], items: Seque
 
 
 def check_tests(room: Path, chosen: Sequence[Mutant]) -> None:
-    """Refuse to go on if a test fails before anything is broken."""
-    tests = sorted({test for mutant in chosen for test in mutant.tests})
-    failed = [said for said in in_copies(room, lambda test, copy: complaint([test], copy), tests) if said]
+    """Refuse to go on if a test fails before anything is broken; every copy runs its share of them."""
+    tests, n_copies = sorted({test for mutant in chosen for test in mutant.tests}), len(list(room.iterdir()))
+    shares = [tests[number::n_copies] for number in range(min(n_copies, len(tests)))]
+    failed = [said for said in in_copies(room, lambda own, copy: complaint(own, copy, None), shares) if said]
     if failed:
         raise SystemExit("\n".join(["tests fail before anything is broken:", *failed]))
     print(f"the tests of {len(tests)} places pass on the code as it is", flush=True)

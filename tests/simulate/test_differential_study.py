@@ -124,6 +124,7 @@ def test_models_list_ten_conditions_each_with_falling_scores() -> None:
         assert (said.to_scores().sum(axis=1) <= 1 + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses() -> None:
     study = simulate.study(n_cases=400, models=NEAR_TIES, seed=1)
     metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]

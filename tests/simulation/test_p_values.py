@@ -9,6 +9,7 @@ import pytest
 
 from dissensus.core.aliases import FloatArray
 from dissensus.evaluation.intervals import RESAMPLES, Resampled, end_weights, spread, tail_probability
+from rare import some
 from simulation.coverage import simulated
 from simulation.grid import alone, crossed, grouped
 
@@ -48,7 +49,7 @@ def heavier(found: FloatArray, chance: float) -> float:
     return float((np.mean(found < chance) - 3.3 * np.sqrt(chance / len(found))) / chance)
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", some(PAIRS, next(iter(PAIRS))))
 def test_p_values_of_equal_models_are_near_uniform(name: str) -> None:
     found = p_values(name, 100, 6000, seed=3)
     for chance in (0.5, 0.2, 0.1, 0.05, 0.01, 0.001):

@@ -12,6 +12,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.metrics import TopKAccuracy
+from rare import some
 from simulation.coverage import LEVEL, PAIRS, Found, intervals, simulated
 from simulation.grid import alone, crossed, grouped
 from simulation.populations import MODELS, Population, batches
@@ -27,10 +28,7 @@ DECISIVE = {
     "panels of 3 of 12": (crossed(3, 0.12, pool=12), False),
     "panels of 3 of 40": (crossed(3, 0.12, pool=40, n_cases=120), True),
 }
-FAST = ("200 hard cases", "6 annotators")
-SOME = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in DECISIVE]
-)
+SOME = pytest.mark.parametrize("name", some(DECISIVE, "200 hard cases"))
 SMALL = {"10 easy": alone(10, easy=True), "20 hard": alone(20, easy=False), "4 groups": grouped(4, 10, 0.3)}
 
 

@@ -14,6 +14,7 @@ from dissensus.core.files import Source
 from dissensus.study.reading.format import Options
 from dissensus.study.reading.guesses import columns_by_shared_labels
 from dissensus.study.reading.wide import Wide
+from rare import rare
 
 
 def is_taken(table: pl.DataFrame) -> bool:
@@ -45,7 +46,7 @@ def wide_table(rng: np.random.Generator, sizes: tuple[int, int, int], agreement:
     )
 
 
-@pytest.mark.parametrize(("n_cases", "most_refused"), [(10, 0.03), (20, 0.005), (100, 0.0)])
+@pytest.mark.parametrize(("n_cases", "most_refused"), [(10, 0.03), *rare([(20, 0.005), (100, 0.0)])])
 def test_wide_tables_of_real_studies_are_taken(n_cases: int, most_refused: float) -> None:
     rng = np.random.default_rng(n_cases)
     designs = list(product((3, 5, 10), (2, 5, 20, 100, 400), (0.4, 0.6, 0.8), (0.0, 0.3)))

@@ -51,7 +51,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -62,6 +62,8 @@ from dissensus.study.study import Study, require_kind
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
+
+    from dissensus.aggregations.rating_regression import RatingPrior
 
 # An annotator must have read so many cases to be recognised.
 LEAST_CASES = 20
@@ -574,7 +576,7 @@ def log_score(likelihood: PriorLikelihood, coefficients: FloatArray) -> float:
     """Return the mean log-probability of a first choice, given those of nobody else on the case."""
     evidence, shares = likelihood.evidence, likelihood.shares(coefficients)
     votes = evidence.votes.mean(axis=0)
-    return float(votes @ np.log(np.maximum(shares.entries[evidence.mentioned], LEAST_SHAPE)) / votes.sum())
+    return float(product(votes, np.log(np.maximum(shares.entries[evidence.mentioned], LEAST_SHAPE))) / votes.sum())
 
 
 # A condition that nobody mentions is a case's own if the prior gives it at least this share.
@@ -817,6 +819,12 @@ class CasePrior(InformedPrior):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Write down how much each model informs the prior; see :meth:`table`."""
         return self.recipe.rows or informing(self.likelihood, self.coefficients[0], self.left_out)
+
+
+def known_prior(specs: Sequence[Aggregation]) -> CasePrior | RatingPrior | None:
+    """Return the prior that was given to an aggregation, if any was."""
+    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
+    return next((prior for prior in given if prior is not None), None)
 
 
 def check_case_prior(name: str, given: object) -> None:

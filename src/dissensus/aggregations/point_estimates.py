@@ -215,7 +215,6 @@ def _of_cases(theta: FloatArray, numbers: FloatArray, cases: IntArray) -> tuple[
     return theta[cases].ravel(), None, numbers[cases]
 
 
-@dataclass(frozen=True)
 class MeanRating(RatingPoint):
     """Take the mean of the ratings of a case for the truth.
 
@@ -235,7 +234,6 @@ class MeanRating(RatingPoint):
         return opinions.means
 
 
-@dataclass(frozen=True)
 class MedianRating(RatingPoint):
     """Take the median of the ratings of a case for the truth.
 

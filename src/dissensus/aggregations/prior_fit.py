@@ -20,7 +20,7 @@ import numpy as np
 from dissensus.aggregations.point_estimates import first_choices
 from dissensus.aggregations.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import begins_run, row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import begins_run, product, row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions
 
@@ -498,12 +498,12 @@ class PriorLikelihood:
         """Return the derivatives of the sum of :meth:`of_cases` over weighted cases, shape (n_coefficients,)."""
         evidence, (entries, others, by_mass) = self.evidence, self.pulls(state)
         entries, others, by_mass = entries * weights[evidence.case], others * weights, by_mass * weights
-        told, frequency = entries @ evidence.features, entries @ evidence.log_frequency
-        frequency += others @ self.outside(state[0])
+        told, frequency = product(entries, evidence.features), product(entries, evidence.log_frequency)
+        frequency += product(others, self.outside(state[0]))
         at, place = evidence.free_entries  # those that are no entry of a case have their part of the others
         instead = entries[at] - others[evidence.case[at]] * state[0].weights[evidence.codes[at]]
         own = others.sum() * state[0].weights[evidence.free] + np.bincount(place, instead, len(evidence.free))
-        return np.concatenate([told, [frequency], own, [by_mass.sum()], by_mass @ self.covariates])
+        return np.concatenate([told, [frequency], own, [by_mass.sum()], product(by_mass, self.covariates)])
 
     def log_sd(self, coefficients: FloatArray) -> float:
         """Return the spread of logarithms, of a logistic-normal prior around mu, that makes the votes most likely.
@@ -531,7 +531,7 @@ class PriorLikelihood:
     def badness(self, coefficients: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the penalised log-likelihood of weighted cases, and its derivatives."""
         gap, state = coefficients - self.centre, self.state(coefficients)
-        value = 0.5 * (self.ridge * gap**2).sum() - weights @ self.of_cases(state)
+        value = 0.5 * (self.ridge * gap**2).sum() - product(weights, self.of_cases(state))
         return float(value), self.ridge * gap - self.slope(state, weights)
 
     def fitted(self, weights: FloatArray, start: FloatArray | None = None) -> FloatArray:
@@ -543,7 +543,7 @@ class PriorLikelihood:
 
         first = self.start if start is None or len(start) != len(self.start) else start
         slopes = self.slopes(self.state(first))
-        curvature = np.diag(self.ridge) + (weights[:, None] * slopes).T @ slopes
+        curvature = np.diag(self.ridge) + product((weights[:, None] * slopes).T, slopes)
         axes = np.linalg.inv(np.linalg.cholesky(curvature)).T
 
         def badness(steps: FloatArray) -> tuple[float, FloatArray]:
@@ -557,7 +557,7 @@ class PriorLikelihood:
     def curvature(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
         """Return minus the second derivatives of the penalised log-likelihood of weighted cases."""
         steps = STEP * np.eye(len(coefficients), dtype=np.float64)
-        here, *ahead = (weights @ self.slopes(self.state(coefficients + step)) for step in (0.0, *steps))
+        here, *ahead = (product(weights, self.slopes(self.state(coefficients + step))) for step in (0.0, *steps))
         found = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
         return np.asarray((found + found.T) / 2)
 
@@ -568,7 +568,7 @@ class PriorLikelihood:
         -------
         (n_refits, n_coefficients)
         """
-        return np.asarray((weights - 1.0) @ self.slopes(self.state(coefficients)))
+        return np.asarray(product(weights - 1.0, self.slopes(self.state(coefficients))))
 
 
 def moved(coefficients: FloatArray, curvatures: FloatArray, pushes: FloatArray, ridge: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ from dissensus.aggregations.priors import (
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import product, weighted_counts
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Moments
@@ -343,7 +343,7 @@ class RatingPrior(InformedPrior):
         features = self.features[:, [0, *(1 + self.models.index(name) for name in models)]]
         line = fitted_line(features, self.totals, self.ratings, self.squares, np.ones(len(features)))
         spread = line.between + line.within / self.totals
-        gaps = self.ratings - features @ line.coefficients
+        gaps = self.ratings - product(features, line.coefficients)
         return float(-0.5 * (np.log(spread) + gaps**2 / spread).mean())
 
 
@@ -396,13 +396,13 @@ def fitted_line(
     noise, between = within / totals, within
     for _ in range(ROUNDS):
         own = weights / (between + noise)
-        inverse = np.linalg.inv((features.T * own) @ features + ridge * own.mean())
-        coefficients = inverse @ (features.T @ (own * means))
+        inverse = np.linalg.inv(product(features.T * own, features) + ridge * own.mean())
+        coefficients = inverse @ product(features.T, own * means)
         # By moments, less what coefficients take up: the mean of a normal distribution around the estimate of which the
         # negative part is cut off, so that a line on which all cases seem to lie still leaves them some room.
         taken = own**2 * np.einsum("ij,jk,ik->i", features, inverse, features)
         freedom = (own - taken).sum()
-        gaps = means - features @ coefficients
+        gaps = means - product(features, coefficients)
         found = float(((own * gaps**2).sum() - ((own - taken) * noise).sum()) / freedom)
         error = math.sqrt(2.0 * len(own)) / float(own.sum())
         beyond = max(found / error, -8.0)
@@ -427,7 +427,7 @@ def held_out_gain(features: FloatArray, rated: Moments) -> float | None:
             weights = (fold != number).astype(np.float64)
             line = fitted_line(own, rated.totals, rated.means, rated.squares, weights)
             worth = line.row[-1] + others
-            gaps = rated.scores - (line.row[-1] * (own @ line.coefficients)[case] + sums) / worth
+            gaps = rated.scores - (line.row[-1] * product(own, line.coefficients)[case] + sums) / worth
             spread = line.within * (1.0 + 1.0 / worth)
             logs = np.where(fold[case] == number, -0.5 * (np.log(spread) + gaps**2 / spread), logs)
         scores.append(float(np.average(logs, weights=rated.weights)))

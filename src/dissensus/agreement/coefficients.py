@@ -19,7 +19,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray, IntArray, Ranking
 from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
@@ -200,10 +200,10 @@ class Disagreement(NamedTuple):
     def observed_and_expected(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both if each case occurs so many ``times`` (n, n_cases), each shape (n,); only pairs count."""
         times = times * self.table.is_paired
-        weights, n_opinions = times * self.table.study.case_weights, times @ self.table.sizes
+        weights, n_opinions = times * self.table.study.case_weights, product(times, self.table.sizes)
         with np.errstate(invalid="ignore", divide="ignore"):
             within, across = self.apart(weights)
-            return within / (weights @ self.table.sizes), across * n_opinions / (n_opinions - 1)
+            return within / product(weights, self.table.sizes), across * n_opinions / (n_opinions - 1)
 
     def values(self, times: FloatArray) -> FloatArray:
         """Return alpha if each case occurs so many ``times`` (n, n_cases), shape (n,); nan where it is undefined."""
@@ -286,10 +286,11 @@ def _of_numbers(table: Table) -> Disagreement:
     within = _over_others(table, 2 * sizes * squares)
 
     def apart(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        shares = weights * sizes / (weights @ sizes)[:, None]
-        centred = means - (shares @ means)[:, None]
-        variance = weights @ squares / (weights @ sizes) + np.einsum("ni,ni,ni->n", shares, centred, centred)
-        return weights @ within, _unless_rounded(2 * variance, ROUNDED * (shares @ means**2))
+        total = product(weights, sizes)
+        shares = weights * sizes / total[:, None]
+        centred = means - product(shares, means)[:, None]
+        variance = product(weights, squares) / total + np.einsum("ni,ni,ni->n", shares, centred, centred)
+        return product(weights, within), _unless_rounded(2 * variance, ROUNDED * product(shares, means**2))
 
     return Disagreement(table, len(sizes), apart)
 
@@ -316,8 +317,9 @@ def _of_vectors(table: Table, vectors: Matrix, signs: FloatArray) -> Disagreemen
     within = _over_others(table, sizes**2 - (own * own) @ signs)
 
     def apart(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        sums = weights @ own
-        return weights @ within, _unless_rounded(1 - (sums * sums) @ signs / (weights @ sizes) ** 2)
+        sums = product(weights, own) if isinstance(own, np.ndarray) else weights @ own
+        across = (sums * sums) @ signs / product(weights, sizes) ** 2
+        return product(weights, within), _unless_rounded(1 - across)
 
     return Disagreement(table, len(signs), apart)
 
@@ -366,7 +368,7 @@ def _of_sets(table: Table, similarity: Similarity) -> Disagreement:
             part = similarities(members[start:stop], members)
             part = part.toarray() if part.nnz > DENSE * np.prod(part.shape) else part
             alike += np.einsum("ns,ns->n", (part @ counts.T).T, counts[:, start:stop])
-        return weights @ within, _unless_rounded(1 - alike / (weights @ sizes) ** 2)
+        return product(weights, within), _unless_rounded(1 - alike / product(weights, sizes) ** 2)
 
     return Disagreement(table, int(table.counts.shape[1]), apart)
 
@@ -428,7 +430,7 @@ def panel_kappa(
     def values(times: FloatArray) -> FloatArray:
         prevalence = times @ shared
         with np.errstate(invalid="ignore", divide="ignore"):
-            observed = times @ agreed / (times @ (weights * (sizes > 1)))
+            observed = product(times, agreed) / product(times, weights * (sizes > 1))
             return _beyond(observed, chance(prevalence / prevalence.sum(axis=1, keepdims=True), worth))
 
     undefined = "undefined: there is one condition only" if len(table.numbers) < 2 else NO_DIFFERENCE
@@ -543,7 +545,7 @@ def variance_components(table: Table) -> tuple[Callable[[FloatArray], tuple[Floa
     by_case, by_person = np.stack(columns, axis=1) * weights, [part.multiply(weights).tocsr() for part in by_person]
 
     def components(times: FloatArray) -> tuple[FloatArray, ...]:
-        n, total, squares, of_cases, n_cases, both, sizes_squared, each = (times @ by_case).T
+        n, total, squares, of_cases, n_cases, both, sizes_squared, each = product(times, by_case).T
         counts, sums, repeats = (times @ part for part in by_person)
         with np.errstate(invalid="ignore", divide="ignore"):
             of_people, of_both = (np.where(counts > 0, part / counts, 0.0).sum(axis=1) for part in (sums**2, repeats))

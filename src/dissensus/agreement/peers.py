@@ -17,7 +17,7 @@ from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_wi
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, suggestion
-from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
 from dissensus.study.opinions import TIES, Opinions, Ties, inverse_ranks
 from dissensus.study.panel import ANONYMOUS
@@ -83,7 +83,7 @@ class Agreement:
     def mean(self) -> float:
         """Average over the cases that have an agreement, by case weight; nan if there is none."""
         weights = np.where(self.is_defined, self.case_weights, 0.0)
-        return float(weights @ np.nan_to_num(self.values) / weights.sum()) if weights.any() else float("nan")
+        return float(product(weights, np.nan_to_num(self.values)) / weights.sum()) if weights.any() else float("nan")
 
     def correlation(self, values: Mapping[str, float]) -> float:
         """Correlate the agreement with other numbers by case name, for example certainties (Pearson).

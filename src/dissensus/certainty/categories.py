@@ -13,7 +13,7 @@ from dissensus.core.aliases import FloatArray, IntArray, Path
 from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names, known_name
-from dissensus.core.ragged import frozen_integers
+from dissensus.core.ragged import frozen_integers, product
 from dissensus.core.screen import repr_html
 from dissensus.core.thresholds import NEAR
 from dissensus.core.value import Value
@@ -274,15 +274,11 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
-    winners = chances.mean(axis=2).argmax(axis=0)
-    return *averaged(np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])]), n_chains), winners
-
-
-def averaged(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of marks (n_cases, n_draws) of each case, and its Monte Carlo standard error."""
     from dissensus.kernels.chains import standard_errors
 
-    return marks.mean(axis=1), standard_errors(marks, n_chains)
+    winners = chances.mean(axis=2).argmax(axis=0)
+    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
+    return marks.mean(axis=1), standard_errors(marks, n_chains), winners
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:
@@ -307,7 +303,7 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
     """
     members = np.ascontiguousarray(categories.one_hot[batch.support].T)
     weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
-    totals = weights @ categories.one_hot
+    totals = product(weights, categories.one_hot)
     return members, np.stack([batch.rest_average(*pair) for pair in zip(totals, members, strict=True)])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dissensus.certainty import categories as by_category
-from dissensus.certainty.categories import VIA, Categories, Via, averaged, collected
+from dissensus.certainty.categories import VIA, Categories, Via, collected
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -325,10 +325,11 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
     """Return the certainty of one set per case, and its Monte Carlo standard error."""
+    from dissensus.kernels.chains import standard_errors
     from dissensus.kernels.winning_sets import set_chances
 
     marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
-    return averaged(marks, drawn.batch.n_chains)
+    return marks.mean(axis=1), standard_errors(marks, drawn.batch.n_chains)
 
 
 def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentioned) -> tuple[FloatArray, FloatArray]:
@@ -337,13 +338,14 @@ def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentione
     ``winners`` (n_cases,) are positions in the support of each case, or U for an unmentioned condition, which is any of
     them if they are pooled.
     """
+    from dissensus.kernels.chains import standard_errors
     from dissensus.kernels.orders import place_marks
 
     marks = place_marks(drawn.layout, drawn.orders, winners, rank)
     if unranked == "identify":
         is_other = winners == drawn.batch.support_sizes
         marks[is_other] /= drawn.batch.rest_sizes[is_other, None]
-    return averaged(marks, drawn.batch.n_chains)
+    return marks.mean(axis=1), standard_errors(marks, drawn.batch.n_chains)
 
 
 # One place -----------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def _visible_mistakes() -> Iterator[None]:
     try:
         yield
     except Exception as mistake:
-        if isinstance(mistake, UsageError):
+        if isinstance(mistake, UsageError) and mistake.message != (mistake.ctx and mistake.ctx.get_help()):
             from dissensus.core.screen import visible
 
             mistake.message = visible(mistake.message)
@@ -40,6 +40,13 @@ def _visible_mistakes() -> Iterator[None]:
 
 class VisibleGroup(TyperGroup):
     """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return --help, which is off by default: to make sure of a value that is none takes imports."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.default = False
+        return found
 
     parse_args = _visible_mistakes()(TyperGroup.parse_args)
     invoke = _visible_mistakes()(TyperGroup.invoke)
@@ -159,12 +166,26 @@ def aggregations() -> Screen:
     return listed("dissensus.aggregations.base", "Aggregation")
 
 
+@bundled
+def formats() -> Screen:
+    """List the formats of annotations.
+
+    Files are recognised by their content; --format NAME decides. Predictions have tables, JSON and arrays.
+
+    Examples
+    --------
+    dissensus formats
+    """
+    return listed("dissensus.study.reading.format", "Format")
+
+
 def listed(module: str, kind: str) -> Screen:
     """List a family, those of installed packages included, a line each."""
     known = getattr(import_module(module), kind).family.known()
-    records = [{"name": name, "usage": one.usage(), "means": one.meaning} for name, one in known.items()]
-    table = {"name": list(known), "means": [one.meaning for one in known.values()]}
-    return Screen("", "", table, n_names=2, is_whole=True, records=records)
+    means = {name: one.title if kind == "Format" else one.meaning for name, one in known.items()}
+    usage = {name: name if kind == "Format" else one.usage() for name, one in known.items()}
+    records = [{"name": name, "usage": usage[name], "means": means[name]} for name in known]
+    return Screen("", "", {"name": [*known], "means": [*means.values()]}, n_names=2, is_whole=True, records=records)
 
 
 @bundled
@@ -232,6 +253,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "protocol": protocol,
     "metrics": metrics,
     "aggregations": aggregations,
+    "formats": formats,
     "compile": compile_now,
 }
 for name, command in COMMANDS.items():

@@ -81,8 +81,6 @@ class Evaluate:
             or any(is_split(place, opinions=False) for place in models)
             or any(map(is_large, [opinions, *models]))
         )
-        if in_pieces and self.protocol is not None:
-            raise DissensusError("--protocol is for studies in memory", got="a study that is evaluated in pieces")
         result = self.in_pieces() if in_pieces else self.in_memory()
         first, page = result.screen(), self.out / "report.html"
         found = () if result.calibration is None else result.calibration.sentences[1:2]

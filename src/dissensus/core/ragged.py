@@ -81,6 +81,17 @@ class Average(NamedTuple):
     error: float
 
 
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Multiply arrays (..., n) and (n,) or (n, m) as ``left @ right`` does, but in one order.
+
+    A product by BLAS has other bits with other numbers of its threads, and results must not.
+
+    >>> product(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, 0.25]))
+    array([1. , 2.5])
+    """
+    return np.asarray(np.einsum("...i,i->..." if right.ndim == 1 else "...i,ij->...j", left, right))
+
+
 def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Average:
     """Average values; the standard error lets those of one cluster depend on each other.
 
@@ -88,7 +99,7 @@ def clustered(values: FloatArray, weights: FloatArray, clusters: IntArray) -> Av
     Average(mean=2.0, error=1.0)
     """
     total = weights.sum()
-    mean = float(weights @ values / total) if total > 0 else np.nan
+    mean = float(product(weights, values) / total) if total > 0 else np.nan
     if not np.isfinite(mean):
         return Average(mean, np.nan)
     _, number = np.unique(clusters, return_inverse=True)

@@ -22,7 +22,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import checked_costs, known_name
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
@@ -136,20 +136,23 @@ def prediction_powered(
     """
     n, n_all, own, w = len(y), len(f), f[on.rows], on.weights
     if lam is None:
-        covariance, variance = float(w @ ((y - w @ y) * (own - w @ own))), float(np.var(f, ddof=1))
+        covariance, variance = (
+            float(product(w, (y - product(w, y)) * (own - product(w, own)))),
+            float(np.var(f, ddof=1)),
+        )
         most = n_all / max(n_all - n, 1)
         lam = min(max(covariance / variance, 0.0), most) if variance > 0 else 0.0
     r, stratum = y - lam * own, on.strata[on.rows]
     n_strata = int(on.strata.max()) + 1
     of_stratum = weighted_counts(stratum, w * r, n_strata) / weighted_counts(stratum, w, n_strata)
-    mean = float(w @ r + lam * f.mean())
+    mean = float(product(w, r) + lam * f.mean())
     keys = np.unique(np.stack([stratum, on.groups[on.rows]]), axis=1)[0]
     n_groups = np.bincount(keys, minlength=n_strata)
     few = np.sqrt(n_groups / np.maximum(n_groups - 1, 1))
     left = r - of_stratum[stratum]
     influence = np.zeros(n_all)
     influence[on.rows] = w * left * few[stratum]
-    residual = float(w @ left**2) * n / max(n - n_strata, 1)
+    residual = float(product(w, left**2)) * n / max(n - n_strata, 1)
     if on.is_finite:
         known = 0.0 if math.isnan(noise) else max(residual - noise, 0.0)
         less = known / n_all if len(np.unique(on.groups)) == n_all else 0.0
@@ -170,10 +173,10 @@ def rogan_gladen(y: FloatArray, f: FloatArray, on: Labelled) -> Powered | None:
         Share of humans who say yes on the labelled cases, and whether the judge does, on all.
     """
     own, w = f[on.rows], on.weights
-    positive = float(w @ y)
+    positive = float(product(w, y))
     if not 0 < positive < 1:
         return None
-    sensitivity, false = float(w @ (y * own)) / positive, float(w @ ((1 - y) * own)) / (1 - positive)
+    sensitivity, false = float(product(w, y * own)) / positive, float(product(w, (1 - y) * own)) / (1 - positive)
     apart, share = sensitivity - false, float(f.mean())
     if apart <= 0:
         return None
@@ -607,12 +610,12 @@ def error_correlation(said: Study, judged: Mapping[str, Predictions]) -> dict[st
     @np.errstate(divide="ignore", invalid="ignore")
     def correlations(w: FloatArray) -> tuple[float, float]:
         """Return the mean correlation of two judges and that of two annotators, with these weights of cases."""
-        total = w @ weights
-        mean = sums @ w / total
-        covariance = (products @ w / total).reshape(n, n) - np.outer(mean, mean)
+        total = product(w, weights)
+        mean = product(sums, w) / total
+        covariance = (product(products, w) / total).reshape(n, n) - np.outer(mean, mean)
         sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         of_pairs = (covariance / np.outer(sd, sd))[np.triu_indices(n, 1)]
-        both, one, own = beside @ (w * weights) / total
+        both, one, own = product(beside, w * weights) / total
         of_annotators = (both - one**2) / (own - one**2) if has_third else math.nan
         return float(of_pairs.sum() / np.float64(len(of_pairs))), float(of_annotators)
 

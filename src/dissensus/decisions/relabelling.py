@@ -21,6 +21,7 @@ from dissensus.core.aliases import FloatArray
 from dissensus.core.aliases import Path as AnyPath
 from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import product
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.judges import values_against
@@ -188,7 +189,7 @@ def relabel(
         parts.append(np.stack(expected_gains(batch.dense(), values[place : place + batch.n_cases])))
         place += batch.n_cases
     spread, gains, certainty = np.concatenate(parts, axis=1)
-    total = float(weights @ spread)
+    total = float(product(weights, spread))
     shares = weights * gains / total if total > 0 else np.zeros_like(gains)
     order = np.argsort(-shares, kind="stable")
     by_certainty = np.argsort(np.argsort(certainty, kind="stable"), kind="stable") + 1

@@ -10,23 +10,24 @@ opinions are sums of a case, an annotator and noise.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dissensus.aggregations.case_prior import known_prior
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.names import in_order_of_keys
+from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
 from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
-from dissensus.evaluation.refits import InformedPrior, known_prior
-from dissensus.evaluation.sums import DATA_SET, FINDING, Sums, block_places
-from dissensus.evaluation.tally import Tallier, opinion_means, table_entries
+from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, block_places
+from dissensus.evaluation.tally import Tallier, cases_of_places, counted_means, table_entries
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
@@ -65,12 +66,16 @@ class AnnotatorSpread(Value):
         Factor from the squares of effects to a variance.
     n_annotators
         How many annotators there are.
+    places
+        For a stratum or category, the variance of the mean of every model, the same before noise was subtracted, and
+        its degrees of freedom, shape (3, models, metrics).
     """
 
     effects: FloatArray
     noise: FloatArray
     scale: float
     n_annotators: int
+    places: Mapping[Place, FloatArray] = field(default_factory=dict)
 
     def of_models(self) -> Part:
         """Return the variance of the mean of every model, shape (models, metrics)."""
@@ -166,6 +171,17 @@ class Design:
         is_own = np.append(self.group_of, ANONYMOUS)[self.study.annotators] == group
         return Fold(self.study, np.where(is_own, 0, self.study.votes), self.case[self.group == group])
 
+    def inside(self, cases: IntArray) -> tuple[Design, IntArray]:
+        """Keep the cases at some positions, ascending, and the groups that are left out of any; and say which pairs."""
+        is_own = np.isin(np.arange(self.study.n_cases), cases)
+        pairs, opinions = (np.flatnonzero(is_own[of]) for of in (self.case, self.study.panel.case_of_opinion))
+        groups, group = np.unique(self.group[pairs], return_inverse=True)
+        group_of = np.searchsorted(groups, self.group_of) % max(len(groups), 1)  # who is left out of none has no pair
+        case, number = np.searchsorted(cases, self.case[pairs]), np.full(len(self.case) + 1, -1, dtype=np.int64)
+        number[pairs] = np.arange(len(pairs))
+        own = number[self.pair_of_opinion[opinions]]
+        return Design(self.study.select(cases), group_of, group, case, self.remaining[pairs], own), pairs
+
     def effects(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Add up the deviations of means (columns, n_pairs) from those of their case.
 
@@ -259,8 +275,8 @@ class LeftOut:
         What the models said, about these cases and others.
     design
         Who is left out of which cases.
-    findings
-        The finding that each case of the study is about, by name; empty where cases are cases.
+    strata
+        For every column the label of each case, by name; the finding that it is about among them.
     runs
         The runs that results lead with: annotators count as fixed in others.
     threads
@@ -270,7 +286,7 @@ class LeftOut:
     pieces: Sequence[Piece]
     models: Mapping[str, Predictions]
     design: Design
-    findings: Mapping[str, str]
+    strata: Mapping[str, Mapping[str, str]]
     runs: Sequence[int]
     threads: int | None = None
 
@@ -290,26 +306,65 @@ class LeftOut:
         return [name for name, count in zip(study.case_names, study.panel.votes_per_case, strict=True) if count]
 
     @cached_property
+    def _rows(self) -> dict[Place, IntArray]:
+        """The cases of every place among these names: all, those of a stratum, and all, which may be in a category."""
+        labels = {column: np.array([of[name] for name in self._names]) for column, of in self.strata.items()}
+        every = np.arange(len(self._names))
+        return {
+            ALL: every,
+            **cases_of_places(labels, None),
+            **{("category", n): every for n in self.plan.category_names},
+        }
+
+    @cached_property
+    def _designs(self) -> dict[Place, tuple[Design, IntArray]]:
+        """The design of every stratum in which two groups or more can be left out, and its pairs."""
+        positions = self.design.study.panel.positions(self._names)
+        strata = {place: rows for place, rows in self._rows.items() if place[0] == "stratum"}
+        found = {place: self.design.inside(positions[rows]) for place, rows in strata.items()}
+        return {place: (one, pairs) for place, (one, pairs) in found.items() if one.group.any()}
+
+    @cached_property
     def _of_opinions(self) -> FloatArray:
-        plan = replace(self.plan, categories=None)
-        return Tallier(plan, self.design.study, self.models, {}).of_opinions()[0][0]
+        return np.array(Tallier(self.plan, self.design.study, self.models, {}).of_opinions())
 
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
-        whole: dict[str, Valued] = {}
+        whole: dict[str, dict[Place, Valued]] = {}
         if self._metrics:
             whole = {key: self._valued(labels) for key, (_, labels) in self._evaluated(None).items()}
-        found: dict[str, list[FloatArray]] = {}
+        found: dict[str, list[dict[Place, FloatArray]]] = {}
         for group in np.unique(self.design.group):
             fold = self.design.fold(int(group))
-            for key, (means, labels) in self._evaluated(fold).items():
-                found.setdefault(key, []).append(self._arranged(means, whole.get(key), labels, fold.case_names))
+            for key, (counted, labels) in self._evaluated(fold).items():
+                found.setdefault(key, []).append(self._arranged(counted, whole.get(key), labels, fold.case_names))
             if advance is not None:
                 advance(len(fold.cases) * len(self.runs))
-        return {key: self.design.spread(np.concatenate(means, axis=-1)) for key, means in found.items()}
+        return {
+            key: self._spread({view: np.concatenate([one[view] for one in parts], axis=-1) for view in parts[0]})
+            for key, parts in found.items()
+        }
+
+    def _spread(self, views: Mapping[Place, FloatArray]) -> AnnotatorSpread:
+        """Sum up means and shares of all pairs (2, models, metrics, n_pairs): in all, by column, and by category."""
+        found = {
+            place: own.spread(views.get(place[:2], views[ALL])[0][..., pairs])
+            for place, (own, pairs) in self._designs.items()
+        }
+        case = self.design.case
+        weights = self.design.shares[case] / np.bincount(case)[case]
+        for name in self.plan.category_names:  # a ratio of sums moves as what its cases add to it
+            means, shares = views["category", name]
+            sums, total = np.nan_to_num(means) * shares, (weights * shares).sum(axis=-1, keepdims=True)
+            total = np.where(total > 0, total, np.nan)
+            apart = sums - shares * ((weights * sums).sum(axis=-1, keepdims=True) / total)
+            found["category", name] = self.design.spread(apart * weights.sum() / total)
+        parts = {place: one.of_models() for place, one in found.items()}
+        known = {p: np.stack(np.broadcast_arrays(one.variance, one.before, one.freedom)) for p, one in parts.items()}
+        return replace(self.design.spread(views[ALL][0]), places=known)
 
     def _evaluated(self, fold: Fold | None) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
-        """Evaluate the cases of a fold, or all with everybody, under these runs: means of cases, and labels.
+        """Evaluate the cases of a fold, or all with everybody, under these runs: see :meth:`Tallier.compared`.
 
         Every piece is evaluated by itself; where opinions are missing, its prior is fitted again.
         """
@@ -344,37 +399,59 @@ class LeftOut:
         }
         if self.plan.agreement:
             kept = np.arange(study.n_opinions) if fold is None else np.flatnonzero(fold.votes > 0)
-            means = opinion_means(study, self._of_opinions[..., kept])[..., study.panel.positions(names)]
+            counted = np.asarray(counted_means(study, self._of_opinions[..., kept]))
             votes = vote_labels(study, names)
-            found[ANNOTATORS] = means, {metric.truth: votes for metric in self._metrics}
+            found[ANNOTATORS] = (
+                counted[..., study.panel.positions(names)],
+                {metric.truth: votes for metric in self._metrics},
+            )
         return found
 
     # Metrics of a whole data set --------------------------------------------------------------------------
 
-    def _valued(self, labels: LabelsByTruth) -> Valued:
-        """Compute metrics of a whole data set with everybody, to know what every case adds."""
+    def _valued(self, labels: LabelsByTruth) -> dict[Place, Valued]:
+        """Compute metrics of a whole data set with everybody, to know what every case of a place adds."""
         from dissensus.evaluation.influences import DataSet, SomeCases
 
         study = self.design.study.select(self._names)
-        strata = {FINDING: dict(self.findings)} if self.findings else {}
-        table = {("rows", "names"): np.array(self._names), **table_entries(study, self.models, strata, self._names)}
+        table = table_entries(study, self.models, self.strata, self._names)
+        table["rows", "names"] = np.array(self._names)
         cases = SomeCases(self.plan, Sums(table), len(self.models), study.question == "binary")
         back = np.argsort(cases.order, kind="stable")
-        return DataSet(tuple(one.select(back) for one in cases.said), labels).valued(self._metrics)
+        data = DataSet(tuple(one.select(back) for one in cases.said), labels)
+        return {
+            place: (data.within(self._codes(place)) if place[0] == "category" else data.take(rows)).valued(
+                self._metrics
+            )
+            for place, rows in self._rows.items()
+        }
+
+    def _codes(self, category: Place) -> IntArray:
+        assert self.plan.categories is not None  # as it has a name
+        return np.flatnonzero(self.plan.categories.codes == self.plan.category_names.index(str(category[1])))
 
     def _arranged(
-        self, means: FloatArray, whole: Valued | None, labels: LabelsByTruth, names: Sequence[str]
-    ) -> FloatArray:
-        """Put pseudo-values of metrics of a whole data set beside the means of others (models, metrics, n_cases)."""
+        self, counted: FloatArray, whole: dict[Place, Valued] | None, labels: LabelsByTruth, names: Sequence[str]
+    ) -> dict[Place, FloatArray]:
+        """Put pseudo-values of metrics of a whole data set beside means of others: (2, models, metrics, n_cases)."""
+        views: dict[Place, FloatArray] = {ALL: counted[0]}
+        views |= {("category", name): own for name, own in zip(self.plan.category_names, counted[1:], strict=True)}
         if whole is None:
-            return means
-        places = block_places(self.plan.metrics, DATA_SET)
-        found = np.empty((len(means), len(self.plan.metrics), means.shape[-1]))
-        found[:, np.delete(np.arange(found.shape[1]), places)] = means
-        position = {name: i for i, name in enumerate(self._names)}
+            return views
+        views |= {("stratum", column): counted[0] for column in self.strata}
+        blocks = [block_places(self.plan.metrics, block) for block in (EACH, DATA_SET)]
+        order = np.argsort([*blocks[0], *blocks[1]])
+        rows = case_positions(names, {name: i for i, name in enumerate(self._names)})
         masses = np.stack([labels[metric.truth].means for metric in self._metrics])
-        found[:, places] = whole.pseudo_values(masses, np.array([position[name] for name in names], dtype=np.int64))
-        return found
+        beside = {view: np.zeros((*one.shape[:2], len(blocks[1]), len(rows))) for view, one in views.items()}
+        for place, valued in whole.items():
+            chosen = np.flatnonzero(np.isin(rows, self._rows[place]))
+            own = masses[:, chosen]
+            if place[0] == "category":
+                own = own * np.isin(np.arange(own.shape[-1]), self._codes(place))
+            at = np.searchsorted(self._rows[place], rows[chosen])
+            beside[place[:2]][..., chosen] = valued.counted(own, at)
+        return {view: np.concatenate([one, beside[view]], axis=2)[:, :, order] for view, one in views.items()}
 
 
 def of_one_group(study: Study) -> BoolArray:

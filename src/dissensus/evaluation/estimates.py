@@ -15,7 +15,7 @@ from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH
-from dissensus.evaluation.refits import FamilySpread, FitSpread
+from dissensus.evaluation.refits import CATEGORY_FIT, FamilySpread, FitSpread
 from dissensus.evaluation.sums import (
     ALL,
     DATA_SET,
@@ -171,8 +171,7 @@ class Estimate:
     run
         The run whose draws are the reference; missing for opinions of single annotators, the truth and usual practice.
     place
-        Which cases. Annotators count as fixed where these are not all cases, and what was fitted in a category and at
-        a certainty.
+        Which cases. At a certainty, annotators and what was fitted count as fixed.
     """
 
     evaluation: Evaluation
@@ -217,15 +216,16 @@ class Estimate:
     @property
     def annotators(self) -> AnnotatorSpread | None:
         """How far means move when annotators are left out; missing where they count as fixed."""
-        return self.evaluation.moved.get(self.key) if self.place == ALL else None
+        found = self.evaluation.moved.get(self.key)
+        return found if found is not None and (self.place == ALL or self.place in found.places) else None
 
     @cached_property
     def fit(self) -> tuple[FitSpread, FamilySpread] | tuple[None, None]:
         """How far means move when the prior is fitted to resampled cases, and under another family, if one was."""
-        sums = self.evaluation.sums
-        if not sums.names("fit", self.key, *self.place):
+        word = CATEGORY_FIT if self.place[0] == "category" else "fit"
+        if not self.evaluation.sums.names(word, self.key, *self.place):
             return None, None
-        found = self._stacked("fit", axis=3)
+        found = self._stacked(word, axis=3)
         return FitSpread(found[:, :-1]), FamilySpread(found[:, -1:])
 
     def _stacked(self, what: str, axis: int = 1) -> FloatArray:
@@ -305,6 +305,8 @@ class Estimate:
         self, cases: Resampled, low: FloatArray, high: FloatArray, of: Callable[[AnnotatorSpread | FitSpread], Part]
     ) -> Spread:
         annotators, fit, family = (None if part is None else of(part) for part in (self.annotators, *self.fit))
+        if self.annotators is not None and self.place != ALL:
+            annotators = Part(*self.annotators.places[self.place])
         ends = end_weights(self.evaluation.seed, RESAMPLES if self.place == ALL else GROUP_RESAMPLES)
         n_groups, level = self.designs[1], self.evaluation.level
         parts = {"annotators": annotators, "fit": fit, "family": family}

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.aggregations.case_prior import REFITS
+from dissensus.aggregations.case_prior import REFITS, known_prior
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path, Readable
 from dissensus.core.checks import check_choice, check_count, checked
@@ -27,7 +26,7 @@ from dissensus.evaluation.estimates import AGREEMENT, leading_runs
 from dissensus.evaluation.expert_comparison.experts import experts_unless_incomparable
 from dissensus.evaluation.plan import Plan, common_conditions, informed_by, prior_for, refuse_whole
 from dissensus.evaluation.protocol import Protocol
-from dissensus.evaluation.refits import InformedPrior, known_prior
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import (
     IMAGES,
     ONE,
@@ -217,7 +216,7 @@ def evaluate(
     expect(advance, "evaluating", len(chosen) * study.n_cases + again, again=again)
     run: dict[str, Any] = {"threads": threads, "executor": executor, "advance": advance, "places": False}
     sums = Sums.joined(one.plan.tally(one.study, one.models, asked.strata, **run) for one in pieces)
-    left = None if design is None else LeftOut(pieces, models, design, asked.findings, leading, threads)
+    left = None if design is None else LeftOut(pieces, models, design, asked.strata, leading, threads)
     evaluated = set(sums["rows", "names"].tolist())
     lost = tuple(name for name in study.case_names if name not in evaluated)
     priors = {name: one.prior for name, one in zip(asked.parts, pieces, strict=True)}
@@ -479,6 +478,8 @@ def paper() -> dict[str, Any]:
     >>> [metric.name for metric in result.metrics]
     ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
     """
+    from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+
     return {
         "aggregations": (
             *(PlackettLuce(reliability=gamma, alpha=1.0, prior="observed") for gamma in (1, 2, 3, 5, 10)),

@@ -253,13 +253,6 @@ def places_within(rows: IntArray) -> IntArray:
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
 
 
-def clusters_of(study: Study, cases: IntArray) -> IntArray:
-    """Give the groups of cases a number, or the cases where they stand alone."""
-    names = study.groups or study.case_names
-    _, of_case = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
-    return np.asarray(of_case, dtype=np.int64)[cases]
-
-
 # Opinions left out in turn ------------------------------------------------------------------------------
 
 
@@ -332,7 +325,7 @@ class HeldOut:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of the case of each pair, or of its group where cases have groups, shape (n_pairs,)."""
-        return clusters_of(self.study, self.cases)
+        return self.study.panel.clusters[self.cases]
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
@@ -466,7 +459,7 @@ class PanelSplit:
     @cached_property
     def clusters(self) -> IntArray:
         """Number of each case, or of its group, shape (n_cases,)."""
-        return clusters_of(self.study, self.cases)
+        return self.study.panel.clusters[self.cases]
 
     @property
     def case_names(self) -> list[str]:

@@ -29,8 +29,8 @@ from dissensus.core.ragged import weighted_counts
 from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.refits import with_all
-from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.refits import CATEGORY_FIT, with_all
+from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, NO_SPREAD, Array, CaseWeights, Name, Place, Sums
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
@@ -140,7 +140,7 @@ class Whole(NamedTuple):
         alone = np.nan_to_num(self.counted) * np.divide(most, self.mass, out=np.ones_like(most), where=self.mass > 0)
         counted = np.clip(alone, 1.0, np.maximum(most, 1.0))
         full = place * (1 - place)
-        is_known = (variance > 0) & (full > 0)
+        is_known = (full > 0) & (variance > NO_SPREAD * full)
         ratio = np.divide(variance * counted, full, out=np.ones_like(counted), where=is_known)
         effective = counted / np.minimum((counted * ratio + 1) / (counted + 1), 1.0)
         return np.where(is_closed, np.maximum(most / effective, 1.0), 0.0)
@@ -313,8 +313,12 @@ class Valued:
     @cached_property
     def influences(self) -> tuple[FloatArray, FloatArray]:
         """Pseudo-values and shares (models, metrics, n_cases); what is undefined does not count."""
-        means = self.pseudo_values()
-        return means, np.where(np.isnan(means), 0.0, _shares(self.labels, self.are_numbers))
+        return self.counted(self.labels)
+
+    def counted(self, labels: FloatArray, cases: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
+        """Return the same under other mean masses, of some cases."""
+        means = self.pseudo_values(labels, cases)
+        return means, np.where(np.isnan(means), 0.0, _shares(labels, self.are_numbers))
 
     def squares(self) -> tuple[FloatArray, FloatArray]:
         """Add up the squares of what cases add, by their masses, (models, metrics), and of the masses, (metrics,)."""
@@ -333,7 +337,7 @@ class Valued:
         return found
 
     def fit(self, moved: Sequence[FloatArray], bootstrap: FloatArray) -> FloatArray:
-        """Sum over resampled cases with the prior as it is and refitted, and weights: (3, n_refits, models, metrics).
+        """Sum over resampled cases with the prior as it is and refitted, and weights: (4, n_refits, models, metrics).
 
         Parameters
         ----------
@@ -342,13 +346,17 @@ class Valued:
         bootstrap : (n_cases, n_refits)
             Weights of resampled cases.
         """
-        weights, still = bootstrap * self.weights[:, None], self.influences[0]
-        sums = np.empty((3, bootstrap.shape[1], *still.shape[:2]))
+        weights, (still, shares) = bootstrap * self.weights[:, None], self.influences
+        sums = np.empty((4, bootstrap.shape[1], *still.shape[:2]))
         for m, k in np.ndindex(still.shape[:2]):
+            before = after = weights  # what counts whole does so whatever rounding left of its masses
+            if (shares[m, k] < 1).any():
+                before, after = weights * shares[m, k][:, None], weights * _shares(moved[k], self.are_numbers)
             sums[:, :, m, k] = (
-                still[m, k] @ weights,
-                (weights * self._pseudo(m, k, moved[k])).sum(axis=0),
-                weights.sum(axis=0),
+                (before * still[m, k][:, None]).sum(axis=0),
+                (after * self._pseudo(m, k, moved[k])).sum(axis=0),
+                before.sum(axis=0),
+                after.sum(axis=0),
             )
         return np.nan_to_num(sums)
 
@@ -582,9 +590,10 @@ class AllCases:
                 wanted[key, *place, DATA_SET] = (*own.influences, rows, np.arange(len(rows)))
                 sums["gaps", key, *place], sums["masses", key, *place] = own.squares()
                 moved = [data.labels[metric.truth].moved for metric in self.metrics]
-                if moved[0].shape[1] and place[0] in ("all", "stratum"):
+                if moved[0].shape[1] and place[0] != "bin":
                     bootstrap = with_all(piece.weights.bootstrap(rows, moved[0].shape[1] - 1))
-                    sums["fit", key, *place, DATA_SET] = own.fit(moved, bootstrap)
+                    word, n_rows = (CATEGORY_FIT, 4) if place[0] == "category" else ("fit", 3)
+                    sums[word, key, *place, DATA_SET] = own.fit(moved, bootstrap)[:n_rows]
                 if place != ALL:
                     continue
                 known = {"means": own.influences[0], "deviations": own.deviations(), "shares": own.influences[1]}

@@ -112,12 +112,12 @@ class Part:
     before : (...)
         The same before noise was subtracted, on which its uncertainty depends.
     freedom
-        Degrees of freedom; infinite if it is known well.
+        Degrees of freedom, one or (...); infinite if it is known well.
     """
 
     variance: FloatArray
     before: FloatArray
-    freedom: float
+    freedom: float | FloatArray
 
 
 def few_groups(values: FloatArray, n_groups: int | None) -> Part:

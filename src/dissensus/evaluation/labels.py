@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
-from dissensus.core.ragged import take_rows, weighted_counts
+from dissensus.core.ragged import product, take_rows, weighted_counts
 from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, Metric, Truth, expected_worth
@@ -185,7 +185,7 @@ def labels_of(
     if weights is None:
         return labels
     blocks = labels.block(range(0, n_draws, step))
-    moved = np.stack([of_case @ blocks[:, :, case] for case, of_case in enumerate(weights)])
+    moved = np.stack([product(of_case, blocks[:, :, case]) for case, of_case in enumerate(weights)])
     return replace(labels, moved=moved.astype(np.float32))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
+from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import MajorityVote, MeanRating
 from dissensus.aggregations.priors import Lessons, taught
 from dissensus.certainty.categories import Categories
@@ -20,7 +21,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
-from dissensus.evaluation.refits import InformedPrior, known_prior
+from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.sums import CaseWeights, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric

@@ -11,18 +11,18 @@ mixture of two concentrations, and the draws are weighed under each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.aggregations.base import Aggregation
 from dissensus.core.aliases import FloatArray
 from dissensus.core.names import case_keys
+from dissensus.core.ragged import product
 from dissensus.draws import Batch
 from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.sums import ratio
 from dissensus.study.opinions import Opinions
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ InformedPrior: TypeAlias = "CasePrior | RatingPrior"
 # Stands in for a plausibility of zero, whose logarithm there is none.
 LEAST = 1e-300
 
+# What names of sums of a category begin with, where others say "fit".
+CATEGORY_FIT = "category_fit"
+
 # How far apart the logarithms of the two concentrations of the other family are, halved.
 APART = 1.0
 SIDES = np.array([APART, -APART])
@@ -49,20 +52,20 @@ class FitSpread:
 
     Attributes
     ----------
-    sums : (3, n_refits, models, metrics)
+    sums : (3 or 4, n_refits, models, metrics)
         Sums over cases of bootstrap weight times weight times mean, with the prior fitted to all cases, and refitted;
-        and the same without the mean.
+        and the same without the mean, twice where the weights of cases depend on the prior, as in a category.
     """
 
     sums: FloatArray
 
     def of_models(self) -> Part:
         """Return the variance that this adds to the mean of every model, shape (models, metrics)."""
-        return self._part(*(self.sums[:2] / self.sums[2]))
+        return self._part(*ratio(self.sums[:2], self.sums[2:]))
 
     def of_difference(self, first: int, second: int) -> Part:
         """Return the variance that it adds to the difference of two models, shape (metrics,)."""
-        means = self.sums[:2] / self.sums[2]
+        means = ratio(self.sums[:2], self.sums[2:])
         return self._part(*(means[:, :, first] - means[:, :, second]))
 
     def _part(self, still: FloatArray, moved: FloatArray) -> Part:
@@ -78,12 +81,6 @@ class FamilySpread(FitSpread):
         """Take half the distance of the families for a standard deviation."""
         variance = np.square((moved - still)[0] / 2)
         return Part(variance, np.zeros_like(variance), np.inf)
-
-
-def known_prior(specs: Sequence[Aggregation]) -> InformedPrior | None:
-    """Return the prior that was given to an aggregation, if any was."""
-    given = (getattr(spec, name, None) for spec in specs for name in ("case_prior", "rating_prior"))
-    return next((prior for prior in given if prior is not None), None)
 
 
 def refit_weights(
@@ -118,7 +115,7 @@ def refit_weights(
     for case, (start, stop) in enumerate(pairwise(batch.columns)):
         here, *there = shapes[:, start:stop]
         drawn = np.log(np.maximum(batch.of_case(case)[::step], LEAST))
-        found.append(normalised_weights((np.array(there) - here) @ drawn.T))
+        found.append(normalised_weights(product(np.array(there) - here, drawn.T)))
     return found
 
 
@@ -140,7 +137,7 @@ def other_family(
         drawn = np.where(shares > 0, shares * np.exp(own.recipe.log_sd * noise), 0.0)
         drawn /= drawn.sum(axis=1, keepdims=True)
         values.append(drawn.ravel())
-        weights.append(normalised_weights((np.log(np.maximum(drawn, LEAST)) @ votes[start:stop])[None]))
+        weights.append(normalised_weights(product(np.log(np.maximum(drawn, LEAST)), votes[start:stop])[None]))
     return replace(batch, n_draws=REFIT_DRAWS, n_chains=1, values=np.concatenate(values), order_values=None), weights
 
 
@@ -162,6 +159,24 @@ def with_all(bootstrap: FloatArray) -> FloatArray:
            [1.7, 1. ]])
     """
     return np.column_stack([bootstrap, np.ones(len(bootstrap))])
+
+
+def reweighted_sums(values: FloatArray, weights: FloatArray, counted: FloatArray) -> FloatArray:
+    """Sum the draws of a case that count, as they are and weighed anew, and how much they count.
+
+    As in :func:`reweighted_means`, where ``counted`` (n_weighed,) says how much each draw counts.
+
+    Examples
+    --------
+    >>> reweighted_sums(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]]), np.array([1.0, 0.5])).ravel()
+    array([0.25 , 0.375, 0.75 , 0.625])
+    """
+    is_known = ~np.isnan(values)
+    rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights]) * counted
+    sums, counts = (
+        np.einsum("rd,mkd->rmk", rows, part) for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
+    )
+    return np.array(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
 
 
 def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:

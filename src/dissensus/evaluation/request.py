@@ -212,9 +212,11 @@ def chosen_aggregations(
             expected="one of them: the sweep is a list of aggregations by itself",
             advice="leave sweep (--sweep) out, and name reliabilities as in plackett-luce:1,3,10",
         )
-    from dissensus.aggregations.given_draws import GivenDraws
+    items = _listed(given)
+    if any(isinstance(item, Plausibilities) for item in items):
+        from dissensus.aggregations.given_draws import GivenDraws
 
-    items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in _listed(given)]
+        items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in items]
     chosen = tuple(as_specs(Aggregation.family, items))
     for number, spec in enumerate(chosen):
         if spec in chosen[:number]:

@@ -245,7 +245,11 @@ def decision(evaluation: Evaluation) -> tuple[str, ...]:
         return tuple(told)
     leader = next(iter(pairs.values())).first
     tied = [name for name, each in pairs.items() if not each.is_distinguishable]
-    value = number(float(one.tally.means[evaluation.models.index(leader), 0].mean()))
+    beside = evaluation.experts.rows if evaluation.experts and one is evaluation.shared else ()
+    shown = {
+        row["model"]: row["agreement"] for row in beside if row["metric"] == evaluation.primary
+    }  # as the table does
+    value = number(shown.get(leader, float(one.tally.means[evaluation.models.index(leader), 0].mean())))
     if len(pairs) > 1 and len(tied) == len(pairs) and all(each.is_decided for each in pairs.values()):
         told.insert(0, f"No model is distinguishable from the leader, {leader} ({value}).")
     elif len(pairs) > 1 and tied:

@@ -69,7 +69,7 @@ SHAPES: dict[str, str] = dict(
         "n: votes: certainty:5 weight:d draws:2mkd resampled:2mkr squares:mk least:mk greatest:mk reach:mk fit:3fmk "
         "moments:5.k cases:mkn same:mm data:n means:nl moved:n.l support_sizes:n support:s certainties:tn errors:tn "
         "is_member:ts plausibilities:u tops:u sketch:.u category_certainties:? category_errors:? category_winners:? "
-        "risks:3? x:p y:p low:p high:p sizes:. effects:.mk noise:mmk",
+        "risks:3? x:p y:p low:p high:p sizes:. effects:.mk noise:mmk parts:3mk category_fit:4fmk",
     )
 )
 
@@ -92,7 +92,7 @@ LISTED = ("excluded", "remarks", "images", "trained_on")
 
 WHOSE, POINTS = ("kind", "run", "model", "question", "truth", "given"), ("x", "y", "low", "high", "sizes")
 FITTED = ("models", "concentrations", "warnings")
-SPREAD, NOISE = ("scale", "n_annotators"), ("effects", "noise")
+SPREAD, NOISE, PARTS = ("scale", "n_annotators"), ("effects", "noise"), "parts"
 
 
 def not_results(place: FilePath) -> str:
@@ -318,6 +318,7 @@ def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
     found: dict[Name, npt.NDArray[Any]] = {("sums", *name): array for name, array in kept.arrays.items()}
     for key, one in evaluation.moved.items():
         found |= {("annotators", key, name): getattr(one, name) for name in NOISE}
+        found |= {("annotators", key, *place, PARTS): parts for place, parts in one.places.items()}
     for number, line in enumerate(evaluation.lines):
         found |= {("curve", number, name): getattr(line, name) for name in POINTS}
     found |= {("panel", name): getattr(evaluation.study.panel, name) for name in PANEL}
@@ -379,7 +380,12 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
         strata={column: tuple(labels) for column, labels in described["strata"].items()},
         **plain,
         moved={
-            key: AnnotatorSpread(arrays["annotators", key, "effects"], arrays["annotators", key, "noise"], **one)
+            key: AnnotatorSpread(
+                arrays["annotators", key, "effects"],
+                arrays["annotators", key, "noise"],
+                places={n[2:-1]: of for n, of in arrays.items() if n[:2] == ("annotators", key) and n[-1] == PARTS},
+                **one,
+            )
             for key, one in described["annotators"].items()
         },
         prior=prior and PriorRecord(**fitted),
@@ -398,7 +404,7 @@ def check_arrays(arrays: Arrays, evaluation: Evaluation) -> None:
     """Refuse arrays whose shapes, types or signs cannot be those of the evaluation."""
     sizes: dict[Any, int] = {"m": len(evaluation.models), "n": len(evaluation.case_names)}
     sizes |= {("k", block): len(block_places(evaluation.metrics, block)) for block in (EACH, DATA_SET)}
-    sizes |= {("k", last): len(evaluation.metrics) for last in NOISE}
+    sizes |= {("k", last): len(evaluation.metrics) for last in (*NOISE, PARTS)}
     for (group, *rest), array in arrays.items():
         name, last = tuple(rest), str(rest[-1]) if rest else group
         is_of_block = last in (EACH, DATA_SET)

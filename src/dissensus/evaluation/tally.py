@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import Categories, category_certainty, order_chances, risk_ranges
 from dissensus.certainty.top_sets import batch_certainty
@@ -23,11 +24,12 @@ from dissensus.draws import Batch, Plausibilities, identified
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
 from dissensus.evaluation.refits import (
+    CATEGORY_FIT,
     REFIT_DRAWS,
-    known_prior,
     other_family,
     refit_weights,
     reweighted_means,
+    reweighted_sums,
     with_all,
 )
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
@@ -151,6 +153,11 @@ class Values:
         """Put numbers of order metrics (models, metrics, ...) and those of others into the order of all metrics."""
         both = np.concatenate([of_orders, of_draws], axis=1)
         return np.asarray(both[:, np.argsort(self.places)])
+
+    def of_case(self, case: int, step: int = 1) -> FloatArray:
+        """Return the values of every ``step``-th draw of a case, shape (models, metrics, n_draws)."""
+        of_draw = self.drawn.orders.of_draw[case]
+        return self.arranged(self.of_orders[..., of_draw], self.of_draws[:, :, case])[..., ::step]
 
     def by_draw(
         self,
@@ -312,6 +319,9 @@ class Tallier:
             places = {ALL: np.arange(plain.n_cases), **cases_of_places(self._labels_of(batch.case_names), None)}
             fits = _fits(refits, values, own, places.values(), others)
             found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
+            counted = zip(chances, chances if others is None else self._chances(others[0]), strict=True)
+            for name, both in zip(self.plan.category_names, counted, strict=True):
+                found[CATEGORY_FIT, key, "category", name, EACH] = _category_fit(refits, values, own, both, others)
         return found
 
     def _labels_of(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
@@ -358,12 +368,17 @@ class Tallier:
         return found | category_sums(key, parts, own)
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
-        """Return the means of all cases that were drawn, over their draws, (models, metrics, n_cases), and labels."""
+        """Return means of all cases over their draws, and how much of each counts: in all, then in every category.
+
+        The shape is (1 + n_categories, 2, models, metrics, n_cases). The labels of the draws come after it.
+        """
         found: list[tuple[FloatArray, LabelsByTruth]] = []
         for batch in batches(drawn, range(drawn.n_cases)):
             plain = self._plain(batch)
             (values,) = self._valued(plain)
-            found.append((values.moments()[0], self._labels(values, plain)))
+            moments = (values.moments(chance) for chance in (None, *self._chances(values)))
+            counted = [np.broadcast_arrays(means, shares) for means, _, shares in moments]
+            found.append((np.array(counted), self._labels(values, plain)))
         return (
             np.concatenate([means for means, _ in found], axis=-1),
             {truth: Labels.joined([labels[truth] for _, labels in found]) for truth in self.truths},
@@ -373,10 +388,8 @@ class Tallier:
 
     def _single_opinions(self, key: str) -> dict[Name, Array]:
         """Average over the opinions on each case what every one of them gives."""
-        (values, _), *by_category = self.of_opinions()
         said, own = self.study.counted, self.weights
-        means = opinion_means(said, values)
-        is_known = (~np.isnan(means)).astype(np.float64)
+        (means, is_known), *by_category = counted_means(said, self.of_opinions())
         votes = vote_labels(self.study, self.study.case_names) if self.truths else None
         found: dict[Name, Array] = {
             ("cases", "means", key, EACH): means,
@@ -388,10 +401,7 @@ class Tallier:
             weights = own.weights[rows]
             found |= case_entries((key, *place), means[..., rows], is_known[..., rows] * weights, weights.sum())
         parts: dict[str, tuple[FloatArray, FloatArray]] = {}
-        for name, (of_opinions, shares) in zip(self.plan.category_names, by_category, strict=True):
-            counted = opinion_means(said, shares)
-            means = ratio(opinion_means(said, np.nan_to_num(of_opinions) * shares), counted)
-            counted = np.where(np.isnan(means), 0.0, counted)
+        for name, (means, counted) in zip(self.plan.category_names, by_category, strict=True):
             masses = counted * own.weights
             found |= case_entries((key, "category", name), means, masses, masses.sum(axis=-1).max(initial=0.0))
             parts[name] = means, counted
@@ -425,6 +435,22 @@ class Tallier:
                     found[0, place, :, ordered, first:end] = np.moveaxis(means, 1, 0)
                     found[1, place, :, ordered, first:end] = np.moveaxis(np.broadcast_to(shares, means.shape), 1, 0)
         return list(zip(*found, strict=True))
+
+
+def counted_means(
+    said: Study, values: Sequence[tuple[FloatArray, FloatArray]] | FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Average what opinions give over those on each case, and how much of them counts; see :meth:`Tallier.of_opinions`.
+
+    In all, a case counts whole if every opinion on it gives something. All are (models, metrics, n_cases).
+    """
+    means = opinion_means(said, values[0][0])
+    found = [(means, (~np.isnan(means)).astype(np.float64))]
+    for of_opinions, shares in values[1:]:
+        counted = opinion_means(said, shares)
+        means = ratio(opinion_means(said, np.nan_to_num(of_opinions) * shares), counted)
+        found.append((means, np.where(np.isnan(means), 0.0, counted)))
+    return found
 
 
 def opinion_means(said: Study, values: FloatArray) -> FloatArray:
@@ -464,17 +490,41 @@ def _fits(
         for case in rows.tolist():
             of_places[case].append(total)
     for case, weights in enumerate(refits):
-        of_case = values.arranged(values.of_orders[..., of_draw[case]], values.of_draws[:, :, case])
-        means = reweighted_means(of_case[..., ::step], weights)
+        means = reweighted_means(values.of_case(case, step), weights)
         if others is not None:
-            drawn, counts = others
-            of_draws = drawn.of_orders[..., drawn.drawn.orders.of_draw[case]]
-            other = reweighted_means(drawn.arranged(of_draws, drawn.of_draws[:, :, case]), counts[case])
+            other = reweighted_means(others[0].of_case(case), others[1][case])
             other[0] = means[0, :1]
             means = np.concatenate([means, other], axis=1)
         added = bootstrap[case][:, None, None] * means
         for total in of_places[case]:
             np.add(total, added, out=total)
+    return found
+
+
+def _category_fit(
+    refits: list[FloatArray],
+    values: Values,
+    own: CaseWeights,
+    chances: tuple[FloatArray, FloatArray],
+    others: tuple[Values, list[FloatArray]] | None,
+) -> FloatArray:
+    """Sum the same over the draws that count for a category, by how much each order does: see :class:`FitSpread`.
+
+    The shape is (4, n_refits + 1, models, metrics): weights, too, depend on the prior.
+    """
+    of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0]) + (others is not None)
+    step = step_of(of_draw.shape[1], REFIT_DRAWS)
+    bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
+    found = np.zeros((4, n_refits, *values.of_orders.shape[:1], len(values.places)))
+    for case, weights in enumerate(refits):
+        sums = reweighted_sums(values.of_case(case, step), weights, chances[0][of_draw[case]][::step])
+        if others is not None:
+            other = reweighted_sums(
+                others[0].of_case(case), others[1][case], chances[1][others[0].drawn.orders.of_draw[case]]
+            )
+            other[::2] = sums[::2, :1]
+            sums = np.concatenate([sums, other], axis=1)
+        found += bootstrap[case][:, None, None] * sums
     return found
 
 

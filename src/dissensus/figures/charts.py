@@ -381,13 +381,21 @@ def _visible(value: Any) -> Any:
 
 def drawn(chart: Chart) -> alt.VConcatChart:
     """Return a chart for notebooks, which others may be built from."""
-    import altair as alt
-
     given = specification(chart)
     data = given.pop("datasets")  # which is plain, and slow to look at number by number
-    found: Any = alt.Chart.from_dict({"$schema": SCHEMA, **given})
+    found = _built({"$schema": SCHEMA, **given})
     found.datasets = data
     return cast("alt.VConcatChart", found)
+
+
+def _built(given: dict[str, Any]) -> Any:
+    """Build a chart from what it says: ``from_dict`` would first try every class that it might be, for a second."""
+    import altair as alt
+
+    for part, kind in (("vconcat", alt.VConcatChart), ("hconcat", alt.HConcatChart), ("layer", alt.LayerChart)):
+        if part in given:
+            return kind(**{**given, part: [_built(one) for one in given[part]]})
+    return alt.Chart(**{**given, "encoding": alt.Encoding(**given["encoding"])})
 
 
 def svg(chart: Chart, name: str = "figure") -> str:

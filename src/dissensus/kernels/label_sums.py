@@ -96,7 +96,7 @@ def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: Floa
     sums = np.empty((len(positive), 2 * steps + 3))
     for of_draw, yes, no in zip(sums, positive, negative, strict=True):
         of_draw[:steps], of_draw[steps : 2 * steps] = np.bincount(places, yes, steps), np.bincount(places, no, steps)
-        of_draw[2 * steps :] = yes @ no, yes @ yes, no @ no
+        of_draw[2 * steps :] = [np.einsum("i,i->", *pair) for pair in ((yes, no), (yes, yes), (no, no))]
     return sums
 
 

@@ -185,7 +185,6 @@ class CategoryAccuracy(OrderMetric):
         return expected_worth(drawn, members, predicted.rest_means(totals, members))
 
 
-@dataclass(frozen=True)
 class SetAccuracy(SetMetric):
     """Probability that the set that a model names is the set of as many first conditions of a draw.
 
@@ -386,7 +385,6 @@ class SpearmanFootrule(OrderMetric):
         return 1.0 - distances / max(1.0, float(np.abs(places - places[::-1]).sum()))
 
 
-@dataclass(frozen=True)
 class Overlap(SetMetric):
     """Share of the set that a model names that is among as many first conditions of a draw.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share
+from dissensus.core.ragged import product
 from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of
 from dissensus.metrics.data_set import (
     NO_MARKS,
@@ -141,7 +142,6 @@ class DecisionMetric(CountedDecisions):
     truth: Truth = "top"
 
 
-@dataclass(frozen=True)
 class Sensitivity(DecisionMetric):
     """Share of positive cases that are called positive; also called recall.
 
@@ -163,7 +163,6 @@ class Sensitivity(DecisionMetric):
         return tp / (tp + fn)
 
 
-@dataclass(frozen=True)
 class Specificity(DecisionMetric):
     """Share of negative cases that are called negative.
 
@@ -185,7 +184,6 @@ class Specificity(DecisionMetric):
         return tn / (fp + tn)
 
 
-@dataclass(frozen=True)
 class PositivePredictiveValue(DecisionMetric):
     """Share of positive cases among those that are called positive; also called precision.
 
@@ -207,7 +205,6 @@ class PositivePredictiveValue(DecisionMetric):
         return tp / (tp + fp)
 
 
-@dataclass(frozen=True)
 class NegativePredictiveValue(DecisionMetric):
     """Share of negative cases among those that are called negative.
 
@@ -228,7 +225,6 @@ class NegativePredictiveValue(DecisionMetric):
         return tn / (fn + tn)
 
 
-@dataclass(frozen=True)
 class PositiveLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called positive than negative ones; undefined if no negative one is.
 
@@ -253,7 +249,6 @@ class PositiveLikelihoodRatio(DecisionMetric):
         return tp / (tp + fn) * ((fp + tn) / fp)
 
 
-@dataclass(frozen=True)
 class NegativeLikelihoodRatio(DecisionMetric):
     """How many times more often positive cases are called negative than negative ones; undefined if no negative one is.
 
@@ -325,7 +320,6 @@ class FBeta(CountedDecisions):
         return (1 + self.beta**2) * tp / ((1 + self.beta**2) * tp + self.beta**2 * fn + fp)
 
 
-@dataclass(frozen=True)
 class Jaccard(DecisionMetric):
     """Share of cases that are positive and called so among those that are one or the other.
 
@@ -466,7 +460,7 @@ class ConfusionMetric(FormulaMetric):
         """Tell what a case does to all cells of its calls."""
         by_hits, by_labels, by_calls, by_distance = _split(by_sums)
         gradient = np.diag(by_hits) + by_labels[:, None] + by_calls + by_distance * self.costs(len(by_hits))
-        return np.asarray(gradient @ part.stated.T)
+        return product(gradient, part.stated.T)
 
     def size(self, sums: FloatArray) -> float:
         """Count all cases, unless the metric is undefined."""

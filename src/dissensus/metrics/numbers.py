@@ -15,6 +15,7 @@ import numpy as np
 
 from dissensus.core.aliases import FloatArray
 from dissensus.core.errors import DissensusError
+from dissensus.core.ragged import product
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of
 from dissensus.metrics.data_set import FormulaMetric, Part, Question, Said
 
@@ -232,7 +233,7 @@ class MomentMetric(FormulaMetric):
     def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
         """Tell what a case adds to all sums."""
         of_x, of_y = _powers(part)
-        return np.stack([by_sums[:4] @ of_x, by_sums[4:6] @ of_y, by_sums[6] * of_x[0]])
+        return np.stack([product(by_sums[:4], of_x), product(by_sums[4:6], of_y), by_sums[6] * of_x[0]])
 
     def size(self, sums: FloatArray) -> float:
         """Count all cases, by their weights."""

@@ -301,7 +301,6 @@ class CalibrationError(BinnedMetric):
         return (sums.mass * sizes).sum(axis=-1) / sums.mass.sum(axis=-1)
 
 
-@dataclass(frozen=True)
 class BrierReliability(PartOfBrier):
     """Squared distance between the probability of a bin of cases and how much of it is positive.
 
@@ -332,7 +331,6 @@ class BrierReliability(PartOfBrier):
         return ((sums.scores - sums.positive) ** 2 / _known(sums.mass)).sum(axis=-1) / sums.mass.sum(axis=-1)
 
 
-@dataclass(frozen=True)
 class BrierResolution(PartOfBrier):
     """Squared distance between how much of a bin is positive and how much of all cases is; the more the better.
 
@@ -362,7 +360,6 @@ class BrierResolution(PartOfBrier):
         return (sums.positive**2 / _known(sums.mass)).sum(axis=-1) / total - (positive / total) ** 2
 
 
-@dataclass(frozen=True)
 class BrierUncertainty(PartOfBrier):
     """Variance of the label: what the Brier score is if every case is given the share of positive ones.
 

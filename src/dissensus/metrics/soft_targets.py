@@ -19,7 +19,7 @@ from dissensus.core.aliases import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import known_name
-from dissensus.core.ragged import clustered, row_of_each, take_rows, weighted_counts
+from dissensus.core.ragged import clustered, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions
@@ -248,13 +248,13 @@ def _estimates(
             apart_by_model[name].append(np.stack([one.mean(axis=1) for one in distances]))
         start += len(drawn)
     of_draws = np.concatenate(entropies)
-    apart = of_draws - w @ of_draws
+    apart = of_draws - product(w, of_draws)
     found = {}
     for name, p in probabilities.items():
-        manhattan, shannon, wasserstein = (w @ np.concatenate(apart_by_model[name], axis=1).T).tolist()
-        away = entropy(p) - w @ entropy(p)
-        spread = np.sqrt((w @ away**2) * (w @ apart**2))
-        related = np.divide((w * away) @ apart, spread, out=np.full(len(spread), np.nan), where=spread > 0)
+        manhattan, shannon, wasserstein = (product(w, np.concatenate(apart_by_model[name], axis=1).T)).tolist()
+        away = entropy(p) - product(w, entropy(p))
+        spread = np.sqrt(product(w, away**2) * product(w, apart**2))
+        related = np.divide(product(w * away, apart), spread, out=np.full(len(spread), np.nan), where=spread > 0)
         found[name] = {
             "manhattan": manhattan,
             "jensen_shannon": shannon,

@@ -71,7 +71,6 @@ class OwnMetric(Metric):
         return found
 
 
-@dataclass(frozen=True)
 class UserMetric(OwnMetric):
     """Turn any function into an uncertainty-adjusted metric.
 

@@ -24,7 +24,14 @@ import numpy as np
 import polars as pl
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import LEARNING_CASES, PriorRecipe, Request, fitted_recipe, with_refits
+from dissensus.aggregations.case_prior import (
+    LEARNING_CASES,
+    PriorRecipe,
+    Request,
+    fitted_recipe,
+    known_prior,
+    with_refits,
+)
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
@@ -44,7 +51,7 @@ from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
 from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
-from dissensus.evaluation.refits import known_prior
+from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files
@@ -150,6 +157,7 @@ def evaluate_files(
     trained_on: Sequence[str] = (),
     margin: float | None = None,
     called: str = "annotator",
+    protocol: Path | Protocol | None = None,
     shard_size: int = PIECE_CASES,
     partitioned: bool = False,
     scratch: Path | None = None,
@@ -174,7 +182,7 @@ def evaluate_files(
         Options of :func:`read` and :func:`read_predictions` by name, such as ``{"conditions": [...]}``.
     aggregations, sweep, metrics, primary, draws, seed, categories, level, annotators, panel, leads, reference
         As in :func:`evaluate`; categories may be a file.
-    trained_on, margin, called
+    trained_on, margin, called, protocol
         As in :func:`evaluate`.
     threads
         Threads that draw in every process.
@@ -218,13 +226,15 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
-    settings = locals()
+    given, agreed = dict(locals()), None if protocol is None else Protocol.of(protocol)
+    settings = given if agreed is None else given | agreed.settled({**given, "strata": None})[0]
+    metrics, primary, trained_on = (settings[name] for name in ("metrics", "primary", "trained_on"))
     check_choice("leads", leads, get_args(Leads))
     check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
     check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
-    given = reading or {}
-    is_binary = "binary" if given.get("positive") else ""
-    question = "findings" if given.get("format") == "checklist" else str(given.get("question") or is_binary)
+    read_as = reading or {}
+    is_binary = "binary" if read_as.get("positive") else ""
+    question = "findings" if read_as.get("format") == "checklist" else str(read_as.get("question") or is_binary)
     asked: dict[str, Any] = {
         **{name: settings[name] for name in AS_GIVEN},
         "aggregations": request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep),
@@ -245,8 +255,11 @@ def evaluate_files(
         name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
         for name, one in files.items()
     }
-    how = Reading.of(places, list(predictions), given)
+    how = Reading.of(places, list(predictions), read_as)
     columns = {name: how.case_column(name, one) for name, one in inputs.items()}
+    if agreed is not None:
+        grouped_by = {*inputs[STRATA].schema} - {columns[STRATA], request.IMAGES} if STRATA in inputs else ()
+        agreed = asked["protocol"] = agreed.settled({**given, "strata": dict.fromkeys(sorted(grouped_by))})[1]
     goes_on = resume and is_run(directory)  # the number of pieces of the beginning holds: cases need not be counted
     facts = facts_of(inputs, columns, executor, counts=not (goes_on or partitioned))
     n_cases = 1 if goes_on or partitioned else n_distinct([facts[place] for place in inputs[STUDY].places])
@@ -312,6 +325,7 @@ def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is asked as plain values."""
     found = {name: value.record() if isinstance(value, Metric) else value for name, value in asked.items()}
     found["aggregations"] = [spec.record() for spec in asked["aggregations"]]
+    found |= {"protocol": asked["protocol"].sha256} if "protocol" in asked else {}
     if asked["metrics"] is not None:
         found["metrics"] = [one if isinstance(one, str) else one.record() for one in asked["metrics"]]
     if isinstance(categories := asked["categories"], Categories):
@@ -373,6 +387,7 @@ class FileEvaluation:
             trained_on=tuple(self.asked["trained_on"]),
             experts=self._experts(settings),
             disputed=self._disputed(settings, sums),
+            protocol=self.asked.get("protocol"),
         )
         found = self._described(found, shown)
 
@@ -669,7 +684,7 @@ class FileEvaluation:
             prior = known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
-        left = LeftOut(pieces, rows.models, design, rows.findings, runs, self.threads)
+        left = LeftOut(pieces, rows.models, design, rows.strata, runs, self.threads)
         total = len(design.case) * len(runs)
         with self.watch.progress("leaving annotators out", total, "cases") as advance:
             return left.spreads(advance)

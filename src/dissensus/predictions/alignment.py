@@ -93,7 +93,7 @@ def aligned_models(
     how: dict[str, Any] = {"findings": question == "findings", "binary": question == "binary"}
     for name, given in predictions.items():
         said: Any = given
-        if hasattr(said, "to_frame") and hasattr(said, "name"):  # a series, whose index may name the cases
+        if hasattr(said, "to_frame") and hasattr(said, "dtype"):  # a series, whose index may name the cases
             index = [str(label) for label in getattr(said, "index", ())]
             said = dict(zip(index, said.tolist(), strict=True)) if {*index} & {*case_names} else np.asarray(said)
         is_vector = isinstance(said, np.ndarray | list | tuple) and np.ndim(np.asarray(said, dtype=object)) == 1

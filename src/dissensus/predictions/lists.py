@@ -29,6 +29,7 @@ from dissensus.study.diagnosis import percent, plural, span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
@@ -491,6 +492,20 @@ class Predictions(Received):
         scores = np.zeros((self.n_cases, self.n_conditions))
         scores[self.case_of_entry, self.codes] = self.values
         return scores
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return what is listed as a table: case, condition and value, best first.
+
+        Examples
+        --------
+        >>> Predictions.from_scores([[0.2, 0.8]], ["a", "b"], case_names=["c1"]).to_frame().rows()
+        [('c1', 'b', 0.8), ('c1', 'a', 0.2)]
+        """
+        import polars as pl
+
+        names = {"case": (self.case_names, self.case_of_entry), "condition": (self.conditions, self.codes)}
+        columns = {role: pl.Series(known, dtype=pl.String).gather(codes) for role, (known, codes) in names.items()}
+        return pl.DataFrame({**columns, "value": self.values})
 
     def to_lists(self) -> list[list[list[str]]]:
         """Write out as nested lists of names, best first: case > block of ties > condition.

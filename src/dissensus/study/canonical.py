@@ -32,7 +32,7 @@ ANONYMOUS_FORMS = {".json": "nested lists", ".npz": "arrays of rankings"}
 
 
 def long_table(study: Study) -> pl.DataFrame:
-    """Return the canonical long form of rankings or checklists as a table.
+    """Return the canonical long form of a study as a table; ratings have a column ``rating``.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def long_table(study: Study) -> pl.DataFrame:
         weight=study.weights,
         votes=study.votes,
     )
-    names = {noun: study.conditions, "annotator": study.annotator_names}
+    names = {noun: () if study.kind == "ratings" else study.conditions, "annotator": study.annotator_names}
     declared = [pl.DataFrame({role: known}, schema={role: pl.String}) for role, known in names.items()]
     said, silent = _said(study, opinions), cases[np.flatnonzero(panel.opinions_per_case == 0)]
     rows = pl.concat([*declared, said, silent], how="diagonal")
@@ -75,7 +75,7 @@ def long_table(study: Study) -> pl.DataFrame:
         "unranked": study.unranked != "below",
         "kind_of_question": study.question != "findings" and _says_question(study),
     }
-    order = ("case", "annotation", "annotator", "condition", "finding", "rank", "present", *list(optional)[1:])
+    order = ("case", "annotation", "annotator", noun, "rank", "present", "rating", *list(optional)[1:])
     return rows.select(column for column in order if column in rows.columns and optional.get(column, True))
 
 
@@ -90,7 +90,8 @@ def _said(study: Study, opinions: pl.DataFrame) -> pl.DataFrame:
         opinion, finding = np.divmod(np.arange(study.answers.size), study.n_findings)
         answers = pl.Series(study.answers.ravel().astype(np.int64)).replace(NOT_ASSESSED, None)
         return opinions[opinion].with_columns(_named("finding", study.findings, finding), present=answers)
-    require_kind(study, "rankings", "this form")
+    if study.kind == "ratings":
+        return opinions.with_columns(rating=study.scores)
     ranking, block = study.ranking_of_mention, row_of_each(study.code_offsets)
     rank = pl.Series("rank", block - study.block_offsets[ranking] + 1)
     mentions = opinions[ranking].with_columns(_named("condition", study.conditions, study.codes), rank)
@@ -141,6 +142,8 @@ def write(annotations: Study, path: Path, *, overwrite: bool = False) -> None:
     check_annotations_ending(path)
     ending, panel = FilePath(path).suffix.lower(), annotations.panel
     if ending not in ANONYMOUS_FORMS:
+        if annotations.kind != "checklists":
+            require_kind(annotations, "rankings", "this form")
         write_table(long_table(annotations), path, overwrite=overwrite)
         return
     form = ANONYMOUS_FORMS[ending]

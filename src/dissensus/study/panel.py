@@ -153,6 +153,12 @@ class Panel(Value):
         return ragged.row_of_each(self.opinion_offsets)
 
     @property
+    def clusters(self) -> IntArray:
+        """Number of the group of each case, or of the case where cases stand alone, shape (n_cases,)."""
+        names = np.array(self.groups or self.case_names, dtype=object).astype(str)
+        return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64)
+
+    @property
     def unit_names(self) -> tuple[str, ...]:
         """Names of the annotators, or of their groups, by the codes of :attr:`units`."""
         return tuple(sorted(set(self.annotator_groups))) if self.annotator_groups else self.annotator_names

@@ -47,6 +47,7 @@ from dissensus.study.question import (
 )
 
 if TYPE_CHECKING:
+    import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
@@ -787,6 +788,23 @@ class Study(Received):
         require_kind(self, "rankings", "to_rankings")
         blocks = _nest([self.conditions[code] for code in self.codes], self.code_offsets)
         return self._by_case(_nest(blocks, self.block_offsets))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return opinions as a table: a row per mentioned condition, rating, or finding of a checklist.
+
+        Columns are those of the canonical long form (:func:`~dissensus.write`).
+
+        Examples
+        --------
+        >>> Study.from_rankings([[[["a"], ["b"]]]], case_names=["c1"], annotator_names=["Ada"]).to_frame().rows()
+        [('c1', 1, 'Ada', 'a', 1), ('c1', 1, 'Ada', 'b', 2)]
+        >>> Study.from_scores([[3.5]], case_names=["c1"]).to_frame().rows()
+        [('c1', 1, 3.5)]
+        """
+        from dissensus.study.canonical import long_table
+
+        unsaid = ("condition", "kind_of_question") if self.kind == "ratings" else ()
+        return long_table(self).drop_nulls("case").drop(unsaid)
 
     def _by_case(self, opinions: list[Item]) -> list[list[Item]]:
         """Nest something per opinion by case, as often as it has votes."""

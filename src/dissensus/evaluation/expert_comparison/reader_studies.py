@@ -16,6 +16,7 @@ import numpy as np
 from dissensus.core.aliases import FloatArray
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.ragged import product
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -229,5 +230,6 @@ def covariances(kernel: FloatArray, how: Covariance) -> FloatArray:
         return np.asarray(np.cov(left_out, bias=True) * (m + n - 1))
     flat = kernel.reshape(len(kernel), -1)
     total = (m * n) ** 2 * np.outer(areas, areas)
-    apart = total - n**2 * by_positive @ by_positive.T - m**2 * by_negative @ by_negative.T + flat @ flat.T
+    apart = total - n**2 * product(by_positive, by_positive.T) - m**2 * product(by_negative, by_negative.T)
+    apart += product(flat, flat.T)
     return np.asarray(np.outer(areas, areas) - apart / (m * (m - 1) * n * (n - 1)))

@@ -23,11 +23,10 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from dissensus import metrics as named
 from dissensus.agreement.coefficients import inner, sparse
 from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import weighted_counts
+from dissensus.core.ragged import product, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
-from dissensus.evaluation.folds import clusters_of
 from dissensus.evaluation.intervals import Part
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -111,7 +110,7 @@ def estimates(
     (0.75, 0.0, 1.0)
     """
     total, n_clusters, (low, high) = float(weights.sum()), int(clusters.max()) + 1, bounds
-    mean = values @ weights / total
+    mean = product(values, weights) / total
     away = (weights * (values - mean[..., None])).reshape(-1, len(weights))
     squares = np.array([np.square(weighted_counts(clusters, row, n_clusters)).sum() for row in away])
     n = int((weighted_counts(clusters, weights, n_clusters) > 0).sum())
@@ -191,7 +190,7 @@ class Crossing:
         found = float((np.square(sums).sum() - noise.sum()) * n_units / np.square(probes).sum())
         if found <= ROUNDED * float(np.square(sums).sum()):
             return None
-        products = sums @ sums.T
+        products = product(sums, sums.T)
         squares = np.square(products)
         if len(probes) < n_units:  # signs at random: products of two of them are unbiased
             squares = squares - np.diag(np.diag(squares))
@@ -399,7 +398,7 @@ class Sample:
         """
         study, rows = pairs.study, np.arange(pairs.study.n_cases)
         _, of_finding = np.unique([findings.get(name, "") for name in study.case_names], return_inverse=True)
-        items = clusters_of(study, rows) if findings else rows
+        items = study.panel.clusters[rows] if findings else rows
         wanted: list[Metric | PointOfExperts] = list(metrics)
         scored = study.question == "binary" and all(model.kind == "scores" for model in models.values())
         if scored and (point or any(metric.id == "sensitivity" for metric in metrics)):
@@ -464,7 +463,7 @@ class Sample:
     @cached_property
     def clusters(self) -> IntArray:
         """What is resampled together: groups of cases, or cases."""
-        return clusters_of(self.pairs.study, np.arange(self.pairs.study.n_cases))
+        return self.pairs.study.panel.clusters
 
     @cached_property
     def crossing(self) -> Crossing | None:

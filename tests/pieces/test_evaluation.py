@@ -118,6 +118,7 @@ def test_a_panel_with_groups_across_pieces_is_the_same_in_any_order(
 ) -> None:
     assert once.panel is not None
     assert "truth" in once.to_frame()["estimand"]
+    assert not list(differences(once, mixed.in_pieces(tmp_path / "1000", shard_size=1000, **ASKED)))
     monkeypatch.setattr(evaluation, "worked", backwards)
     given = mixed.written(tmp_path)
     for name, table in (("strata", mixed.strata), ("truth", mixed.truth)):  # which may be text

@@ -62,7 +62,7 @@ class Cases(ReportSection):
 
 
 def rule_table(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Count the cases of every rule, by model where it is about one, and link to the first: those of the leader, if any."""
+    """Count the cases of every rule, by model where it is about one, and link to the first of the leader, if any."""
     found, order = triage(evaluation), ranked(evaluation)
     rows = []
     for rule, told in RULES.items():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dissensus.core.names import Cases
     from dissensus.kernels.compact import Layout
-    from dissensus.kernels.orders import Orders
+    from dissensus.kernels.orders import Leaders, Orders
 
 Result = TypeVar("Result")
 
@@ -336,11 +336,10 @@ class Batch:
         >>> batch.identified(1) is batch
         True
         """
-        if self.rest_sums is None or self.is_mentioned is not None:
-            return self
-        from dissensus.kernels.orders import unmentioned_leaders
+        return identified([self], depth)[0]
 
-        leaders = unmentioned_leaders(self.layout(), self.values, min(depth, self.n_conditions))
+    def _told_apart(self, leaders: Leaders) -> Batch:
+        """Add conditions to the support, given those that are among the first ones of draws."""
         keys = leaders.cases * self.n_conditions + leaders.codes
         found, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
         is_told = (counts >= TOLD_APART * self.n_draws) | (np.bincount(which, leaders.is_first, len(found)) > 0)
@@ -484,6 +483,17 @@ class Sampler(Protocol):
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
+
+
+def identified(batches: Sequence[Batch], depth: int) -> list[Batch]:
+    """Do what :meth:`Batch.identified` says for several batches of the same cases, whose rests are split alike."""
+    one = batches[0]
+    if one.rest_sums is None or one.is_mentioned is not None:
+        return list(batches)
+    from dissensus.kernels.orders import unmentioned_leaders
+
+    leaders = unmentioned_leaders(one.layout(), [each.values for each in batches], min(depth, one.n_conditions))
+    return [each._told_apart(own) for each, own in zip(batches, leaders, strict=True)]
 
 
 def given_batch(case_names: tuple[str, ...], draws: FloatArray, n_chains: int, cases: IntArray) -> Batch:

@@ -1,6 +1,7 @@
 """Priors that are learned from the study: frequencies of conditions, and fitted masses."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, ProbabilisticInverseRank
 from dissensus.aggregations.priors import Lessons, prior_shapes
 from dissensus.certainty import annotation_certainty, certainty_of
+from dissensus.draws import identified
 from dissensus.metrics import (
     BrierScore,
     Coverage,
@@ -84,6 +86,19 @@ def test_metrics_of_orders_are_those_of_all_conditions_written_out(spec: Aggrega
                 compact = metric.values(Drawn(wide, 3), Predicted(model, wide.outline()))
                 written = metric.values(Drawn(full, 3), Predicted(model, full.outline()))
                 np.testing.assert_allclose(compact, written, atol=1e-9)
+
+
+def test_batches_of_the_same_cases_are_told_apart_together_as_each_alone() -> None:
+    for batch in FREQUENT[0].sample(SAID, draws=50, seed=2):
+        few = np.concatenate([0.9 * batch.of_case(case)[:20] + 0.01 for case in range(batch.n_cases)], axis=None)
+        other = replace(batch, n_draws=20, values=few)
+        for found, alone in zip(identified([batch, other], 3), (batch, other), strict=True):
+            expected = alone.identified(3)
+            np.testing.assert_array_equal(found.support, expected.support)
+            np.testing.assert_array_equal(found.compared, expected.compared)
+            assert found.others is not None
+            assert expected.others is not None
+            np.testing.assert_array_equal(found.others[1], expected.others[1])
 
 
 @pytest.mark.parametrize("spec", FREQUENT, ids=lambda spec: spec.id)

@@ -20,7 +20,7 @@ from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
 from dissensus.core.value import Value
-from dissensus.draws import Batch, Plausibilities
+from dissensus.draws import Batch, Plausibilities, identified
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
 from dissensus.evaluation.refits import (
@@ -265,15 +265,17 @@ class Tallier:
 
     # One reference ---------------------------------------------------------------------------------------
 
-    def _valued(self, batch: Batch) -> tuple[Batch, Values]:
-        """Compute the metrics of single cases on the draws of a batch; also return what was drawn.
+    def _plain(self, batch: Batch) -> Batch:
+        """Forget numbers where models give none."""
+        return batch if self.has_numbers else replace(batch, numbers=None)
 
-        That is the batch before unmentioned conditions were told apart.
-        """
-        plain = batch if self.has_numbers else replace(batch, numbers=None)
-        drawn = Drawn(plain.identified(self.plan.depth), self.plan.depth)
-        known = [Predicted(model, drawn.batch.outline()) for model in self.models.values()]
-        return plain, Values.of(drawn, self.metrics, known)
+    def _valued(self, *batches: Batch) -> list[Values]:
+        """Compute the metrics of single cases on draws of batches of the same cases, whose rests are split alike."""
+        found = []
+        for batch in identified(batches, self.plan.depth):
+            known = [Predicted(model, batch.outline()) for model in self.models.values()]
+            found.append(Values.of(Drawn(batch, self.plan.depth), self.metrics, known))
+        return found
 
     def _labels(self, values: Values, plain: Batch, weights: list[FloatArray] | None = None) -> LabelsByTruth:
         """Keep the labels of draws; plausibilities are those before unmentioned conditions were told apart."""
@@ -283,26 +285,25 @@ class Tallier:
 
     def _batch(self, reference: Reference, drawn_from: Plausibilities, batch: Batch) -> dict[Name, Array]:
         """Compare the draws of some cases with all models."""
-        plain, values = self._valued(batch)
-        key, is_run = reference.key, reference.detail == "run"
+        plain, key, is_run = self._plain(batch), reference.key, reference.detail == "run"
         own = self.weights.take(self.study.panel.positions(list(batch.case_names)))
         n_draws = self.plan.draws if is_run and drawn_from.n_draws == 1 else drawn_from.n_draws
         prior = known_prior([reference.spec]) if is_run and reference.spec is not None else None
-        refits, others = None, None
-        labels = self._labels(values, plain)
+        refits, family, others = None, None, None
         if prior is not None and self.plan.refits is not None:
             step = step_of(plain.n_draws, REFIT_DRAWS)
             opinions = self.study.select(list(batch.case_names)).opinions
             refits = refit_weights(prior, opinions, self.plan.refits, plain, step)
-            labels = self._labels(values, plain, refits)
             family = other_family(prior, opinions, plain, self.plan.seed)
-            if family is not None:
-                others = self._valued(family[0])[1], family[1]
-                moved = self._labels(others[0], *family)
-                labels = {
-                    truth: replace(one, moved=np.concatenate([one.moved, moved[truth].moved], axis=1))
-                    for truth, one in labels.items()
-                }
+        values, *moved = self._valued(plain, *([] if family is None else family[:1]))
+        labels = self._labels(values, plain, refits)
+        if family is not None:
+            others = moved[0], family[1]
+            ends = self._labels(moved[0], *family)
+            labels = {
+                truth: replace(one, moved=np.concatenate([one.moved, ends[truth].moved], axis=1))
+                for truth, one in labels.items()
+            }
         found = label_entries(key, labels)
         chances = self._chances(values)
         if is_run:
@@ -373,7 +374,8 @@ class Tallier:
         """
         found: list[tuple[FloatArray, LabelsByTruth]] = []
         for batch in batches(drawn, range(drawn.n_cases)):
-            plain, values = self._valued(batch)
+            plain = self._plain(batch)
+            (values,) = self._valued(plain)
             moments = (values.moments(chance) for chance in (None, *self._chances(values)))
             counted = [np.broadcast_arrays(means, shares) for means, _, shares in moments]
             found.append((np.array(counted), self._labels(values, plain)))
@@ -426,7 +428,7 @@ class Tallier:
                 models[name] = repeated(model, case_positions(cases, model._positions), names)
             own, end = Tallier(plan, alone, models, {}), start
             for batch in batches(spec.sample(alone), range(len(chosen))):
-                values, first = own._valued(batch)[1], end
+                (values,), first = own._valued(own._plain(batch)), end
                 end += batch.n_cases
                 for place, chance in enumerate((None, *own._chances(values))):
                     means, _, shares = values.moments(chance)

@@ -15,19 +15,21 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inner, plain
+from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
+    State,
     Streams,
     beta_log_odds,
-    log_gamma,
     new_streams,
+    next_exponential,
+    next_gamma,
     next_log_gamma,
-    put_back,
+    next_uniform,
+    spread,
     start,
     state_of,
     subkey,
-    uniform,
 )
 
 # More than the depth of any tree of 2**63 members.
@@ -280,10 +282,11 @@ class Atoms(NamedTuple):
     excluded, blocked : (K,)
         Codes of what is mentioned or has come already, ascending; in the end, of what is not among those that weigh
         least.
-    codes, masses : (K,)
-        What has come, in order.
-    heavier
-        Codes of conditions that weigh more than the least, ascending.
+    codes, masses, boosts : (K,)
+        What has come, in order; those that come at once have masses times exp(-boosts).
+    heavier, shapes, spreads, scale
+        Codes of conditions that weigh more than the least, ascending; their shapes and spreads where a unit of weight
+        has the shape ``scale[0]``.
     branches, branch_masses : (3, 2 * DEPTH), (2 * DEPTH,)
         Nodes that were not followed yet: number, first member and how many it has; and their masses.
     """
@@ -293,7 +296,11 @@ class Atoms(NamedTuple):
     blocked: IntArray
     codes: IntArray
     masses: FloatArray
+    boosts: FloatArray
     heavier: IntArray
+    shapes: FloatArray
+    spreads: FloatArray
+    scale: FloatArray
     branches: IntArray
     branch_masses: FloatArray
 
@@ -304,44 +311,65 @@ def new_atoms(sums: FloatArray) -> Atoms:
     heavier = np.flatnonzero(weights > weights.min(initial=np.inf) * (1.0 + 1e-9))
     excluded, blocked, codes = np.empty((3, len(weights)), dtype=np.int64)
     branches = np.empty((3, 2 * DEPTH), dtype=np.int64)
-    return Atoms(
-        new_streams(), excluded, blocked, codes, np.empty(len(weights)), heavier, branches, np.empty(2 * DEPTH)
-    )
+    masses, boosts = np.empty((2, len(weights)))
+    known = (heavier, np.empty(len(heavier)), np.empty(len(heavier)), np.full(1, np.nan))
+    return Atoms(new_streams(), excluded, blocked, codes, masses, boosts, *known, branches, np.empty(2 * DEPTH))
 
 
-@inner
-def next_condition(weight: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
+# exp(-k / 32).
+DECAYS = np.exp(-np.arange(40 * 32 + 1) / 32.0)
+
+
+@inlined
+def decay(exponent: float) -> float:
+    """Return exp(-exponent) to 1e-15, exponent >= 0, and nothing beyond 40: faster in loops than the library's."""
+    if not exponent < 40.0:
+        return 0.0
+    k = int(exponent * 32.0)
+    x = k / 32.0 - exponent
+    series = 1 / 6 + x * (1 / 24 + x * (1 / 120 + x * (1 / 720 + x * (1 / 5040))))
+    return float(DECAYS[k] * (1.0 + x * (1.0 + x * (0.5 + x * series))))
+
+
+@copied
+def next_condition(target: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
     """Find the condition at a cumulated weight of those that are not excluded, and its place among the excluded."""
-    low, first, last, place, target = 0, 0, 0, 0, 0.0
-    for i in range(n_excluded + 1):
-        end = excluded[i] if i < n_excluded else len(sums) - 1
-        if end > low:
-            first, last, place, target = low, end, i, sums[low] + weight
-            weight -= sums[end] - sums[low]
-            if weight < 0.0:
-                break
-        low = end + 1
-    while last - first > 1:
-        middle = (first + last) // 2
+    place, code, last = 0, 0, len(sums) - 1
+    while place < n_excluded and last == len(sums) - 1:
+        if excluded[place] > code and sums[excluded[place]] > target:
+            last = excluded[place]
+        else:
+            code = excluded[place] + 1
+            target += sums[code] - sums[code - 1]
+            place += 1
+    if code == last:  # beyond all by rounding: the last one that is not excluded
+        while place > 0 and excluded[place - 1] == code - 1:
+            code, place = code - 1, place - 1
+        return code - 1, place
+    while last - code > 1:
+        middle = (code + last) // 2
         if sums[middle] <= target:
-            first = middle
+            code = middle
         else:
             last = middle
-    return first, place
+    return code, place
 
 
-@inner
-def insert_atom(mass: float, code: int, best: FloatArray, codes: IntArray, found: int) -> int:
-    """Put a condition among those of the largest masses, descending; return how many these are."""
-    if found == len(best) and (found == 0 or mass <= best[found - 1]):
-        return found
+@copied
+def insert_atom(
+    mass: float, code: int, best: FloatArray, codes: IntArray, found: int, limit: float
+) -> tuple[int, float]:
+    """Put a condition among those of the largest masses, descending; return how many these are, and what others need.
+
+    Its mass exceeds the limit; from when on there is no more room, that is the least mass.
+    """
     place = found if found < len(best) else found - 1
     found = place + 1
     while place > 0 and best[place - 1] < mass:
         best[place], codes[place] = best[place - 1], codes[place - 1]
         place -= 1
     best[place], codes[place] = mass, code
-    return found
+    return found, (best[found - 1] if found == len(best) else limit)
 
 
 @copied
@@ -349,70 +377,92 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
     left: float,
     weights: Weights,
     key: np.uint64,
-    threshold: float,
+    limit: float,
     best: FloatArray,
     codes: IntArray,
     atoms: Atoms,
     wanted: int,
     found: int,
+    state: State,
 ) -> tuple[int, int]:
     """Draw all conditions that are left after :data:`STEPS` of them, see :func:`draw_atoms`; ``key`` is of the draw."""
     sums, mentioned, shape = weights
-    stream, blocked, n, n_conditions = atoms.streams[0], atoms.blocked, STEPS, len(sums) - 1
-    place, n_blocked, n_excluded, highest, state = 0, 0, len(mentioned) + STEPS, -np.inf, state_of(stream)
-    for code in atoms.heavier:
-        while place < n_excluded and atoms.excluded[place] < code:
-            blocked[n_blocked] = atoms.excluded[place]
+    _, excluded, blocked, drawn, masses, boosts, heavier, shapes, spreads, scale, _, branches = atoms
+    n, n_conditions = STEPS, len(sums) - 1
+    place, n_blocked, n_excluded, lowest = 0, 0, len(mentioned) + STEPS, np.inf
+    if scale[0] != shape:
+        scale[0] = shape
+        for i in range(len(heavier)):
+            own = shape * (sums[heavier[i] + 1] - sums[heavier[i]])
+            shapes[i], spreads[i] = own, spread(own + 1.0 if own < 1.0 else own)
+    for i in range(len(heavier)):
+        code, own, boost = heavier[i], shapes[i], 0.0
+        while place < n_excluded and excluded[place] < code:
+            blocked[n_blocked] = excluded[place]
             place, n_blocked = place + 1, n_blocked + 1
-        if place < n_excluded and atoms.excluded[place] == code:
+        if place < n_excluded and excluded[place] == code:
             place += 1
-        else:
-            drawn, state = next_log_gamma(state, shape * (sums[code + 1] - sums[code]))
-            atoms.codes[n], atoms.masses[n] = code, drawn
-            highest = max(highest, drawn)
+        else:  # a gamma variate is masses * exp(-boosts)
+            if own < 1.0:
+                boost, state = next_exponential(state)
+            masses[n], state = next_gamma(state, own + 1.0 if own < 1.0 else own, spreads[i])
+            drawn[n], boosts[n] = code, boost / own
+            lowest = min(lowest, boosts[n])
             n += 1
         blocked[n_blocked] = code
         n_blocked += 1
-    put_back(stream, state)
     for i in range(place, n_excluded):
-        blocked[n_blocked] = atoms.excluded[i]
+        blocked[n_blocked] = excluded[i]
         n_blocked += 1
-    alike, share, total = n_conditions - n_blocked, 0.0, 0.0
+    alike, least, highest, end = n_conditions - n_blocked, 0.0, -np.inf, n
     if alike > 0:  # of the least weight, which is that of the first who is not blocked
-        first = 0
+        first, boost, end = 0, 0.0, n + 1
         while first < n_blocked and blocked[first] == first:
             first += 1
         least = shape * (sums[first + 1] - sums[first])
-        share = log_gamma(stream, least * alike)
-        highest = max(highest, share)
-        share = math.exp(share - highest)
-        total = share
+        own = least * alike
+        if own < 1.0:
+            boost, state = next_exponential(state)
+        larger = own + 1.0 if own < 1.0 else own
+        masses[n], state = next_gamma(state, larger, spread(larger))
+        boosts[n] = boost / own
+        lowest = min(lowest, boosts[n])
+    if len(best) > 0:
+        for i in range(STEPS, end):
+            masses[i] *= decay(boosts[i] - lowest)
+    else:  # what is written out is right to the last bit
+        for i in range(STEPS, end):
+            masses[i] = math.log(masses[i]) - boosts[i]
+            highest = max(highest, masses[i])
+        for i in range(STEPS, end):
+            masses[i] = math.exp(masses[i] - highest)
+    share = masses[n] if alike > 0 else 0.0
+    total = share
     for i in range(STEPS, n):
-        atoms.masses[i] = math.exp(atoms.masses[i] - highest)
-        total += atoms.masses[i]
+        total += masses[i]
     for i in range(STEPS, n):
-        atoms.masses[i] *= left / total
-        if atoms.masses[i] > threshold:
-            found = insert_atom(atoms.masses[i], atoms.codes[i], best, codes, found)
-    nodes, firsts, counts, masses = atoms.branches[0], atoms.branches[1], atoms.branches[2], atoms.branch_masses
-    nodes[0], firsts[0], counts[0], masses[0] = 1, 0, alike, share * left / total
+        masses[i] *= left / total
+        if masses[i] > limit and len(best) > 0:
+            found, limit = insert_atom(masses[i], drawn[i], best, codes, found, limit)
+    nodes, firsts, counts = atoms.branches[0], atoms.branches[1], atoms.branches[2]
+    nodes[0], firsts[0], counts[0], branches[0] = 1, 0, alike, share * left / total
     waiting, at, is_single = 1 if alike > 0 else 0, wanted, 0 <= wanted < n_conditions
     for i in range(n_blocked if is_single else 0):  # the place of the wanted one among those who are alike
         at -= blocked[i] < wanted
         waiting = 0 if blocked[i] == wanted else waiting
     while waiting > 0:
         waiting -= 1
-        node, first, count, here = nodes[waiting], firsts[waiting], counts[waiting], masses[waiting]
-        if here <= threshold or (0 < found == len(best) and here <= best[found - 1]):
+        node, first, count, here = nodes[waiting], firsts[waiting], counts[waiting], branches[waiting]
+        if here <= limit:
             continue
         if is_single and not first <= at < first + count:
             continue
         if count > 1:
             left_mass, right_mass = split_node(atoms.streams, key, np.uint64(node), here, count, least)
-            lower = 1 if right_mass <= left_mass else 0  # the heavier half is followed first
-            i, j, half = waiting + lower, waiting + 1 - lower, count // 2
-            nodes[i], firsts[i], counts[i], masses[i] = 2 * node, first, half, left_mass
-            nodes[j], firsts[j], counts[j], masses[j] = 2 * node + 1, first + half, count - half, right_mass
+            is_left = 1 if right_mass <= left_mass else 0  # the heavier half is followed first
+            i, j, half = waiting + is_left, waiting + 1 - is_left, count // 2
+            nodes[i], firsts[i], counts[i], branches[i] = 2 * node, first, half, left_mass
+            nodes[j], firsts[j], counts[j], branches[j] = 2 * node + 1, first + half, count - half, right_mass
             waiting += 2
             continue
         low, high = 0, n_blocked  # its code is greater by as many as are blocked before
@@ -422,8 +472,9 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
                 low = middle + 1
             else:
                 high = middle
-        atoms.codes[n], atoms.masses[n] = first + low, here
-        found = insert_atom(here, first + low, best, codes, found)
+        drawn[n], masses[n] = first + low, here
+        if len(best) > 0:
+            found, limit = insert_atom(here, first + low, best, codes, found, limit)
         n += 1
     return n, found
 
@@ -434,7 +485,7 @@ def draw_atoms(
     weights: Weights,
     key: np.uint64,
     draw: int,
-    threshold: float,
+    limit: float,
     best: FloatArray,
     codes: IntArray,
     atoms: Atoms,
@@ -446,7 +497,7 @@ def draw_atoms(
     ----------
     mass, weights, key, draw
         Mass of the rest in this draw, who shares it, key of the rest of the case, and number of the draw.
-    threshold
+    limit
         Masses up to this do not matter.
     best, codes : (most,)
         Receive the largest masses, descending, and whose they are; smaller ones do not matter. If they are empty, all
@@ -458,35 +509,42 @@ def draw_atoms(
 
     Returns
     -------
-    How many have come, and how many of ``best`` there are, perhaps with some up to the threshold at the end.
+    How many have come, and how many of ``best`` there are.
     """
     sums, mentioned, shape = weights
+    excluded, drawn, masses = atoms.excluded, atoms.codes, atoms.masses
     n_excluded, n, found, total = len(mentioned), 0, 0, sums[len(sums) - 1]
     for i in range(n_excluded):
-        atoms.excluded[i] = mentioned[i]
+        excluded[i] = mentioned[i]
         total -= sums[mentioned[i] + 1] - sums[mentioned[i]]
     stream, left = atoms.streams[0], mass
     start(stream, subkey(key, np.uint64(draw)))
-    while n_excluded < len(sums) - 1 and left > threshold:
-        if 0 < found == len(best) and left <= best[found - 1]:
-            break
+    state = state_of(stream)
+    while n_excluded < len(sums) - 1 and left > limit:
         if n == STEPS:
             return draw_others(
-                left, weights, subkey(key, np.uint64(draw)), threshold, best, codes, atoms, wanted, found
+                left, weights, subkey(key, np.uint64(draw)), limit, best, codes, atoms, wanted, found, state
             )
-        code, place = next_condition(uniform(stream) * total, sums, atoms.excluded, n_excluded)
+        target, state = next_uniform(state)
+        code, place = next_condition(target * total, sums, excluded, n_excluded)
         weight, here = sums[code + 1] - sums[code], left
         total -= weight
         if n_excluded < len(sums) - 2:  # the last one has all that is left
-            log_odds = beta_log_odds(stream, shape * weight + 1.0, shape * total)
-            here, left = left / (1.0 + math.exp(-log_odds)), left / (1.0 + math.exp(log_odds))
+            one, state = next_gamma(state, shape * weight + 1.0, spread(shape * weight + 1.0))
+            if shape * total >= 1.0 and len(best) > 0:  # faster, if not to the last bit
+                other, state = next_gamma(state, shape * total, spread(shape * total))
+                here, left = left * (one / (one + other)), left * (other / (one + other))
+            else:
+                log_other, state = next_log_gamma(state, shape * total)
+                log_odds = math.log(one) - log_other
+                here, left = left / (1.0 + math.exp(-log_odds)), left / (1.0 + math.exp(log_odds))
         for i in range(n_excluded, place, -1):
-            atoms.excluded[i] = atoms.excluded[i - 1]
-        atoms.excluded[place], atoms.codes[n], atoms.masses[n] = code, code, here
+            excluded[i] = excluded[i - 1]
+        excluded[place], drawn[n], masses[n] = code, code, here
         n_excluded += 1
         n += 1
-        if here > threshold:
-            found = insert_atom(here, code, best, codes, found)
+        if here > limit and len(best) > 0:
+            found, limit = insert_atom(here, code, best, codes, found, limit)
         if code == wanted:
             break
     return n, found
@@ -511,8 +569,6 @@ def largest_unequal(
         return 0
     none = len(weights.sums)  # beyond all codes; a constant would make Numba compile what is called once more
     _, found = draw_atoms(mass, weights, key, draw, threshold, best, codes, atoms, none)
-    while found > 0 and best[found - 1] <= threshold:
-        found -= 1
     return found
 
 

@@ -7,6 +7,7 @@ each order is written down once, with the draws that have it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,9 @@ HASHED = -(2**63)
 
 # Shares below this are rounding.
 NOTHING = 1e-12
+
+# A little less than one: what is not less by rounding alone is looked at.
+ROUNDED = 1.0 - 1e-12
 
 # For how many unmentioned conditions among the first there is room at a time, at least.
 ROOM = 1 << 17
@@ -371,13 +375,17 @@ def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) ->
 
 
 class LeaderRoom(NamedTuple):
-    """Hold room for the first conditions of a draw: mentioned ones, and the masses and codes of others."""
+    """Hold room for the first conditions of a draw: mentioned ones, and the shares and codes of others.
+
+    Then for every set of draws: plausibilities of the first condition and in the last place that matters, and the rest.
+    """
 
     best: FloatArray
     members: IntArray
     others: FloatArray
     codes: IntArray
     atoms: Atoms
+    ends: FloatArray
 
 
 class Leaders(NamedTuple):
@@ -389,6 +397,8 @@ class Leaders(NamedTuple):
         Of each of them, draw after draw, descending within a draw.
     is_first
         One for those that are the very first of their draw, otherwise zero.
+    sets
+        To which set of draws each belongs.
     """
 
     cases: IntArray
@@ -396,27 +406,44 @@ class Leaders(NamedTuple):
     codes: IntArray
     masses: FloatArray
     is_first: IntArray
+    sets: IntArray
 
 
-def unmentioned_leaders(layout: Layout, values: FloatArray, depth: int) -> Leaders:
+def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int) -> list[Leaders]:
     """Find all unmentioned conditions that are among the first ``depth`` conditions of a draw.
+
+    Parameters
+    ----------
+    layout, values
+        Sets of draws of the same cases; in draws of the same number, unmentioned conditions have the same shares of the
+        rest.
+    depth
+        How many places matter.
 
     Notes
     -----
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
-    values, most = plain(values), max(layout.n_draws * depth, ROOM)
-    room = LeaderRoom(np.empty(depth), integers(depth), np.empty(depth), integers(depth), new_atoms(layout.rest_sums))
-    found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most))
+    widths = int(layout.support_offsets[-1]) + len(layout.rest_shapes)
+    n_draws, flat = np.array([len(one) // max(widths, 1) for one in values]), plain(np.concatenate(values))
+    most, ends = max(int(n_draws.sum()) * depth, ROOM), np.empty((3, len(values)))
+    numbers = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
+    room = LeaderRoom(*numbers, new_atoms(layout.rest_sums), ends)
+    found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most), integers(most))
     case, parts = 0, []
     while case < len(layout.rest_shapes):
-        case, n = find_others(layout, case, values, room, found)
+        case, n = find_others(layout, case, flat, n_draws, room, found)
         parts.append([column[:n].copy() for column in found])
-    return Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    leaders = Leaders(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    if len(values) == 1:
+        return [leaders]
+    return [Leaders(*(column[leaders.sets == k] for column in leaders)) for k in range(len(values))]
 
 
 @compiled
-def find_others(layout: Layout, case: int, values: FloatArray, room: LeaderRoom, found: Leaders) -> tuple[int, int]:
+def find_others(
+    layout: Layout, case: int, values: FloatArray, n_draws: IntArray, room: LeaderRoom, found: Leaders
+) -> tuple[int, int]:
     """Write down the unmentioned conditions among the first ones of all draws, from one case on, while there is room.
 
     Returns
@@ -424,21 +451,35 @@ def find_others(layout: Layout, case: int, values: FloatArray, room: LeaderRoom,
     case, n
         The case that comes next, and how many were found.
     """
-    n, depth, best, others = 0, len(room.best), room.best, room.others
-    while case < len(layout.rest_shapes) and n + layout.n_draws * depth <= len(found.cases):
+    n, depth, best, others, most, all_draws = 0, len(room.best), room.best, room.others, 0, 0
+    top, last, rest = room.ends[0], room.ends[1], room.ends[2]
+    widths = layout.support_offsets[len(layout.rest_shapes)] + len(layout.rest_shapes)
+    for k in range(len(n_draws)):
+        most, all_draws = max(most, n_draws[k]), all_draws + n_draws[k]
+    while case < len(layout.rest_shapes) and n + all_draws * depth <= len(found.cases):
         first, key = layout.support_offsets[case], layout.rest_keys[case]
         size = layout.support_offsets[case + 1] - first
         weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
-        source = layout.n_draws * (first + case)
-        for draw in range(layout.n_draws):
-            filled, _ = find_leaders(values, source, size, best, room.members)
-            last, rest = best[depth - 1] if filled == depth else 0.0, values[source + size]
-            if rest > last:
-                n_others = largest_unequal(rest, weights, key, draw, last, others, room.codes, room.atoms)
-                for i in range(n_others):
-                    found.cases[n], found.draws[n], found.codes[n] = case, draw, room.codes[i]
-                    found.masses[n], found.is_first[n] = others[i], int(i == 0 and others[i] > best[0])
-                    n += 1
-            source += size + 1
+        for draw in range(most):
+            begin, share = 0, 1.0
+            for k in range(len(n_draws)):
+                if draw < n_draws[k]:
+                    source = begin + n_draws[k] * (first + case) + draw * (size + 1)
+                    filled, _ = find_leaders(values, source, size, best, room.members)
+                    last[k], rest[k] = best[depth - 1] if filled == depth else 0.0, values[source + size]
+                    top[k] = best[0]
+                    if rest[k] > last[k]:
+                        share = min(share, last[k] / rest[k])
+                begin += n_draws[k] * widths
+            if share == 1.0:
+                continue
+            n_others = largest_unequal(1.0, weights, key, draw, ROUNDED * share, others, room.codes, room.atoms)
+            for k in range(len(n_draws)):
+                for i in range(n_others if draw < n_draws[k] else 0):
+                    mass = others[i] * rest[k]
+                    if mass > last[k]:
+                        found.cases[n], found.draws[n], found.codes[n] = case, draw, room.codes[i]
+                        found.masses[n], found.is_first[n], found.sets[n] = mass, int(i == 0 and mass > top[k]), k
+                        n += 1
         case += 1
     return case, n

@@ -39,7 +39,7 @@ def test_the_best_of_ten_outperforms_and_equal_models_are_a_dead_heat() -> None:
 
 def test_the_smaller_error_leads_and_usual_practice_agrees() -> None:
     errors = evaluated("ratings")
-    assert errors.metrics[0].short_name == "mean absolute error"
+    assert errors.metrics[0].id == "mean-absolute-error"
     assert sentences.ranked(errors) == ["A", "B"]  # B is A with noise
     assert not [said for said in sentences.decision(errors) if "reverse" in said]
 

@@ -233,8 +233,9 @@ def test_comparison_of_many_models(benchmark: BenchmarkFixture) -> None:
         for number in range(10)
         for name, model in noisy_models(said).items()
     }
-    taken = seconds(evaluate(said, models, draws=200).compare)
-    what = f"compare {len(models)} models, {len(models) * (len(models) - 1) // 2} pairs, defaults but for 200 draws"
+    found = evaluate(said, models, draws=200, panel=False, annotators="fixed")
+    taken, n_pairs = seconds(found.compare), len(models) * (len(models) - 1) // 2
+    what = f"compare {len(models)} models, {n_pairs} pairs, 500 cases, without panel, annotators fixed"
     record(benchmark, lambda: None, what=what, value=taken, unit="s", limit=2.0)
 
 

@@ -200,7 +200,7 @@ def test_views_show_what_their_rules_name_and_five_models_fit(page: Page) -> Non
     assert counts["unsettled"] == int(told["unsettled"])
     page.get_by_role("button", name="high risk and missed", exact=True).click()
     page.locator("#case-model").select_option(label="Aster")
-    assert f"Aster {shown_cases(page)}" in told["high risk and missed"]
+    assert f"Aster: {shown_cases(page)}" in told["high risk and missed"]
     page.get_by_role("button", name="all cases", exact=True).click()
     page.locator("#from").fill("0.5")
     page.locator("#to").fill("0.8")

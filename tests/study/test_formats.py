@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import dissensus as ds
 from dissensus import DissensusError, examine, read, read_predictions
 from dissensus.cli.app import app
 from dissensus.core.files import open_source
@@ -173,3 +175,35 @@ def test_the_hash_is_that_of_what_was_read(put: Any, tmp_path: Path) -> None:
     found = examine_predictions(array, conditions=["a", "b"], cases=["c1"])
     assert found.source.sha256 == hashlib.sha256(array.read_bytes()).hexdigest()
     assert open_source(tmp_path).sha256 == ""
+
+
+SEEN_ELSEWHERE = ("train.json", "page.json", "long.json", "bare.json", "confidences.npz", "voted.csv", "mrmcaov.csv")
+"""Files whose format and kind of content another example has."""
+
+
+@pytest.mark.filterwarnings("ignore:alpha is not learned")
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(one, id=str(one), marks=[pytest.mark.slow] if one.name in SEEN_ELSEWHERE else [])
+        for one in EXAMPLES
+    ],
+)
+def test_every_format_goes_from_the_file_to_the_report_without_a_converter(example: Example, tmp_path: Path) -> None:
+    file, options = example.file(tmp_path), example.options
+    study = examine(file, **options).study
+    if study.kind == "rankings" and study.n_conditions < 2:
+        study = examine(file, **{**options, "conditions": [*study.conditions, "ivy"]}).study
+    rng = np.random.default_rng(0)
+    names = study.findings if study.kind == "checklists" else study.conditions
+    models: Any = {case: dict(zip(names, rng.dirichlet(np.ones(len(names))), strict=True)) for case in study.case_names}
+    if study.kind == "ratings":
+        models = {case: float(rng.random()) for case in study.case_names}
+    (tmp_path / "Fir.json").write_text(json.dumps(models), encoding="utf-8")
+    spec = "mean-rating" if study.kind == "ratings" else "dirichlet"
+    result = ds.evaluate(study, {"Fir": tmp_path / "Fir.json"}, aggregations=[spec], draws=20, annotators="fixed")
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert study.case_names[0] in page
+    assert example.format in page
+    assert result.summary()["model"].unique().to_list() == ["Fir"]

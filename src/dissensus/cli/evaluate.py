@@ -155,16 +155,21 @@ class Evaluate:
 
     def read_truth(self, study: Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
+        from dissensus.core.files import open_source
         from dissensus.evaluation.evaluator import truth_of
         from dissensus.study.reading import examine
 
         assert self.truth is not None, "asked for"
+        ignore = self.said.get("ignore") or ()
+        source = open_source(self.truth) if ignore else None
+        known = source.table.columns if source is not None and source.is_table else ()
         reading = examine(
             self.truth,
             {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
             conditions=study.conditions or None,
             question=cast(Any, study.question) if study.kind == "rankings" else None,
             nothing=self.said.get("nothing") if study.kind == "checklists" else None,
+            ignore=[name for name in ignore if name in known],
             limits=options.limit_sizes(self.said),
         )
         options.say_receipt(reading.receipt)

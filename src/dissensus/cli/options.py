@@ -106,7 +106,11 @@ READING = bundle(
     conditions=(Path, "File with the names of all conditions, one per line, in order."),
     column=(list[str], "Which column is which, e.g. case=image. Repeat as needed.", "ROLE=NAME"),
     case=(str, "The column that names the cases; row-number numbers the rows.", "NAME"),
-    ignore=(list[str], "A column to leave out. Repeat as needed.", "COLUMN"),
+    ignore=(
+        list[str],
+        "A column of the opinions to leave out, and of predictions and truth that have it. Repeat as needed.",
+        "COLUMN",
+    ),
     only=(list[str], "Rows to read, by the value of a column, e.g. modality=MRI. Repeat as needed.", "COLUMN=VALUE"),
     sheet=(str, "The sheet of a spreadsheet, where several hold anything.", "NAME"),
     tie_separator=(str, "Text between tied conditions in one cell, e.g. '|'."),
@@ -478,6 +482,8 @@ def read_models(models: Given, study: Study, said: Given) -> dict[str, Predictio
             positive=said.get("positive"),
             allow_missing=bool(models.get("allow_missing")),
             limits=limit_sizes(said),
+            ignore=tuple(said.get("ignore") or ()),
+            may_lack=True,
         )
         for name, place in model_places(models).items()
     }

@@ -21,6 +21,9 @@ WIDTH, WIDEST = 80, 120
 # So many lines has a screen, and what a session shows of a result.
 MOST_LINES, MOST_OF_REPR = 24, 20
 
+# The first cautions of so few lines are shown whatever else there is: the table gives way, down to so many lines.
+FIRST, SHORT, LEAST_ROWS = 2, 2, 7
+
 # Names in the first column may be so long before columns are left out.
 LONGEST = 20
 
@@ -123,9 +126,11 @@ class Screen:
         end = [visible(one) for one in self.place.split("\n")] if self.place else []
         if lines is not None and not self.is_whole:
             fixed = sum(map(len, told)) + len(end) + sum(len(wrapped(one, width)) for one in head)
-            room = lines - fixed - len(table)
+            room, most = (lines - fixed - n for n in (len(table), min(len(table), LEAST_ROWS)))
             kept = list(warned)
-            while kept and sum(map(len, kept)) + (len(kept) < len(warned)) > room:
+            while kept and sum(map(len, kept)) + (len(kept) < len(warned)) > (
+                most if len(kept) <= FIRST and len(kept[-1]) <= SHORT else room
+            ):
                 kept.pop()
             more = len(warned) - len(kept)
             warned = [*kept, [f"! {more} more warning{'s' * (more > 1)}: {self.more}"]] if more else kept
@@ -267,13 +272,19 @@ def fitted(rows: Sequence[Sequence[str]], width: int, n_names: int = 1) -> tuple
     while len(widths) > max(2, n_names) and over() > 0:
         widths.pop()
         left_out.insert(0, cells[0][len(widths)])
-    return ["  ".join(map(cut, row, widths)).rstrip() for row in cells], left_out
+    columns = [
+        [cut(cell, size) for cell in column] for column, size in zip(zip(*cells, strict=True), widths, strict=False)
+    ]
+    for place, own in enumerate(columns[:n_names]):  # names that are cut must not become the same
+        if len({*own}) < len({row[place] for row in cells}):
+            columns[place] = [cut(row[place], widths[place], tail=widths[place] // 2) for row in cells]
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)], left_out
 
 
-def cut(text: str, width: int) -> str:
-    """Cut text to a width, or fill it up.
+def cut(text: str, width: int, tail: int = 0) -> str:
+    """Cut text to a width, before a tail of it, or fill it up.
 
-    >>> cut("a long name", 6), cut("short", 6)
-    ('a lon…', 'short ')
+    >>> cut("a long name", 6), cut("a long name", 6, tail=2), cut("short", 6)
+    ('a lon…', 'a l…me', 'short ')
     """
-    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
+    return text.ljust(width) if len(text) <= width else f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"

@@ -22,9 +22,8 @@ from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.sentences import (
-    MOST_NAMED,
     decision,
-    joined,
+    named,
     other_leaders,
     ranked,
     rows_of,
@@ -190,16 +189,6 @@ def short(value: float | None) -> str:
     ('-0.13', '-')
     """
     return written(value, 2).replace(MINUS, "-").replace(NOTHING, ABSENT)
-
-
-def named(names: Sequence[str]) -> str:
-    """List names in a sentence; of many, the last ones are counted.
-
-    >>> named(["A", "B", "C"]), named("ABCDEF")
-    ('A, B and C', 'A, B, C and 3 more')
-    """
-    more = [f"{len(names) - MOST_NAMED + 1} more"] if len(names) > MOST_NAMED else []
-    return joined([*names[: MOST_NAMED - len(more)], *more])
 
 
 def certainties(evaluation: Evaluation) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ Options = ParamSpec("Options")
 
 
 def _has_curves(kind: str) -> Callable[[Evaluation], bool]:
-    return lambda evaluation: any(one.kind == kind for one in evaluation.lines)
+    return lambda evaluation: any(one.kind == kind and len(one.x) for one in evaluation.lines)
 
 
 # What figures may need, and how to tell whether an evaluation has it.

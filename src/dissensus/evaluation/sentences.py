@@ -81,6 +81,16 @@ def joined(parts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
+def named(names: Sequence[str]) -> str:
+    """List names in a sentence; of many, the last ones are counted.
+
+    >>> named(["A", "B", "C"]), named("ABCDEF")
+    ('A, B and C', 'A, B, C and 3 more')
+    """
+    more = [f"{len(names) - MOST_NAMED + 1} more"] if len(names) > MOST_NAMED else []
+    return joined([*names[: MOST_NAMED - len(more)], *more])
+
+
 def capital(text: str) -> str:
     """Begin a sentence."""
     return text[:1].upper() + text[1:]
@@ -253,7 +263,7 @@ def decision(evaluation: Evaluation) -> tuple[str, ...]:
     if len(pairs) > 1 and len(tied) == len(pairs) and all(each.is_decided for each in pairs.values()):
         told.insert(0, f"No model is distinguishable from the leader, {leader} ({value}).")
     elif len(pairs) > 1 and tied:
-        told.insert(0, f"Not distinguishable from the leader, {leader} ({value}): {joined(tied)}.")
+        told.insert(0, f"Not distinguishable from the leader, {leader} ({value}): {named(tied)}.")
     else:
         told.insert(0, verdict(next(iter(pairs.values()))))
     return (*told, *_reversed(evaluation, one), *_usual_leader(evaluation, pairs))

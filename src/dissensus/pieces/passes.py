@@ -156,7 +156,7 @@ class Reading:
         columns, given = list(table.schema), self.options.columns if name == STUDY else {}
         with placed(self.places[name]):
             if name.startswith("model"):
-                of_model = case_column(table.head(SEEN), self.options.conditions)
+                of_model = case_column(table.head(SEEN).drop(self.ignore, strict=False), self.options.conditions)
                 if of_model is None:
                     raise missing_column(["case"], CASE, columns)
                 return of_model
@@ -203,6 +203,7 @@ class Reading:
             nobody, nothing = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
             said = Predictions(name, self.kinds.get(name, "scores"), known, (), nobody, nothing, np.empty(0))
             return said.with_receipt(Receipt(place, ""))
+        frame = frame.drop(self.ignore, strict=False)
         source = Source(FilePath(place), "parquet", frame)
         options = PredictionOptions(
             name,
@@ -235,7 +236,7 @@ class Reading:
         options = Options(study.conditions or None, format_is_given=form is not None, **how)
         with placed(place):
             known = truth_of({}, study) if not len(frame) else None
-            source = Source(FilePath(place), "parquet", frame)
+            source = Source(FilePath(place), "parquet", frame.drop(self.ignore, strict=False))
             found = known or study_reading.examine_source(source, form, options=options, place=place).study
             return Questions.of(truth_of(found, study), {}).study
 

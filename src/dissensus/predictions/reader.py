@@ -221,9 +221,13 @@ def examine_predictions(
     only: Mapping[str, str] | None = None,
     sheet: str | None = None,
     limits: Mapping[str, int | str] | None = None,
+    may_lack: bool = False,
     **said: Any,
 ) -> PredictionReading:
-    """Read predictions and tell what was understood of the file; parameters are those of :func:`read_predictions`."""
+    """Read predictions and tell what was understood of the file; parameters are those of :func:`read_predictions`.
+
+    The file ``may_lack`` what is to be ignored.
+    """
     own_name, place = named_path(path) if isinstance(path, str | PathLike) else ("model", path)
     names = {what: tuple(said.pop(what)) for what in ("conditions", "cases") if said.get(what) is not None}
     options = PredictionOptions(name or own_name, columns=said.pop("columns", None) or {}, **{**said, **names})
@@ -238,7 +242,8 @@ def examine_predictions(
     mark = _separator(first)
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
-    source = prepared(_as_records(source, options), options.columns, ignore=ignore, only=only, lists=False)
+    how: dict[str, Any] = {"ignore": ignore, "only": only, "lists": False, "may_lack": may_lack}
+    source = prepared(_as_records(source, options), options.columns, **how)
     if source.path.suffix.lower() == INSPECT:  # by which rows may have been chosen
         source = replace(source, content=source.table.drop("epoch", "model"))
     return examine_source(source, format, options=options, allow_missing=allow_missing)

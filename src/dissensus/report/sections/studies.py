@@ -62,14 +62,15 @@ class Cases(ReportSection):
 
 
 def rule_table(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Count the cases of every rule, by model where it is about one, and link to the first ones of the leader."""
+    """Count the cases of every rule, by model where it is about one, and link to the first of the leader, if any."""
     found, order = triage(evaluation), ranked(evaluation)
     rows = []
     for rule, told in RULES.items():
         models = order if rule in (WRONG, MISSED) else []
         of_model = {model: found.of_rule(rule, evaluation.models.index(model)) for model in models}
         own = found.of_rule(rule)
-        names = [evaluation.case_names[i] for i in (of_model[order[0]] if models else own)[:MOST_LINKED]]
+        of_leader = of_model[order[0]] if models else own
+        names = [evaluation.case_names[i] for i in (of_leader if len(of_leader) else own)[:MOST_LINKED]]
         counts = {model: len(cases) for model, cases in of_model.items()}
         links = [(name, f"#case={quote(name, safe='')}") for name in names]
         rows.append({"rule": rule, "told": told, "n": len(own), "counts": counts, "links": links})

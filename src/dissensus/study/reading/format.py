@@ -346,10 +346,15 @@ def prepared(
     ignore: Sequence[str] = (),
     only: Mapping[str, str] | None = None,
     lists: bool = True,
+    may_lack: bool = False,
 ) -> Source:
-    """Leave out what a user does not want of a table or of records, and number the cases where nothing names them."""
+    """Leave out what a user does not want of a table or of records, and number the cases where nothing names them.
+
+    What is ignored must be there, unless the file ``may_lack`` it.
+    """
     rows, where = objects_of(source), str(source.path)
     known = source.table.columns if source.is_table else list(dict.fromkeys(key for row in rows for key in row))
+    ignore = [name for name in ignore if name in known] if may_lack else ignore
     for names, purpose in ((ignore, "to ignore"), (only or (), "to choose rows by")):
         for name in names:
             known_name("column", name, known, purpose=purpose, where=where)

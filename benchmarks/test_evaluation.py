@@ -254,7 +254,9 @@ print(time.process_time() - began)
 """
 
 
-@pytest.mark.skipif(not OLD, reason="DISSENSUS_OLD is not set: a checkout of version 0.2 (882d8b2)")
+@pytest.mark.skipif(
+    not OLD, reason="DISSENSUS_OLD is not set: a checkout of version 0.2 (4f97abf), beside the same data"
+)
 def test_the_default_evaluation_against_version_0_2(benchmark: BenchmarkFixture) -> None:
     """Run each in processes of its own, with its own benchmarks, in turn."""
     here, times = Path(__file__).parent.parent, dict[str, list[float]]()

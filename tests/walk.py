@@ -17,8 +17,8 @@ SKIPPED = ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<l
 def traced(folder: Path) -> dict[str, int]:
     """Evaluate one small study by the command line, without a report; give the modules in the order of the walk.
 
-    The number is how many functions of the module are called. Kernels count as their callers, and what runs
-    while a module is imported does not count.
+    The number is how many functions of the module are called. Kernels count as their callers; what runs
+    while a module is imported, or kernels are compiled, does not count.
     """
     from dissensus.cli import main
 
@@ -33,7 +33,7 @@ def traced(folder: Path) -> dict[str, int]:
         code = frame.f_code
         if event == "call" and code.co_name not in SKIPPED and code.co_filename.startswith(str(PACKAGE)):
             called = str(Path(code.co_filename).relative_to(PACKAGE)), code.co_qualname
-            if called not in seen and not is_importing(frame):
+            if called not in seen and not is_apart(frame):
                 seen[called] = None
 
     command = ["dissensus", "evaluate", "opinions.csv", "--predictions", "A=a.csv", "--out", "r", "--no-report"]
@@ -52,12 +52,16 @@ def traced(folder: Path) -> dict[str, int]:
     return dict(Counter(module for module, _ in seen))
 
 
-def is_importing(frame: FrameType | None) -> bool:
-    """Tell whether a module of the package is being imported."""
-    while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+def is_apart(frame: FrameType) -> bool:
+    """Tell what runs while a module of the package is imported, or while kernels are compiled before first use."""
+    caller = frame.f_back
+    while caller is not None:
+        code = caller.f_code
+        if code.co_filename == str(PACKAGE / "compilation.py"):
             return True
-        frame = frame.f_back
+        if code.co_name == "<module>" and code.co_filename.startswith(str(PACKAGE)):
+            return True
+        caller = caller.f_back
     return False
 
 

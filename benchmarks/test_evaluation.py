@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,6 +220,59 @@ def test_cost_of_the_default_evaluation_does_not_follow_conditions(said: Study, 
     pair = in_turn(lambda: evaluate(more, many, threads=1), lambda: evaluate(said, few, threads=1), rounds=2)
     what = "default evaluation, 300 cases, two models: 41 900 conditions / 419, lists of ten, same opinions"
     record(benchmark, lambda: None, what=what, ratio=pair.ratio, limit=1.5, seconds=pair.ours)
+
+
+def test_comparison_of_many_models(benchmark: BenchmarkFixture) -> None:
+    said = simulate.study(n_cases=500, n_conditions=60, seed=0).annotations
+    models = {
+        f"{name} {number}": Predictions.from_scores(
+            model.to_scores() * np.random.default_rng(number).uniform(0.5, 1.0, (said.n_cases, 60)),
+            said.conditions,
+            case_names=said.case_names,
+        )
+        for number in range(10)
+        for name, model in noisy_models(said).items()
+    }
+    found = evaluate(said, models, draws=200, panel=False, annotators="fixed")
+    taken, n_pairs = seconds(found.compare), len(models) * (len(models) - 1) // 2
+    what = f"compare {len(models)} models, {n_pairs} pairs, 500 cases, without panel, annotators fixed"
+    record(benchmark, lambda: None, what=what, value=taken, unit="s", limit=2.0)
+
+
+OLD = os.environ.get("DISSENSUS_OLD", "")
+DEFAULT = """
+import time, dissensus
+from studies import published_or_simulated
+from test_evaluation import noisy_models
+said = published_or_simulated()
+models = dict(list(noisy_models(said).items())[:2])
+few = {name: model.select(slice(0, 40)) for name, model in models.items()}
+dissensus.evaluate(said.select(slice(0, 40)), few, threads=1)
+began = time.process_time()
+dissensus.evaluate(said, models, threads=1)
+print(time.process_time() - began)
+"""
+
+
+@pytest.mark.skipif(
+    not OLD, reason="DISSENSUS_OLD is not set: a checkout of version 0.2 (4f97abf), beside the same data"
+)
+def test_the_default_evaluation_against_version_0_2(benchmark: BenchmarkFixture) -> None:
+    """Run each in processes of its own, with its own benchmarks, in turn."""
+    here, times = Path(__file__).parent.parent, dict[str, list[float]]()
+    for root in (OLD, str(here)) * 2:
+        paths = os.pathsep.join(str(Path(root) / part) for part in ("src", "benchmarks"))
+        done = subprocess.run(
+            [sys.executable, "-c", DEFAULT],
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        times.setdefault(root, []).append(float(done.stdout))
+    (old, ours) = (min(found) for found in times.values())
+    what = "default evaluation, 1947 cases, two models, one thread, processor time / that of version 0.2"
+    record(benchmark, lambda: None, what=what, ratio=ours / old, limit=0.2, seconds={"ours": ours, "0.2": old})
 
 
 if __name__ == "__main__":  # in a process of its own, so that nothing else counts

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 import dissensus as ds
 from cli.conftest import Demo
-from command_calls import Outcome, told
+from command_calls import told
 from dissensus.core.screen import Screen
 from dissensus.study.reading.format import Format
 
@@ -122,22 +124,38 @@ def test_what_has_no_room_is_counted_and_nothing_is_split() -> None:
     assert all(word in ("one", "two", "!", "warning") for line in lines[3:-1] for word in line.split())
 
 
-def shown(outcome: Outcome) -> list[str]:
-    return [line.rstrip() for line in outcome.out.splitlines()]
+SNAPSHOTS = Path(__file__).with_name("snapshots.json")
+"""What commands print at 80 and 120 columns and into a pipe; ``WRITE_SNAPSHOTS=1`` writes it again."""
+
+MODEL = ("--predictions", "A=a.json", "--aggregation", "dirichlet:1", "--draws", "40")
+SEEN: list[Any] = [
+    *(words for words in COMMANDS if words[0] != "aggregate"),
+    ("evaluate", "opinions.csv", *MODEL, "--no-report", "--overwrite"),
+    ("experts", "opinions.csv", *MODEL[:2], "--margin", "0.1"),
+    pytest.param(("demo", "--cases", "60", "--draws", "40", "--overwrite"), marks=pytest.mark.slow),
+]
 
 
-def test_snapshots_of_a_small_study(folder: Path) -> None:
-    """Exactly what a person sees, at two widths and in a pipe."""
-    words = ("certainty", "opinions.csv", "--aggregation", "majority-vote")
-    narrow, wide = (shown(told(folder, *words, columns=columns)) for columns in (80, 120))
-    table = [
-        "certainty of  mean   below 0.99  5 %   25 %  median  least  Monte Carlo error",
-        "top 1         0.333  100.0%      0.33  0.33  0.33    0.33   0.0000",
-        "top 2         0.333  100.0%      0.33  0.33  0.33    0.33   0.0000",
-    ]
-    assert narrow[0] == wide[0] == "MajorityVote()"
-    assert narrow[2:5] == wide[2:5] == table
-    assert narrow[-1] == wide[-1] == "All cases: --out FILE"
-    piped = told(folder, *words, piped=True).out.splitlines()
-    assert piped[0].split("\t")[:3] == ["case", "certainty", "error"]
-    assert len(piped) == 13
+@pytest.mark.parametrize("words", SEEN, ids=lambda words: str(words[0]))
+def test_snapshots_of_what_a_person_sees(folder: Path, words: tuple[str, ...]) -> None:
+    """Exactly what is printed, at two widths and in a pipe, but for digits that no person reads, and places."""
+    scores = {
+        f"c{case}": {name: 0.2 + 0.4 * (place == case % 3) for place, name in enumerate("abc")} for case in range(12)
+    }
+    (folder / "a.json").write_text(json.dumps(scores), encoding="utf-8")
+    looks = {"80": {"columns": 80}, "120": {"columns": 120}, "pipe": {"piped": True}}
+    found = {look: steady(told(folder, *words, **how).out, folder) for look, how in looks.items()}  # type: ignore[arg-type]
+    known = json.loads(SNAPSHOTS.read_text(encoding="utf-8")) if SNAPSHOTS.exists() else {}
+    if os.environ.get("WRITE_SNAPSHOTS"):
+        SNAPSHOTS.write_text(
+            json.dumps({**known, words[0]: found}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+    else:
+        assert found == known[words[0]]
+
+
+def steady(text: str, folder: Path) -> list[str]:
+    """Write numbers to four digits, at most so many lines, and the folder as a point."""
+    short = re.sub(r"-?\d+\.\d{5,}(e-?\d+)?", lambda number: f"{float(number[0]):.4g}", text)
+    told = re.sub(r"\S+ -m webbrowser \S+", "python -m webbrowser PAGE", short).replace(str(folder), ".")
+    return [line.rstrip() for line in told.splitlines()[:30]]

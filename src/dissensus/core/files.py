@@ -517,8 +517,9 @@ def delimited_table(
     table = _parsed(data, place, separator, names)
     width, has_quotes = len(names), b'"' in data
     # polars fills short rows up, and lets a quoted cell go on after its last quote
-    is_short = has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1)
-    is_doubtful = width > 1 and is_short and table.to_series(width - 1).null_count() > 0
+    is_doubtful = width > 1 and table.to_series(width - 1).null_count() > 0
+    if is_doubtful and not has_quotes:
+        is_doubtful = data.count(separator.encode()) < (width - 1) * (len(table) + 1)
     if is_doubtful or (has_quotes and _has_quotes_inside(data, separator)):
         wrong = _wrong_row(decoded(data, place), place, separator, least=width)
         if wrong is not None:
@@ -602,7 +603,7 @@ def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePa
 
 def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
     """Refuse line ends of old Macs and reversed ones; within quotes a carriage return is part of a cell."""
-    if data.count(b"\r") == data.count(b"\r\n"):
+    if b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"):
         return
     start = quotes = 0
     for found in LONE_RETURN.finditer(data):

@@ -205,6 +205,8 @@ def model_sentences(evaluation: Evaluation) -> Iterable[str]:
         f"{capital(declared + none)} had seen them before [to be confirmed by the authors; the automatic check notices "
         "gross copies only]."
     )
+    if not evaluation.study.panel.annotator_groups:
+        yield "Sites of annotators were not given: habits that annotators of one site share cannot be seen in the data."
     if evaluation.panel is not None:
         yield (
             "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "

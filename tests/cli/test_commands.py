@@ -153,6 +153,19 @@ def test_a_bad_file_is_refused_in_one_block_and_the_output_stays(run: Any, text:
     assert Path("out.csv").read_text() == "precious"
 
 
+def test_a_column_to_ignore_is_ignored_in_predictions_and_truth_too(run: Any) -> None:
+    opinions = put(
+        "case,annotator,label,note\n" + "".join(f"c{i},{who},{'xy'[i % 2]},?\n" for i in range(4) for who in "AB")
+    )
+    put("case,x,y,note\n" + "".join(f"c{i},0.7,0.3,?\n" for i in range(4)), "a.csv")
+    put("case,label,note\n" + "".join(f"c{i},x,?\n" for i in range(4)), "truth.csv")
+    words = ["evaluate", opinions, "--predictions", "A=a.csv", "--truth", "truth.csv", "--draws", "20", "--no-report"]
+    outcome = run(*words, "--out", "without")
+    assert outcome.code == 2
+    assert "a.csv, columns 'note'" in outcome.err
+    assert run(*words, "--out", "r", "--ignore", "note").code == 0
+
+
 def test_each_option_reaches_the_reader(run: Any) -> None:
     good = put(HEADER + "c1,A,Eczma,1\n")
     put(b"\xef\xbb\xbfEczema\r\n\r\n Tinea \r\n", "names.txt")

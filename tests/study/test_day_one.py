@@ -151,6 +151,9 @@ def test_a_sheet_is_read_and_several_are_named(tmp_path: Path, monkeypatch: pyte
     assert ds.read(tmp_path / "opinions.xlsx", sheet="opinions") == ds.read(TREES)
     model = ds.read_predictions(tmp_path / "opinions.xlsx", sheet="model")
     assert model.to_scores().tolist() == [[0.5, 0.5], [1, 0], [0.25, 0.75]]
+    study = ds.read(tmp_path / "opinions.xlsx", sheet="opinions")
+    ds.evaluate(study, {"Fir": model}, draws=20).report(tmp_path / "report.html")
+    assert "Fir" in (tmp_path / "report.html").read_text(encoding="utf-8")
     with pytest.raises(ds.DissensusError, match="no such sheet"):
         ds.read(tmp_path / "opinions.xlsx", sheet="other")
     monkeypatch.setitem(sys.modules, "fastexcel", None)
@@ -188,6 +191,8 @@ def test_a_log_of_inspect_by_its_own_mock_model(tmp_path: Path) -> None:
     assert set(by_epoch.conditions) == {"yes", "no"}
     answers = ds.read_predictions(path, only={"epoch": "1"}, conditions=["no", "yes"])
     assert answers.case_names == ("c1", "c2")
+    ds.evaluate(by_epoch, {"model": answers}, draws=20).report(tmp_path / "report.html")
+    assert "c1" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_log_of_inspect_needs_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

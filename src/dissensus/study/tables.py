@@ -303,6 +303,8 @@ def _tidied_column(table: pl.DataFrame, role: str) -> pl.Series:
         return number
     if column.dtype.is_float():  # a missing value turns whole numbers into floats
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
+        wrong, most = column.abs() > MOST_VOTES, f"text, or a number up to {MOST_VOTES}"
+        refuse_rows(table, wrong, role, f"the {role} of a row is too large a number to be sure of", expected=most)
         if (column.drop_nulls() == column.drop_nulls().round()).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)

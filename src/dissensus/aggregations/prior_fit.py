@@ -568,7 +568,7 @@ class PriorLikelihood:
         -------
         (n_refits, n_coefficients)
         """
-        return np.asarray(product(weights - 1.0, self.slopes(self.state(coefficients))))
+        return product(weights - 1.0, self.slopes(self.state(coefficients)))
 
 
 def moved(coefficients: FloatArray, curvatures: FloatArray, pushes: FloatArray, ridge: FloatArray) -> FloatArray:

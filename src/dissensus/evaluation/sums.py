@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dissensus.core.aliases import FloatArray, IntArray, KeyArray
 from dissensus.core.names import case_keys
+from dissensus.core.ragged import product
 from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Resampled
 from dissensus.metrics.base import Metric
@@ -222,9 +223,9 @@ def place_sums(
     """
     masses = np.broadcast_to(shares * weights.weights, means.shape)
     products = np.multiply(masses, means, out=np.zeros_like(means), where=masses > 0)
-    with np.errstate(invalid="ignore"):  # a product of matrices by BLAS would give other bits with other threads of it
+    with np.errstate(invalid="ignore"):
         both = np.stack([products, masses]).reshape(-1, means.shape[-1])
-        resampled = np.einsum("ri,ib->rb", both, bootstrap)
+        resampled = product(both, bootstrap)
     found: dict[Name, Array] = {
         ("resampled", *name): resampled.reshape(2, *means.shape[:-1], bootstrap.shape[1]),
         ("squares", *name): np.square(masses).sum(axis=-1),

@@ -251,7 +251,7 @@ def _estimates(
     apart = of_draws - product(w, of_draws)
     found = {}
     for name, p in probabilities.items():
-        manhattan, shannon, wasserstein = (product(w, np.concatenate(apart_by_model[name], axis=1).T)).tolist()
+        manhattan, shannon, wasserstein = product(w, np.concatenate(apart_by_model[name], axis=1).T).tolist()
         away = entropy(p) - product(w, entropy(p))
         spread = np.sqrt(product(w, away**2) * product(w, apart**2))
         related = np.divide(product(w * away, apart), spread, out=np.full(len(spread), np.nan), where=spread > 0)

@@ -17,7 +17,7 @@ from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from dissensus.core.receipt import Note
 
 COMMIT = "597cbc5f07266c9405b830ee4a53463539124c4f"

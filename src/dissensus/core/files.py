@@ -30,7 +30,7 @@ from pathlib import Path as FilePath
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
 
 if TYPE_CHECKING:

@@ -131,11 +131,11 @@ def command_here(folder: str, words: Sequence[str]) -> None:
         os.dup2(os.open(f"{folder}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.stdin, sys.argv = open(os.devnull), ["dissensus", *words]  # noqa: PTH123, SIM115 - until the process ends
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-    from dissensus.cli import main, terminal
+    from dissensus import cli
 
-    prepare = terminal.prepare
-    terminal.prepare = lambda: (Path(f"{folder}.ready").touch(), prepare())  # type: ignore[assignment,func-returns-value]
-    main()
+    run = cli._run
+    cli._run = lambda: (Path(f"{folder}.ready").touch(), run())  # type: ignore[assignment,func-returns-value]
+    cli.main()
 
 
 def begun(folder: Path, words: Sequence[str]) -> ForkServerProcess:

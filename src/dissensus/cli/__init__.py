@@ -14,18 +14,22 @@ def main() -> None:
     that says what was written, exit code 130.
     """
     with told_when_interrupted():
-        from dissensus.cli.app import app
-        from dissensus.cli.terminal import prepare, say
-        from dissensus.core.errors import DissensusError
-        from dissensus.core.screen import visible
+        _run()
 
-        prepare()
-        try:
-            app(prog_name="dissensus")
-        except DissensusError as error:
-            parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
-            say(str(type(error)(**parts)), error="error: ")
-            sys.exit(2)
-        except BrokenPipeError:
-            sys.stderr.close()
-            sys.exit(141)
+
+def _run() -> None:
+    from dissensus.cli.app import app
+    from dissensus.cli.terminal import prepare, say
+    from dissensus.core.errors import DissensusError
+    from dissensus.core.screen import visible
+
+    prepare()
+    try:
+        app(prog_name="dissensus")
+    except DissensusError as error:
+        parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
+        say(str(type(error)(**parts)), error="error: ")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

@@ -347,9 +347,8 @@ def read_parameter(kind: type[Spec], name: str, text: str, where: str) -> Any:
     except ValueError as error:
         if isinstance(error, DissensusError):
             raise
-        raise DissensusError(
-            f"{name} must be {error}", expected=kind.usage(), got=repr(text), where=repr(where)
-        ) from None
+        problem, expected = f"{name} must be {error}", kind.usage()
+        raise DissensusError(problem, expected=expected, got=repr(text), where=repr(where)) from None
 
 
 def read_value(hint: Any, text: str) -> Any:

@@ -429,8 +429,6 @@ def written(value: Any) -> str:
 
 # Versions ------------------------------------------------------------------------------------------------
 
-VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
-
 
 def present_versions() -> dict[str, str]:
     """Return the versions of the packages that numbers depend on.
@@ -438,4 +436,4 @@ def present_versions() -> dict[str, str]:
     >>> sorted(present_versions())
     ['dissensus', 'numba', 'numpy', 'polars', 'scipy']
     """
-    return {name: version(name) for name in VERSIONED}
+    return {name: version(name) for name in ("dissensus", "numpy", "numba", "polars", "scipy")}

@@ -197,11 +197,9 @@ class Spec(Registered):
         known = {part.name: part for part in cls.parameter_fields()}
         unknown = [name for name in parameters if name not in known]
         if unknown:
-            raise DissensusError(
-                f"{cls.id} has no {unknown[0]}",
-                expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
-                advice=suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}",
-            )
+            expected = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+            advice = suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}"
+            raise DissensusError(f"{cls.id} has no {unknown[0]}", expected=expected, advice=advice)
         required = [name for name, part in known.items() if part.default is part.default_factory is MISSING]
         missing = [name for name in required if name not in parameters]
         if missing:

@@ -16,7 +16,7 @@ import pytest
 from dissensus import Study
 from dissensus.aggregations import PlackettLuce
 from dissensus.aggregations.base import CaseSampler
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
 from dissensus.simulate.differential_study import simulate_study

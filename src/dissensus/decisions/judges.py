@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs
 from dissensus.core.ragged import product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs, in_order_of_keys
 from dissensus.core.ragged import clustered, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec

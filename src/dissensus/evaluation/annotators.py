@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dissensus.aggregations.case_prior import known_prior
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Value
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.value import Value
 from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels

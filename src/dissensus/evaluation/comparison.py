@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import check_positive
-from dissensus.core.names import known_name
+from dissensus.core.errors import known_name
 from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from scipy.special import expit, gammaincinv, logit, ndtri, stdtr, stdtrit
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.names import case_keys
 
 # How often cases are resampled, whatever the number of draws.

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, Readable
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.spec import as_specs

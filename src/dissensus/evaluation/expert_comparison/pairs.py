@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.agreement.coefficients import Matrix, seats_of, sparse
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted

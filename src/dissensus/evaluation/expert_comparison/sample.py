@@ -22,7 +22,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 
 from dissensus import metrics as named
 from dissensus.agreement.coefficients import inner, sparse
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import product, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds

@@ -51,7 +51,7 @@ format: $(VENV)/.ready-dev ## let ruff format and mend what it can
 
 bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to benchmarks/results.json (OLD=DIR: a checkout of version 0.2, in the same run)
 	@rm -f benchmarks/raw.jsonl benchmarks/old.json
-	@MEASURED=benchmarks/raw.jsonl DISSENSUS_OLD=$(OLD) $(BIN)/pytest benchmarks -o pythonpath=benchmarks -o python_files='test_*.py' -p no:cacheprovider -s
+	@PYTHONPATH=benchmarks MEASURED=benchmarks/raw.jsonl DISSENSUS_OLD=$(OLD) $(BIN)/pytest benchmarks -o pythonpath=benchmarks -p recording -p no:cacheprovider -s
 	@$(if $(OLD),cd $(OLD) && PYTHONPATH=src $(CURDIR)/$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=$(CURDIR)/benchmarks/old.json -p no:cacheprovider)
 	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.jsonl benchmarks/results.json $(if $(OLD),benchmarks/old.json)
 

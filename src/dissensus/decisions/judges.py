@@ -27,8 +27,14 @@ from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, of_cells
-from dissensus.evaluation.expert_comparison.sample import Crossing, Side
+from dissensus.evaluation.expert_comparison.sample import (
+    Crossing,
+    Pairs,
+    Side,
+    different_opinions,
+    first_shares,
+    of_cells,
+)
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric, Said

@@ -80,8 +80,8 @@ class AnnotatorSpread(Value):
         """Return the variance of the mean of every model, shape (models, metrics)."""
         return self._part(np.square(self.effects).sum(axis=0), np.einsum("aak->ak", self.noise))
 
-    def of_difference(self, first: int, second: int) -> Part:
-        """Return the variance of the difference of two models, shape (metrics,)."""
+    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
+        """Return the variance of the differences of pairs of models, shape (pairs, metrics)."""
         effects = self.effects[:, first] - self.effects[:, second]
         noise = self.noise[first, first] + self.noise[second, second] - 2 * self.noise[first, second]
         return self._part(np.square(effects).sum(axis=0), noise)

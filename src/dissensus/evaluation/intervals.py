@@ -232,10 +232,6 @@ class Spread:
     freedom: FloatArray
     third: FloatArray
 
-    def mirrored(self) -> Spread:
-        """Return the same for the opposite difference."""
-        return replace(self, values=-self.values, third=-self.third)
-
 
 @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
 def spread(

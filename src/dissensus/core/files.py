@@ -30,12 +30,13 @@ from pathlib import Path as FilePath
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, known_name, listing, suggestion
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+
+    from dissensus.core.arrays import Path
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)B?", re.IGNORECASE)

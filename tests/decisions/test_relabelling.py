@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus.decisions.relabelling import expected_gains
+from dissensus.decisions.planning import expected_gains
 
 
 def closed_form(counts: np.ndarray, alpha: np.ndarray, values: np.ndarray) -> np.ndarray:

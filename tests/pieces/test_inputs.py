@@ -17,7 +17,7 @@ from dissensus.core.bundle import restored
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
 from dissensus.pieces import partition
-from dissensus.pieces.inputs import Input, is_large, is_split, look_at_file, mark_of, n_distinct, rows_in
+from dissensus.pieces.inputs import FileFacts, Input, is_large, is_split, look_at_file, mark_of, rows_in
 from dissensus.pieces.partition import (
     Partition,
     Pieces,
@@ -69,7 +69,7 @@ def test_cases_are_counted_over_all_files(
         names = [f"case {row}" for row in range(number * different // 3, different)]
         pl.DataFrame({"case": names}).write_parquet(tmp_path / f"{number}.parquet")
     facts = [look_at_file(b"", (place, "case")) for place in Input.of(tmp_path).places]
-    assert n_distinct(facts) == pytest.approx(different, rel=error)
+    assert FileFacts.n_cases(facts) == pytest.approx(different, rel=error)
 
 
 def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def relabel(
     --------
     dissensus relabel opinions.csv --predictions A=a.csv --predictions B=b.csv -n 50 --out again.csv
     """
-    from dissensus.decisions.relabelling import relabel as ranked
+    from dissensus.decisions.planning import relabel as ranked
 
     options.checked_target(out, overwrite, file, *options.model_places(models).values())
     study, own = options.study_and_models(file, models, said, "evaluation", "dirichlet")

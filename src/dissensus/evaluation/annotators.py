@@ -310,11 +310,7 @@ class LeftOut:
         """The cases of every place among these names: all, those of a stratum, and all, which may be in a category."""
         labels = {column: np.array([of[name] for name in self._names]) for column, of in self.strata.items()}
         every = np.arange(len(self._names))
-        return {
-            ALL: every,
-            **cases_of_places(labels, None),
-            **{("category", n): every for n in self.plan.category_names},
-        }
+        return {ALL: every, **cases_of_places(labels, None), **dict.fromkeys(self.plan.category_places, every)}
 
     @cached_property
     def _designs(self) -> dict[Place, tuple[Design, IntArray]]:
@@ -326,7 +322,7 @@ class LeftOut:
 
     @cached_property
     def _of_opinions(self) -> FloatArray:
-        return np.array(Tallier(self.plan, self.design.study, self.models, {}).of_opinions())
+        return Tallier(self.plan, self.design.study, self.models, {}).of_opinions()
 
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
@@ -353,12 +349,12 @@ class LeftOut:
         }
         case = self.design.case
         weights = self.design.shares[case] / np.bincount(case)[case]
-        for name in self.plan.category_names:  # a ratio of sums moves as what its cases add to it
-            means, shares = views["category", name]
+        for category in self.plan.category_places:  # a ratio of sums moves as what its cases add to it
+            means, shares = views[category]
             sums, total = np.nan_to_num(means) * shares, (weights * shares).sum(axis=-1, keepdims=True)
             total = np.where(total > 0, total, np.nan)
             apart = sums - shares * ((weights * sums).sum(axis=-1, keepdims=True) / total)
-            found["category", name] = self.design.spread(apart * weights.sum() / total)
+            found[category] = self.design.spread(apart * weights.sum() / total)
         parts = {place: one.of_models() for place, one in found.items()}
         known = {p: np.stack(np.broadcast_arrays(one.variance, one.before, one.freedom)) for p, one in parts.items()}
         return replace(self.design.spread(views[ALL][0]), places=known)
@@ -420,22 +416,17 @@ class LeftOut:
         back = np.argsort(cases.order, kind="stable")
         data = DataSet(tuple(one.select(back) for one in cases.said), labels)
         return {
-            place: (data.within(self._codes(place)) if place[0] == "category" else data.take(rows)).valued(
-                self._metrics
-            )
+            place: (
+                data.within(self.plan.category_places[place]) if place[0] == "category" else data.take(rows)
+            ).valued(self._metrics)
             for place, rows in self._rows.items()
         }
-
-    def _codes(self, category: Place) -> IntArray:
-        assert self.plan.categories is not None  # as it has a name
-        return np.flatnonzero(self.plan.categories.codes == self.plan.category_names.index(str(category[1])))
 
     def _arranged(
         self, counted: FloatArray, whole: dict[Place, Valued] | None, labels: LabelsByTruth, names: Sequence[str]
     ) -> dict[Place, FloatArray]:
         """Put pseudo-values of metrics of a whole data set beside means of others: (2, models, metrics, n_cases)."""
-        views: dict[Place, FloatArray] = {ALL: counted[0]}
-        views |= {("category", name): own for name, own in zip(self.plan.category_names, counted[1:], strict=True)}
+        views: dict[Place, FloatArray] = dict(zip((ALL, *self.plan.category_places), counted, strict=True))
         if whole is None:
             return views
         views |= {("stratum", column): counted[0] for column in self.strata}
@@ -448,7 +439,7 @@ class LeftOut:
             chosen = np.flatnonzero(np.isin(rows, self._rows[place]))
             own = masses[:, chosen]
             if place[0] == "category":
-                own = own * np.isin(np.arange(own.shape[-1]), self._codes(place))
+                own = own * np.isin(np.arange(own.shape[-1]), self.plan.category_places[place])
             at = np.searchsorted(self._rows[place], rows[chosen])
             beside[place[:2]][..., chosen] = valued.counted(own, at)
         return {view: np.concatenate([one, beside[view]], axis=2)[:, :, order] for view, one in views.items()}

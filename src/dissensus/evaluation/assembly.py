@@ -20,7 +20,7 @@ from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.request import IMAGES, joined_predictions
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import DATA_SET, GROUPS, JOINED, Array, CaseWeights, Name, Sums
-from dissensus.evaluation.tally import Profiles, is_of_places, profile_entries, table_entries, with_places
+from dissensus.evaluation.tally import Profiles, is_of_places, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -130,7 +130,7 @@ def _kept(sums: Sums, names: Sequence[str]) -> Sums:
             found[name] = array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
     for key in dict.fromkeys(str(name[1]) for name in sums.names("profile")):
         parts = {str(name[2]): sums[name] for name in sums.names("profile", key)}
-        found |= profile_entries(key, Profiles(**parts).take(cases))
+        found = Profiles(**parts).take(cases).entries(key) | found
     return Sums(found)
 
 

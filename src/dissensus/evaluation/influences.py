@@ -449,9 +449,7 @@ class SomeCases:
         if place == ALL:
             return data, everyone
         if place[0] == "category":
-            assert self.plan.categories is not None  # as it has a name
-            code = self.plan.category_names.index(str(place[1]))
-            return data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone
+            return data.within(self.plan.category_places[place]), everyone
         known = self.sums.arrays.get(("profile", key, "certainties"))
         own = cases_of_places(self.strata, None if known is None else known[:, self.order])
         rows = own.get(place, np.empty(0, dtype=np.int64))

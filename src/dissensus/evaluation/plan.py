@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.sums import CaseWeights, Sums
+from dissensus.evaluation.sums import CaseWeights, Place, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -114,10 +115,12 @@ class Plan:
             known = [Reference(TRUTH, spec, "estimate")]
         return (*runs, *alone, *known, *points)
 
-    @property
-    def category_names(self) -> tuple[str, ...]:
-        """Names of the categories, if there are any."""
-        return () if self.categories is None else self.categories.names
+    @cached_property
+    def category_places(self) -> dict[Place, IntArray]:
+        """The conditions of every category, if there are any, by its place."""
+        if (known := self.categories) is None:
+            return {}
+        return {("category", name): np.flatnonzero(known.codes == code) for code, name in enumerate(known.names)}
 
     def tally(
         self,
@@ -140,25 +143,26 @@ class Plan:
             sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
             pieces = cut(range(sampled["run 0"].n_cases))
             done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
+            known = tallier.about(list(sampled["run 0"].case_names))
         else:
             lessons = Lessons.of(study)  # what is learned from all cases
             specs = tuple(taught(spec, lessons, study.conditions) for spec in self.aggregations)
             counts = study.counted.panel.votes_per_case
             names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
             payloads = [partial(_payload, study, models, strata, cases) for cases in cut(names)]
-            done = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads)
+            done, known = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads), Sums()
 
         def told(piece: Sums) -> Sums:
             if advance is not None:
                 advance(int(piece["n",]) * len(self.aggregations))
             return piece
 
-        sums = Sums.joined(map(told, done))
+        sums = Sums.joined(chain([known], map(told, done)))
         if not places:
             return sums
-        known = sums["rows", "names"].tolist()
-        labels = {column: np.array([of[name] for name in known], dtype=np.str_) for column, of in strata.items()}
-        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(known))
+        names = sums["rows", "names"].tolist()
+        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
+        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
         return with_places(sums, weights, labels)
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:

@@ -106,14 +106,12 @@ class Plan:
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         """What models are evaluated against: the runs, single annotators, the truth, and usual practice."""
-        runs = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
-        points = [Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)]
-        alone = [Reference(ANNOTATORS, None, "estimate")] if self.agreement else []
-        known: list[Reference] = []
+        found = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
+        if self.agreement:
+            found.append(Reference(ANNOTATORS, None, "estimate"))
         if self.truth is not None:
-            spec: Aggregation = MeanRating() if self.truth.kind == "ratings" else MajorityVote()
-            known = [Reference(TRUTH, spec, "estimate")]
-        return (*runs, *alone, *known, *points)
+            found.append(Reference(TRUTH, MeanRating() if self.truth.kind == "ratings" else MajorityVote(), "estimate"))
+        return (*found, *(Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)))
 
     @cached_property
     def category_places(self) -> dict[Place, IntArray]:
@@ -167,20 +165,15 @@ class Plan:
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""
-        how: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "threads": 1}
-        keys = [one.key for one in self.references if one.detail == "run"]
-        runs = [spec.sample(study, **how) for spec in self.aggregations]
-        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
-        names = tuple(name for name in runs[0].case_names if name in shared)
-        found = {
-            k: one if one.case_names == names else one.select(list(names)) for k, one in zip(keys, runs, strict=True)
-        }
+        found, how = dict[str, Plausibilities](), {"draws": self.draws, "seed": self.seed}
         for one in self.references:
-            if one.spec is not None and one.detail != "run":
-                of = study if one.key != TRUTH or self.truth is None else self.truth.select(list(names))
-                drawn = one.spec.sample(of, threads=1)
-                found[one.key] = drawn if drawn.case_names == names else drawn.select(list(names))
-        return found
+            if one.spec is not None:
+                of = study if one.key != TRUTH or self.truth is None else self.truth
+                found[one.key] = one.spec.sample(of, threads=1, **(how if one.detail == "run" else {}))
+        runs = [found[one.key] for one in self.references if one.detail == "run"]
+        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
+        names = [name for name in runs[0].case_names if name in shared]
+        return {key: one if one.case_names == tuple(names) else one.select(names) for key, one in found.items()}
 
 
 def cut(cases: Cases) -> list[Cases]:

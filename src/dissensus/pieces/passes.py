@@ -44,7 +44,7 @@ from dissensus.evaluation.plan import Plan, Strata, informed_by
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
-from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.sums import GROUPS, Array, CaseWeights, Name, Sums, is_of_cases
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
@@ -636,7 +636,7 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
         write(table_of("per_case", name), parquet(result.per_case()))
     names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
     known = set(names.tolist())
-    kept = sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays
+    kept = sums.only(lambda name: not is_of_cases(name)).arrays
     kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)

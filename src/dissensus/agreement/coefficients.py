@@ -16,9 +16,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Ranking
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.names import Ranking
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study

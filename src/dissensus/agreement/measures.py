@@ -12,10 +12,9 @@ import numpy as np
 
 from dissensus.agreement import coefficients
 from dissensus.agreement.coefficients import Credit, Disagreement, Distance, Measure, Table, check_depth
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.screen import repr_html
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind

@@ -178,8 +178,8 @@ def certainty(
     from dissensus.certainty import top_sets
     from dissensus.certainty.categories import VIA, Categories, expected_risk
     from dissensus.certainty.top_sets import annotation_certainty, rank_certainty
+    from dissensus.core.arrays import CERTAIN
     from dissensus.core.checks import check_choice
-    from dissensus.core.thresholds import CERTAIN
 
     check_choice("--unmentioned", unmentioned, top_sets.UNMENTIONED)
     check_choice("--via", via, VIA)

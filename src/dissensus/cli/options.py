@@ -455,7 +455,7 @@ def kinds_of_models(models: Given) -> dict[str, Any]:
     >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
     {'A': 'scores', 'B': 'set'}
     """
-    from dissensus.core.names import known_name
+    from dissensus.core.errors import known_name
 
     kinds, names = {}, tuple(model_places(models))
     for text in models.get("kind") or []:

@@ -17,8 +17,8 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.dirichlet import Dirichlet
-from dissensus.core.aliases import FloatArray
-from dissensus.core.aliases import Path as AnyPath
+from dissensus.core.arrays import FloatArray
+from dissensus.core.arrays import Path as AnyPath
 from dissensus.core.checks import check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import product

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dissensus.aggregations.case_prior import known_prior
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Value
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.value import Value
 from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
@@ -81,8 +80,8 @@ class AnnotatorSpread(Value):
         """Return the variance of the mean of every model, shape (models, metrics)."""
         return self._part(np.square(self.effects).sum(axis=0), np.einsum("aak->ak", self.noise))
 
-    def of_difference(self, first: int, second: int) -> Part:
-        """Return the variance of the difference of two models, shape (metrics,)."""
+    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
+        """Return the variance of the differences of pairs of models, shape (pairs, metrics)."""
         effects = self.effects[:, first] - self.effects[:, second]
         noise = self.noise[first, first] + self.noise[second, second] - 2 * self.noise[first, second]
         return self._part(np.square(effects).sum(axis=0), noise)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
@@ -277,22 +277,23 @@ class Estimate:
         return self._spread(self.resampled, *self.limits, lambda part: part.of_models())
 
     @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-    def spread_of_difference(self, first: int, second: int) -> Spread:
-        """Return where the difference of two models may lie on cases like these, for all metrics."""
-        models = self.evaluation.models
-        if models[first] > models[second]:  # one order only, so that the other is its mirror image
-            return self.spread_of_difference(second, first).mirrored()
-        own, designs, (a, b) = self.resampled, self.designs[0], sorted((first, second))
-        pair = len(models) + a * (2 * len(models) - a - 1) // 2 + b - a - 1  # as combinations put them
+    def spread_of_difference(self, first: IntArray, second: IntArray) -> Spread:
+        """Return where the differences of pairs of models may lie on cases like these, for all metrics."""
+        names = np.argsort(np.argsort(self.evaluation.models))
+        sign = np.where(names[first] > names[second], -1.0, 1.0)[:, None]  # so that the other order is its mirror image
+        one, other = np.where(sign[:, 0] < 0, [second, first], [first, second])
+        own, designs, a, b = self.resampled, self.designs[0], np.minimum(one, other), np.maximum(one, other)
+        pair = len(names) + a * (2 * len(names) - a - 1) // 2 + b - a - 1  # as combinations put them
         low, high = self.limits
-        widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
+        widest = np.maximum(high[a], high[b]) - np.minimum(low[a], low[b])
         cases = Resampled(
-            own.means[first] - own.means[second],
-            (own.masses[first] + own.masses[second]) / 2,
-            own.units[first] / designs[first] * designs[pair],
-            own.gaps[first] - own.gaps[second],
+            own.means[one] - own.means[other],
+            (own.masses[one] + own.masses[other]) / 2,
+            own.units[one] / designs[one] * designs[pair],
+            own.gaps[one] - own.gaps[other],
         )
-        return self._spread(cases, -widest, widest, lambda part: part.of_difference(first, second))
+        found = self._spread(cases, -widest, widest, lambda part: part.of_difference(one, other))
+        return replace(found, values=sign[..., None] * found.values, third=sign * found.third)
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:

@@ -14,10 +14,10 @@ from dissensus.aggregations.case_prior import REFITS, known_prior
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, Path, Readable
+from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.checks import check_choice, check_count, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.output import expect
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, LeftOut, Piece, are_crossed

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import NEAR, FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
 from dissensus.evaluation.refits import CATEGORY_FIT, with_all

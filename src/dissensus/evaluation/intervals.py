@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from scipy.special import expit, gammaincinv, logit, ndtri, stdtr, stdtrit
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.names import case_keys
 
 # How often cases are resampled, whatever the number of draws.
@@ -231,10 +231,6 @@ class Spread:
     family_sd: FloatArray
     freedom: FloatArray
     third: FloatArray
-
-    def mirrored(self) -> Spread:
-        """Return the same for the opposite difference."""
-        return replace(self, values=-self.values, third=-self.third)
 
 
 @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray, Value
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product, take_rows, weighted_counts
-from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, Metric, Truth, expected_worth
 from dissensus.study.study import Study

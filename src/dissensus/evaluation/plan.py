@@ -17,7 +17,7 @@ from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import MajorityVote, MeanRating
 from dissensus.aggregations.priors import Lessons, taught
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities

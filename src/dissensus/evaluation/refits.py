@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
 from dissensus.draws import Batch
@@ -63,8 +63,8 @@ class FitSpread:
         """Return the variance that this adds to the mean of every model, shape (models, metrics)."""
         return self._part(*ratio(self.sums[:2], self.sums[2:]))
 
-    def of_difference(self, first: int, second: int) -> Part:
-        """Return the variance that it adds to the difference of two models, shape (metrics,)."""
+    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
+        """Return the variance that it adds to the differences of pairs of models, shape (pairs, metrics)."""
         means = ratio(self.sums[:2], self.sums[2:])
         return self._part(*(means[:, :, first] - means[:, :, second]))
 

@@ -16,10 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray, Value
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
-from dissensus.core.value import Value
 from dissensus.evaluation.intervals import Resampled
 from dissensus.metrics.base import Metric
 from dissensus.study.panel import Panel

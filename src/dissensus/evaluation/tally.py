@@ -15,11 +15,9 @@ from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.certainty.categories import Categories, category_certainty, order_chances, risk_ranges
 from dissensus.certainty.top_sets import batch_certainty
-from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
+from dissensus.core.arrays import NEAR, ROUGH, FloatArray, IntArray, SmallFloatArray, Value, is_uncertain
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
-from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities, identified
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.randomness import (
     Keys,

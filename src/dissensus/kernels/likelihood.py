@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inlined, inner, plain
 
 # Largest tied block whose probability is computed on the lattice by default: measured.

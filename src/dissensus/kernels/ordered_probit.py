@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, exponential, new_streams, raw_normal, start, uniform
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, inlined, plain, plain_parts
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope

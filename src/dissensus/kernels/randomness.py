@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.kernels.jit import inlined, inner
 
 Keys: TypeAlias = npt.NDArray[np.uint64]

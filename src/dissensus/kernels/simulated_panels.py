@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout, Weights, next_condition
 from dissensus.kernels.jit import compiled, inlined, inner, plain, plain_parts
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.gains import Named, contained_sets

@@ -30,11 +30,11 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
 from dissensus.aggregations.rating_regression import RatingPrior
-from dissensus.core.aliases import FloatArray, Unranked
+from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import DAMAGE, bundled, restored
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Limits, Source
-from dissensus.core.names import case_keys, in_order_of_keys, known_name
+from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled

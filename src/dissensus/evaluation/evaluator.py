@@ -43,7 +43,6 @@ from dissensus.evaluation.request import (
 )
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
-from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.reading import as_study
@@ -467,6 +466,7 @@ def paper() -> dict[str, Any]:
     ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
     """
     from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 
     return {
         "aggregations": (

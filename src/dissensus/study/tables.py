@@ -19,9 +19,9 @@ from dissensus.core.aliases import (
     Said,
     Unranked,
 )
-from dissensus.core.checks import check_choice, checked
+from dissensus.core.checks import check_choice, checked, texts
 from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.names import different_names, known_name
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.core.receipt import Note
 from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats
@@ -403,13 +403,17 @@ def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str,
 
 
 def case_codes(column: pl.Series) -> Codes:
-    """Give the cases numbers in order of appearance."""
-    runs = column.rle_id().cast(pl.Int64).to_numpy()
-    names = column.filter(pl.Series(begins_run(runs)))
-    if (names[1:] > names[:-1]).all() or names.n_unique() == len(names):
-        return runs, tuple(names.to_list())
-    codes, found = encoded(column)
-    return codes, tuple(found)
+    """Give the cases, each of which has a name, numbers in order of appearance."""
+    begins = column.ne_missing(column.shift())
+    named = column.filter(begins)
+    if (named[1:] > named[:-1]).all() or named.n_unique() == len(named):
+        codes, found = np.cumsum(begins.to_numpy()) - 1, named.to_list()
+    else:
+        codes, found = encoded(column)
+    names = tuple(found)
+    different_names.add(names)  # so that nobody has to look again
+    texts.add(names)
+    return codes, names
 
 
 def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
@@ -554,7 +558,8 @@ def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     """Return the opinion of each row, -1 where there is none, and the first row of each; a key is that of one case."""
     begins = begins_run(key)
     first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
-    if pl.Series(key[first]).n_unique() < len(first) or not (np.diff(case[first]) >= 0).all():  # rows are scattered
+    is_whole = begins_run(np.sort(key[first], kind="stable")).all()  # fast where keys nearly ascend
+    if not is_whole or not (np.diff(case[first]) >= 0).all():  # rows are scattered
         present, first, of_row = np.unique(key, return_index=True, return_inverse=True)
         order = np.lexsort((first, case[first]))
         position = np.empty(len(present), dtype=np.int64)
@@ -582,8 +587,8 @@ def _order(table: pl.DataFrame, confidence_as: Confidence | None) -> tuple[Float
     named = table["condition"].is_not_null()
     if "rank" in table.columns:
         rank = table["rank"]
-        wrong = (~(rank > 0) | ~rank.is_finite()).fill_null(False) | (rank.is_null() & named)
         refuse_rows(table, rank.is_not_null() & ~named, "rank", "a row has a rank but no condition")
+        wrong = named & ~rank.is_between(0, np.inf, closed="none").fill_null(False)
         refuse_rows(table, wrong, "rank", "a rank is not a positive number", expected=EXPECTED_RANK)
         return rank.fill_null(0.0).to_numpy(), named.to_numpy(), ()
     if "confidence" not in table.columns:

@@ -361,7 +361,10 @@ def prepared(
     is_numbered = columns.get("case") == ROW_NUMBER and ROW_NUMBER not in known
     if not (source.is_table or len(ignore) or only or (is_numbered and rows)):
         return source
-    table = plain_table(source.table, where, ignore, lists=lists) if source.is_table else pl.DataFrame()
+    is_ascii = source.kind == "table" and source.data.isascii() and len(source.data) > 0
+    table = pl.DataFrame()
+    if source.is_table:
+        table = plain_table(source.table, where, ignore, lists=lists, is_ascii=is_ascii)
     for name, value in (only or {}).items():
         values = table[name].cast(pl.String) if source.is_table else pl.Series([str(row.get(name)) for row in rows])
         different = values.drop_nulls().unique(maintain_order=True)
@@ -393,8 +396,10 @@ def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> Non
         )
 
 
-def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
-    """Return columns of text, numbers and lists, without those to ignore."""
+def plain_table(
+    table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True, is_ascii: bool = False
+) -> pl.DataFrame:
+    """Return columns of text, numbers and lists, without those to ignore; text that ``is_ascii`` has no accents."""
     table = table.drop(list(ignore), strict=False)
     refuse_types(table, where, lists=lists)
     texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
@@ -405,7 +410,7 @@ def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, 
             changed.append(column.cast(pl.Float64))
         elif isinstance(column.dtype, pl.Array):
             changed.append(column.cast(pl.List(column.dtype.inner)))
-        elif column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
+        elif not is_ascii and column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
             changed.append(column.str.normalize("NFC"))
     names = [composed(name) for name in table.columns]
     table = table.with_columns(changed)
@@ -486,11 +491,9 @@ def is_list(column: pl.Series, opening: str = "[") -> bool:
     """Tell cells that hold lists, also written as text; or dictionaries, if their brace is among the opening signs."""
     if column.dtype != pl.String or column.null_count() == len(column):
         return isinstance(column.dtype, pl.List | pl.Array)
-    for some in (column.head(FIRST_ROWS), column):  # the first rows clear nearly every column
-        cells = some.drop_nulls().str.strip_chars()
-        if not (cells.str.slice(0, 1).is_in(list(opening)) & cells.str.slice(-1).is_in(["]", "}"])).all():
-            return False
-    return True
+    some = (column.head(FIRST_ROWS), column)  # the first rows clear nearly every column
+    cells = (cell.strip() for rows in some for cell in rows.drop_nulls().to_list())
+    return all(cell[:1] in {*opening} and cell[-1:] in {"]", "}"} for cell in cells)
 
 
 # Lists in the cells of tables -------------------------------------------------------------------------

@@ -260,9 +260,8 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
     """Return the cases that every model has, in the order of the annotations."""
     shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
     if not shared:
-        raise DissensusError(
-            "the models have no case in common", got=f"{len(models)} models: {', '.join(map(repr, models))}"
-        )
+        got = f"{len(models)} models: {', '.join(map(repr, models))}"
+        raise DissensusError("the models have no case in common", got=got)
     return [name for name in annotations.case_names if name in shared]
 
 

@@ -448,8 +448,8 @@ def experts_of(
             for row, *p in zip(same, *adjusted, strict=True):
                 by_stratum.append({**row, "p_adjusted": p[0], "verdict": verdict(row, *p)})
     notes += _notes(sample, called, trained_on, level)
-    parts = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
-    return Experts(*parts, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
+    held = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
+    return Experts(*held, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
 
 
 def _verdict(

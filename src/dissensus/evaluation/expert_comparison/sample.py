@@ -771,7 +771,7 @@ class Sample:
         for k, metric in enumerate(self.metrics):
             for number, name in enumerate(self.models, 1):
                 gap = number + len(self.models), k
-                row = {"metric": metric.name, "model": name}
+                row: dict[str, Any] = {"metric": metric.name, "model": name}
                 for columns, place in ((EXPERTS, (0, k)), (AGREED, (number, k)), (APART, gap)):
                     row |= {column: float(values[place]) for column, values in zip(columns, found, strict=False)}
                 rows.append({**row, "p_value": float(p_value[gap]), "p_noninferior": float(p_noninferior[gap])})
@@ -877,8 +877,8 @@ class Sample:
                     continue
                 mine = {to: one[of] for of, to in zip(EXPERTS, AGREED, strict=True)}
                 beside = {"model": one["model"], "model_agreement": one["agreement"]}
-                row = {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside}
-                found.append(row | {part: one[part] for part in APART[:3]})
+                head = {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside}
+                found.append(head | {part: one[part] for part in APART[:3]})
         return found
 
 

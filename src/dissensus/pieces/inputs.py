@@ -129,13 +129,12 @@ class Input:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
         text = next((place for place in places if _is_text(place)), "")
         if text and not (is_small and len(places) == 1):
-            raise FormatError(
+            problem, got = (
                 "studies that are split or large need Parquet files throughout",
-                expected="Parquet",
-                got=f"a {FilePath(text).suffix} file",
-                where=text,
-                advice="write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)",
+                f"a {FilePath(text).suffix} file",
             )
+            advice = "write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)"
+            raise FormatError(problem, expected="Parquet", got=got, where=text, advice=advice)
         twice, count = Counter(places).most_common(1)[0]
         if count > 1:
             raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")

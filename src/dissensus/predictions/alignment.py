@@ -204,10 +204,8 @@ def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Pr
     if predictions.complete and len(conditions) == predictions.n_conditions:
         matrix = np.empty((predictions.n_cases, len(conditions)))
         matrix[case, codes] = values
-        found = subject.with_all(matrix)
-    else:
-        found = subject.with_some(predictions.kind, case, codes, values)
-    return found.with_receipt(predictions.receipt)
+        return subject.with_all(matrix).with_receipt(predictions.receipt)
+    return subject.with_some(predictions.kind, case, codes, values).with_receipt(predictions.receipt)
 
 
 # Findings ---------------------------------------------------------------------------------------------

@@ -344,9 +344,8 @@ class Predictions(Received):
         """
         from dissensus.predictions.forms import PredictionOptions, from_matrix
 
-        given = [numbers] if deviations is None else [numbers, deviations]
-        form = "a list with one number per case", "(cases,)"
-        columns = [numeric_array(values, "numbers", *form) for values in given]
+        given, form = [numbers] if deviations is None else [numbers, deviations], "a list with one number per case"
+        columns = [numeric_array(values, "numbers", form, "(cases,)") for values in given]
         check_length(DEVIATION, len(columns[-1]), len(columns[0]))
         names = (NUMBER, DEVIATION)[: len(given)]
         return from_matrix(np.stack(columns, axis=1), PredictionOptions(name, names, case_names, kind="numbers"))
@@ -365,9 +364,8 @@ class Predictions(Received):
 
     def _column(self, name: str) -> FloatArray:
         if self.kind != "numbers":
-            raise DissensusError(
-                f"model {self.name!r} gives {self.kind}, not numbers", advice="build them with Predictions.from_numbers"
-            )
+            advice = "build them with Predictions.from_numbers"
+            raise DissensusError(f"model {self.name!r} gives {self.kind}, not numbers", advice=advice)
         return self.to_scores()[:, self.conditions.index(name)]
 
     @property
@@ -400,9 +398,7 @@ class Predictions(Received):
         """Whether two listed conditions of a case have the same value, shape (n_cases,)."""
         case = self.case_of_entry
         equal = (self.values[1:] == self.values[:-1]) & (case[1:] == case[:-1])
-        tied = np.zeros(self.n_cases, dtype=np.bool_)
-        tied[case[1:][equal]] = True
-        return tied
+        return np.asarray(np.bincount(case[1:][equal], minlength=self.n_cases) > 0)
 
     def __len__(self) -> int:
         return self.n_cases
@@ -587,7 +583,7 @@ class Predictions(Received):
         else:
             said = f"scores on {cases}" if self.kind == "scores" else plural(n_cases, self.kind)
             said = f"{said} over {plural(n_conditions, 'condition')}"
-            n_listed = n_conditions - len(_unlisted(self))
+            n_listed = n_conditions - int(_unlisted(self).sum())
             lines["conditions listed"] = f"{n_listed} of {n_conditions}; {span(self.entries_per_case)} per case"
             if self.kind != "set":
                 ties = percent(int(self.has_tie.sum()), n_cases)
@@ -620,54 +616,46 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     cases with the same score for every condition: 1, kept, all are tied (for example '1')
     cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
     """
-    if predictions.kind == "numbers" or (findings and predictions.kind != "scores"):
+    kind, names = predictions.kind, predictions.case_names
+    if kind == "numbers" or (findings and kind != "scores"):
         return ()
     if findings:
-        outside = np.zeros(predictions.n_cases, dtype=np.bool_)
-        outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
-        unlisted = tuple(_unlisted(predictions))
+        outside = predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]
+        has_outside = np.bincount(outside, minlength=len(names)) > 0
         action = "kept; the scores of all findings are taken as scores, not as probabilities"
-        notes = [
-            _note(predictions, "cases with scores below 0 or above 1", outside, action),
-            Note("findings without a score above 0", len(unlisted), "taken as absent on every case", unlisted[:3]),
-        ]
-    elif predictions.kind == "scores":
+        unlisted = predictions.conditions, _unlisted(predictions), "taken as absent on every case"
+        notes = [_note("cases with scores below 0 or above 1", names, has_outside, action)]
+        notes.append(_note("findings without a score above 0", *unlisted))
+    elif kind == "scores":
         notes = _notes_on_scores(predictions)
     else:
-        sizes, is_ranking = predictions.entries_per_case, predictions.kind == "ranking"
-        tied = "kept, all conditions are tied" if is_ranking else "kept"
-        every = (sizes == predictions.n_conditions) & (not is_ranking)
-        notes = [
-            _note(predictions, "empty rankings" if is_ranking else "empty sets", sizes == 0, tied),
-            _note(predictions, "sets of all conditions", every, "kept"),
-        ]
+        sizes, tied = predictions.entries_per_case, {"ranking": "kept, all conditions are tied"}.get(kind, "kept")
+        every = (sizes == predictions.n_conditions) & (kind == "set")
+        notes = [_note(f"empty {kind}s", names, sizes == 0, tied)]
+        notes.append(_note("sets of all conditions", names, every, "kept"))
     return tuple(note for note in notes if note.count)
 
 
-def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) -> Note:
-    examples = tuple(predictions.case_names[case] for case in np.flatnonzero(cases)[:3])
-    return Note(what, int(cases.sum()), action, examples)
+def _note(what: str, names: tuple[str, ...], chosen: BoolArray, action: str) -> Note:
+    return Note(what, int(chosen.sum()), action, tuple(names[place] for place in np.flatnonzero(chosen)[:3]))
 
 
-def _unlisted(predictions: Predictions) -> list[str]:
-    listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
-    return [predictions.conditions[code] for code in np.flatnonzero(~listed)]
+def _unlisted(predictions: Predictions) -> BoolArray:
+    return np.asarray(np.bincount(predictions.codes, minlength=predictions.n_conditions) == 0)
 
 
 def _notes_on_scores(predictions: Predictions) -> list[Note]:
-    n_conditions, complete = predictions.n_conditions, predictions.complete
+    n_conditions, complete, names = predictions.n_conditions, predictions.complete, predictions.case_names
     highest, lowest = predictions.values[predictions.offsets[:-1]], predictions.values[predictions.offsets[1:] - 1]
     constant = (predictions.entries_per_case == n_conditions) & (highest == lowest) & (n_conditions > 1)
     logits = "kept; logits need a softmax to be probabilities"
-    notes = [
-        _note(predictions, "cases with the same score for every condition", constant, "kept, all are tied"),
-        _note(predictions, "cases with negative scores", lowest < 0, logits),
-    ]
+    notes = [_note("cases with the same score for every condition", names, constant, "kept, all are tied")]
+    notes.append(_note("cases with negative scores", names, lowest < 0, logits))
     if not (lowest < 0).any():
         sums = np.bincount(predictions.case_of_entry, weights=predictions.values, minlength=predictions.n_cases)
         below = (sums < 1 - SUM_TOLERANCE) & complete  # a short list may leave some of the mass out
         off = below | (sums > 1 + SUM_TOLERANCE)
-        notes.append(_note(predictions, "cases whose scores do not sum to 1", off, "kept as scores, not probabilities"))
+        notes.append(_note("cases whose scores do not sum to 1", names, off, "kept as scores, not probabilities"))
     if not complete:
         notes += coverage(predictions)
     elif bool(np.isin(predictions.values, (0, 1)).all()):
@@ -680,9 +668,7 @@ def coverage(predictions: Predictions) -> list[Note]:
     """Tell of conditions without a score; 0 counts as none, as both are last."""
     unlisted = _unlisted(predictions)
     everywhere = f"of {predictions.n_conditions}, taken as not predicted: below all that have one"
-    partly = predictions.entries_per_case < predictions.n_conditions - len(unlisted)
+    partly = predictions.entries_per_case < (~unlisted).sum()
     some, there = "cases on which some of the other conditions have no score", "taken as not predicted there"
-    return [
-        Note("conditions without a score", len(unlisted), everywhere, tuple(unlisted[:3])),
-        _note(predictions, some, partly, f"{there}: below all that have one"),
-    ]
+    notes = [_note("conditions without a score", predictions.conditions, unlisted, everywhere)]
+    return [*notes, _note(some, predictions.case_names, partly, f"{there}: below all that have one")]

@@ -21,7 +21,7 @@ from dissensus.pieces import partition
 from dissensus.pieces.inputs import FileFacts, Input, is_large, is_split, look_at_file, mark_of, rows_in
 from dissensus.pieces.partition import Partition, Pieces, buckets_of
 from dissensus.pieces.run_directory import Storage
-from dissensus.predictions.alignment import Match
+from dissensus.predictions.lists import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
 

@@ -55,8 +55,7 @@ from dissensus.pieces import passes
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, FileFacts, Input, files_of, is_address, look_at_file
 from dissensus.pieces.passes import Learned, Piece, Reading, Settings, Survey, merged_receipts, placed
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, piece_of, run_in, table_of
-from dissensus.predictions.alignment import Match
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Match, Predictions
 from dissensus.study.question import chosen_question, conditions_asked
 from dissensus.workers import AT_ONCE, Work, worked
 

@@ -27,7 +27,7 @@ from dissensus.core.errors import FormatError, listing
 from dissensus.core.names import known_name
 from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, is_address, n_rows_in, rows_in
 from dissensus.pieces.run_directory import PIECES, Storage
-from dissensus.predictions.alignment import Match
+from dissensus.predictions.lists import Match
 
 # Bytes of a chunk, and the rows that it has at least.
 CHUNK_BYTES, LEAST_ROWS = 1 << 26, 1_000

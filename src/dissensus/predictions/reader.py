@@ -28,10 +28,9 @@ from dissensus.core.receipt import (
     warn_of_losses,
 )
 from dissensus.predictions import forms
-from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
-from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
+from dissensus.predictions.lists import DEVIATION, NUMBER, aligned, check_predictions
 from dissensus.study.reading.format import as_list, as_name, as_object, as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 

@@ -20,8 +20,7 @@ from dissensus.core.aliases import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 

@@ -11,6 +11,7 @@ import pytest
 from command_calls import told
 from dissensus.core import versions
 from dissensus.pieces import evaluation
+from dissensus.pieces.inputs import FileFacts
 from dissensus.pieces.run_directory import RunDirectory
 from faults.large_study import (
     EVALUATE,
@@ -129,8 +130,8 @@ def test_a_finished_run_shows_its_results_and_computes_nothing_but_a_report(fold
         raise AssertionError("something is computed")
 
     refused(folder, "the output directory exists already", words=EVALUATE)
-    for name in ("FileEvaluation", "n_distinct", "write_files"):
-        folder.patch.setattr(evaluation, name, never)
+    for owner, name in ((evaluation, "FileEvaluation"), (FileFacts, "n_cases"), (evaluation, "write_files")):
+        folder.patch.setattr(owner, name, never)
     before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
     outcome = folder.call(*RESUME)
     assert outcome.code == 0, outcome.err

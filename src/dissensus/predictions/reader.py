@@ -306,15 +306,10 @@ def examine_source(
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error.at(place) from None
-    receipt = Receipt(
-        place,
-        name,
-        format is not None,
-        columns=columns,
-        assumed=tuple(sentence for sentence, holds in assumed.items() if holds),
-        notes=(*notes, *check_predictions(predictions, findings=options.findings)),
-        examples=predictions.examples(),
-    )
+    told = tuple(sentence for sentence, holds in assumed.items() if holds)
+    notes = (*notes, *check_predictions(predictions, findings=options.findings))
+    known: dict[str, Any] = {"columns": columns, "assumed": told, "notes": notes, "examples": predictions.examples()}
+    receipt = Receipt(place, name, format is not None, **known)
     return PredictionReading(predictions.with_receipt(receipt), receipt, replace(source, content=None))
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissensus.core.errors import DissensusError, MissingExtraError, listing
 from dissensus.core.output import UNDERWAY
-from dissensus.core.versions import VERSIONED
+from dissensus.core.spec import VERSIONED
 
 if TYPE_CHECKING:
     from distributed import Client

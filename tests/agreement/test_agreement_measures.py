@@ -14,7 +14,6 @@ from sklearn.metrics import cohen_kappa_score
 import dissensus as ds
 import naive_agreement as naive
 from dissensus.agreement import agreement_measures, coefficients, cohen_kappa
-from dissensus.agreement import measures as module
 from dissensus.agreement.coefficients import Table
 
 NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
@@ -293,7 +292,7 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
     sets = [[[name for name, here in zip("ab", row, strict=True) if here] for row in case] for case in marks]
     said = ds.Study.from_sets(sets, ["a", "b"])
     table = agreement_measures(said, ["fleiss-kappa", "gwet-ac1"])
-    assert table["finding"].to_list() == ["a", "a", "b", "b", module.ALL_FINDINGS, module.ALL_FINDINGS]
+    assert table["finding"].to_list() == ["a", "a", "b", "b", coefficients.ALL_FINDINGS, coefficients.ALL_FINDINGS]
     values = table["value"].to_list()
     assert values[4] == pytest.approx((values[0] + values[2]) / 2)
     assert values[0] == value(said.of_finding("a"), "fleiss-kappa")

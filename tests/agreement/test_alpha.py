@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import naive_agreement as naive
 from dissensus import DissensusError, Study
-from dissensus.agreement import coefficients, measures
-from dissensus.agreement.coefficients import Table, disagreement_of
-from dissensus.agreement.measures import Alpha, krippendorff_alpha
+from dissensus.agreement import coefficients
+from dissensus.agreement.coefficients import Alpha, Table, disagreement_of, krippendorff_alpha
 from shared_data import dermatology, needs_shared
 from strategies import rankings
 
@@ -196,7 +195,7 @@ def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatc
     first = found()
     assert first == found()
     assert all(one[1] != other[1] for one, other in zip(first, found(1), strict=True))
-    monkeypatch.setattr(measures, "NUMBERS_AT_ONCE", 200)
+    monkeypatch.setattr(coefficients, "NUMBERS_AT_ONCE", 200)
     monkeypatch.setattr(coefficients, "PAIRS_AT_ONCE", 3)
     monkeypatch.setattr(coefficients, "DENSE", 1.0)
     np.testing.assert_allclose(found(), first, rtol=1e-12)

@@ -16,7 +16,7 @@ import naive_certainty as naive
 from dissensus.aggregations import Dirichlet
 from dissensus.certainty import plausibility_regions
 from dissensus.certainty.regions import PlausibilityRegions, conformities
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.plugins import Aggregation
 from naive_certainty import AGGREGATIONS, small_studies, supports
 

@@ -10,8 +10,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.decisions.planning import Components, expected_gains, within_cases
-from dissensus.evaluation.expert_comparison.pairs import Pairs
-from dissensus.evaluation.expert_comparison.sample import Estimates, Sample, estimates
+from dissensus.evaluation.expert_comparison.sample import Estimates, Pairs, Sample, estimates
 from dissensus.metrics import TopKAccuracy
 from shared_data import needs_shared, vandyke
 

@@ -95,7 +95,7 @@ def test_the_interval_of_a_difference_is_that_of_the_level() -> None:
     models = {"half": HALF, "wrong": WRONG}
     result = ds.evaluate(SAID, models, aggregations=[MajorityVote()], metrics=METRICS, draws=200, level=0.5)
     one = found(result.compare(), "top-1 accuracy", "half", "wrong")
-    gaps = result.estimates[0].spread_of_difference(0, 1).values[0]
+    gaps = result.estimates[0].spread_of_difference(np.array([0]), np.array([1])).values[0, 0]
     np.testing.assert_allclose((one.low, one.high), np.quantile(gaps, [0.25, 0.75]))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.comparison import Comparison, Difference, holm
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.sentences import decision

@@ -9,8 +9,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs
-from dissensus.evaluation.expert_comparison.sample import Crossing, Sample
+from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, Sample
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
 from simulation.experts import MARGIN, compared
 from simulation.grid import crossed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_calls import told
-from dissensus.core import versions
+from dissensus.core import spec
 from dissensus.pieces import evaluation
 from dissensus.pieces.inputs import FileFacts
 from dissensus.pieces.run_directory import RunDirectory
@@ -187,7 +187,7 @@ def test_options_and_versions_that_changed_are_refused(folder: Folder, finished:
     ]
     for words, part in wrong:
         refused(folder, "the run was asked something else", part, words=words)
-    there = {**versions.present_versions(), "numpy": "0.1"}
+    there = {**spec.present_versions(), "numpy": "0.1"}
     with folder.patch.context() as patch:
         patch.setattr(evaluation, "present_versions", lambda: there)
         refused(folder, "versions.numpy: ", "0.1 now")

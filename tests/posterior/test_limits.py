@@ -19,7 +19,7 @@ from dissensus.aggregations import (
     plackett_luce_log_likelihood,
 )
 from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.plugins import Aggregation
 from dissensus.simulate.differential_study import NEAR_TIES
 

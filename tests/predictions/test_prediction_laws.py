@@ -17,7 +17,7 @@ from dissensus.predictions.reader import read_predictions
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from dissensus.core.aliases import FloatArray
+    from dissensus.core.arrays import FloatArray
 
 LEVELS = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.5])
 TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)

@@ -14,7 +14,7 @@ from dissensus import DissensusError, Study, evaluate, simulate
 from dissensus.aggregations import PlackettLuce
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import SetAccuracy, TopKAccuracy
 from dissensus.simulate.answers import SKILLS, Skill
 from dissensus.simulate.differential_study import (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 
 # Limits of reliabilities, prior masses and weights: within them products and sums stay far from where floats end.
@@ -104,7 +104,7 @@ def check_length(what: str, got: int, expected: int, *, where: str = "") -> None
 def check_offsets(what: str, offsets: IntArray, n_rows: int, n_elements: int) -> None:
     """Refuse offsets that do not lead from the first element to the last."""
     check_length(what, len(offsets), n_rows + 1)
-    if offsets[0] != 0 or offsets[-1] != n_elements or (np.diff(offsets) < 0).any():
+    if offsets[0] != 0 or offsets[-1] != n_elements or (offsets[1:] < offsets[:-1]).any():
         raise DissensusError(f"the {what}s are not in order", expected=f"ascending numbers from 0 to {n_elements}")
 
 

@@ -1,24 +1,56 @@
-"""Names of cases, conditions, models: all different, looked up by name, and hashed to keys of random streams."""
+"""Names of cases, conditions, models: all different, looked up by name, and hashed to keys of random streams.
+
+The words in which studies are described have their types here too.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import BoolArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, IntArray, KeyArray
 from dissensus.core.checks import Recent, check_length, is_list
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
 
+# The column of each role, where anything is said; and the names by which columns are recognised, by role.
+Said: TypeAlias = "Mapping[str, str | None]"
+Aliases: TypeAlias = "Mapping[str, tuple[str, ...]]"
+
+# What a study can be read from: a path, several, a data frame of any library, a dictionary, or a study.
+Readable: TypeAlias = Any
+
+# What it means not to be mentioned: below all that is mentioned, or not compared at all.
+Unranked: TypeAlias = Literal["below", "unobserved"]
+
+# What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades.
+Question: TypeAlias = Literal["conditions", "binary", "grades"]
+
+# What annotators were asked, in any study: one of the above, which findings are present, or for a number.
+AnyQuestion: TypeAlias = Literal["conditions", "binary", "grades", "findings", "numbers"]
+
+# What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one.
+Duplicates: TypeAlias = Literal["refuse", "first", "best"]
+
+# What confidences are used for: to order conditions, or to share one vote among them.
+Confidence: TypeAlias = Literal["order", "share"]
+
+# What a list of labels means: votes of several annotators, or the order or the tie of one.
+Lists: TypeAlias = Literal["votes", "order", "tie"]
+
+Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
+Ranking: TypeAlias = Sequence[Block]
+# case > annotator > block > condition, conditions as names or codes.
+NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]
 
 # Tuples of names that are known to be all different, and none of them empty.
 different_names = Recent()
@@ -66,16 +98,6 @@ def check_not_empty(what: str, names: Sequence[str]) -> None:
     if "" in names:
         article = "an" if what[0] in "aeiou" else "a"
         raise DissensusError(f"{article} {what} has an empty name", where=f"{what} {names.index('') + 1}")
-
-
-def known_name(what: str, name: str, names: Iterable[str], *, purpose: str = "", where: str = "") -> str:
-    """Return the name if it is one of some names, or say which there are."""
-    known = tuple(names)
-    if name in known:
-        return name
-    problem = f"there is no {what} {name!r}{purpose and f' {purpose}'}"
-    expected = f"one of {listing(known, most=12)}"
-    raise DissensusError(problem, expected=expected, where=where, advice=suggestion(name, known))
 
 
 def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:

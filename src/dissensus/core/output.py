@@ -30,7 +30,7 @@ from dissensus.core.errors import FormatError
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 # Says what in a directory must not be lost; nothing if the directory may be replaced.
 Foreign: TypeAlias = Callable[[FilePath], str]

@@ -9,11 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray, Said
+from dissensus.core.arrays import IntArray, Value
 from dissensus.core.checks import check_fields, check_kind
-from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.names import known_name
-from dissensus.core.value import Value
+from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
+from dissensus.core.names import Said
 
 # The usual reasons why a column has a role.
 BY_NAME, AS_SAID = "by its name", "as said"

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.abc import InspectLoader
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from itertools import product
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -426,3 +426,17 @@ def written(value: Any) -> str:
     if isinstance(value, list):
         return "/".join(map(written, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Versions ------------------------------------------------------------------------------------------------
+
+VERSIONED = ("dissensus", "numpy", "numba", "polars", "scipy")
+
+
+def present_versions() -> dict[str, str]:
+    """Return the versions of the packages that numbers depend on.
+
+    >>> sorted(present_versions())
+    ['dissensus', 'numba', 'numpy', 'polars', 'scipy']
+    """
+    return {name: version(name) for name in VERSIONED}

@@ -23,10 +23,10 @@ import numpy as np
 from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.coefficients import Table
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import case_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import case_keys
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.predictions.lists import Predictions, aligned_models

@@ -19,17 +19,16 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs
 from dissensus.core.ragged import product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
 from dissensus.decisions.planning import spread_within, values_against
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares
-from dissensus.evaluation.expert_comparison.sample import Crossing
+from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, first_shares
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions, aligned_models

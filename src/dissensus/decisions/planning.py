@@ -32,17 +32,24 @@ from scipy.special import chdtrc, nctdtr, stdtrit
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.dirichlet import Dirichlet
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arrays import FloatArray, IntArray, Path
 from dissensus.core.checks import check_choice, check_count, check_positive, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs, in_order_of_keys
 from dissensus.core.output import written_whole
 from dissensus.core.ragged import clustered, product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, of_cells, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, Side, squared_shares
+from dissensus.evaluation.expert_comparison.sample import (
+    LEAST_CASES,
+    Pairs,
+    Sample,
+    Side,
+    different_opinions,
+    of_cells,
+    squared_shares,
+)
 from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
@@ -449,14 +456,15 @@ def _pilot(
     if not isinstance(pilot, Study):
         return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
     asked, own, spec = compared_models(pilot, predictions, metric, models)
-    said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
+    pairs = Pairs.of(asked.study.select(in_order_of_keys(asked.study.case_names)))
+    said = pairs.study
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
             "the pilot has too few cases with two annotators",
             expected=f"at least {LEAST_CASES}, or standard deviations instead of a study",
             got=str(said.n_cases),
         )
-    pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
+    chosen = {name: model.select(list(said.case_names)) for name, model in own.items()}
     found = asked.strata.get(FINDING, {})
     sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
     return _components(sample, spec, list(own))
@@ -479,7 +487,7 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     def kernel(a: IntArray, b: IntArray) -> FloatArray:
         """Return the difference of a model from one annotator, for pairs of cells."""
         alone = sample.of_pairs(place)
-        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b) - alone(b, a)) / 2)
+        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b)[0] - alone(b, a)[0]) / 2)
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)

@@ -28,13 +28,13 @@ from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Note, Receipt
-from dissensus.core.versions import present_versions
+from dissensus.core.spec import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, LeftOut

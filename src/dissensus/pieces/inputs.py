@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import AGAIN, TABLE_ENDINGS, checked_path, open_source, unreadable
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised

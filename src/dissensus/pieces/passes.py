@@ -30,11 +30,11 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
 from dissensus.aggregations.rating_regression import RatingPrior
-from dissensus.core.aliases import FloatArray, Unranked
+from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import DAMAGE, bundled, restored
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Limits, Source
-from dissensus.core.names import case_keys, in_order_of_keys, known_name
+from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
 from dissensus.evaluation.assembly import assembled
@@ -44,7 +44,7 @@ from dissensus.evaluation.plan import Plan, Strata, informed_by
 from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
-from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.sums import GROUPS, Array, CaseWeights, Name, Sums, is_of_cases
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
@@ -630,7 +630,7 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
         write(table_of("per_case", name), parquet(result.per_case()))
     names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
     known = set(names.tolist())
-    kept = sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays
+    kept = sums.only(lambda name: not is_of_cases(name)).arrays
     kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)

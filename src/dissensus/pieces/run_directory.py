@@ -32,7 +32,7 @@ from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any, BinaryIO, cast
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.bundle import restored
 from dissensus.core.errors import FormatError
 from dissensus.core.output import UNDERWAY, WRITTEN, checked_directory_target, told, undisturbed

@@ -20,8 +20,8 @@ from dissensus.core.checks import (
     checked,
     with_checked_methods,
 )
-from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.names import Cases, case_positions, check_names, known_name
+from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
+from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 
 # What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]

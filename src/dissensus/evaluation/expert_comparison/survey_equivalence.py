@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from dissensus.agreement.coefficients import Matrix, sparse
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.kernels.pluralities import plurality_agreement

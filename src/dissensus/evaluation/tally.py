@@ -24,8 +24,7 @@ from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics,
 from dissensus.evaluation.refits import CATEGORY_FIT, REFIT_DRAWS, other_family, refit_weights, reweighted, with_all
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:

@@ -202,15 +202,9 @@ class Reading:
             return said.with_receipt(Receipt(place, ""))
         frame = frame.drop(self.ignore, strict=False)
         source = Source(FilePath(place), "parquet", frame)
-        options = PredictionOptions(
-            name,
-            conditions,
-            study.case_names,
-            kind=self.kinds.get(name),
-            positive=self.options.positive,
-            findings=study.kind == "checklists",
-            binary=study.question == "binary",
-        )
+        asked: dict[str, Any] = {"findings": study.kind == "checklists", "binary": study.question == "binary"}
+        asked |= {"kind": self.kinds.get(name), "positive": self.options.positive}
+        options = PredictionOptions(name, conditions, study.case_names, **asked)
         # codes, and one number per case, need the names of the study
         own, examine = replace(options, conditions=conditions or study.conditions or None), reader.examine_source
         with placed(place):

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import dissensus as ds
 import naive_certainty as naive
 from dissensus import aggregations as by
-from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
+from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.certainty import plausibility_regions, rank_certainty, rank_shares
 from dissensus.certainty.categories import VIA, Categories, Via, expected_risk
 from dissensus.certainty.regions import PlausibilityRegions, conformities
@@ -320,6 +320,8 @@ def test_certainty_of_the_dermatology_annotations() -> None:
 # Bad input ------------------------------------------------------------------------------------------------
 
 
+LABELS, CONDITIONS = ["low", "low", "high"], ["acne", "eczema", "melanoma"]
+VOTES = by.MajorityVote().sample(ds.Study.from_counts([[4, 3, 3]], CONDITIONS))
 ANIMALS = by.MajorityVote().sample(
     ds.Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
 )
@@ -364,6 +366,38 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
                 ("unknown condition 0", ["cat", [0]]),
             )
         ),
+        (
+            r"every condition needs a category\n.*2 conditions without one: 'acne', 'ec",
+            lambda: Categories.from_mapping({"melanoma": "high"}, CONDITIONS),
+        ),
+        (
+            r"there is no condition 'melanom'\n.*\n.*did you mean 'melanoma'",
+            lambda: Categories.from_mapping({"acne": "low", "eczema": "low", "melanom": "high"}, CONDITIONS),
+        ),
+        (
+            r"there is no level of category 'high'\n.*'low', 'hihg'\n.*did you mean 'hihg'",
+            lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "hihg": 1}),
+        ),
+        ("finite", lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "high": float("nan")})),
+        ("the number of levels does not fit", lambda: Categories(("a", "b"), ("x", "y"), np.array([0, 1]), (0.0,))),
+        ("a category code has no name", lambda: Categories(("a", "b"), ("x",), np.array([0, 1]))),
+        ("the number of category codes does not fit", lambda: Categories(("a", "b"), ("x",), np.array([0]))),
+        (
+            r"there is no category 'hihg'\n.*\n.*did you mean 'high'",
+            lambda: Categories.from_labels(LABELS, CONDITIONS).renamed({"hihg": "x"}),
+        ),
+        (
+            r"about other conditions\n.*3 conditions\n.*2",
+            lambda: expected_risk(VOTES, Categories.from_labels(["low", "high"], ["acne", "eczema"])),
+        ),
+        (
+            r"there is no condition 'melanoma' among the categories\n.*\n.*did you mean 'melanomas'",
+            lambda: expected_risk(VOTES, Categories.from_labels(["1", "2", "3"], ["acne", "eczema", "melanomas"])),
+        ),
+        (
+            r"these categories have no levels\n.*\n.*'face', 'leg'\n.*levels=",
+            lambda: expected_risk(VOTES, Categories.from_labels(["face", "leg", "leg"], CONDITIONS)),
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(message: str, ask: Callable[[], object]) -> None:
@@ -381,10 +415,6 @@ def test_an_unmentioned_condition_among_several_is_less_probable_than_a_mentione
     tops = np.array([2])
     assert winning_members(layout, orders, tops, False).tolist() == [[1, 1]]
     assert winning_members(layout, orders, tops, True).tolist() == [[1, 0]]
-
-
-CONDITIONS = ["acne", "eczema", "melanoma"]
-VOTES = MajorityVote().sample(ds.Study.from_counts([[4, 3, 3]], CONDITIONS))
 
 
 # Building -------------------------------------------------------------------------------------------------
@@ -407,6 +437,8 @@ def test_categories_come_from_names_lines_and_tables(tmp_path: Path) -> None:
     numbered = Categories.from_file(tmp_path / "t.parquet", CONDITIONS)
     assert numbered.renamed({"0": "low", "2": "high"}) == mapped
     assert pickle.loads(pickle.dumps(mapped)) == mapped
+    assert mapped.aligned(["melanoma", "acne", "eczema"]).codes.tolist() == [1, 0, 0]
+    assert mapped.aligned(CONDITIONS) is mapped
 
 
 def test_levels_are_given_or_follow_from_the_names() -> None:
@@ -417,13 +449,6 @@ def test_levels_are_given_or_follow_from_the_names() -> None:
     assert (given_levels.names, given_levels.levels) == (("grave", "mild"), (0.0, 1.0))
     assert Categories.from_labels(["10", "9", "-1.5"], CONDITIONS).names == ("-1.5", "9", "10")
     assert Categories.from_labels(["nan", "1", "1"], CONDITIONS).levels == ()
-
-
-def test_conditions_are_aligned_by_name() -> None:
-    risks = Categories.from_labels(["low", "low", "high"], CONDITIONS)
-    turned = risks.aligned(["melanoma", "acne", "eczema"])
-    assert turned.codes.tolist() == [1, 0, 0]
-    assert risks.aligned(CONDITIONS) is risks
 
 
 @needs_shared
@@ -527,51 +552,6 @@ def test_files_that_make_no_sense_are_refused(tmp_path: Path, name: str, text: s
         Categories.from_file(tmp_path / name, CONDITIONS)
 
 
-LABELS = ["low", "low", "high"]
-
-
-@pytest.mark.parametrize(
-    ("message", "ask"),
-    [
-        (
-            r"every condition needs a category\n.*2 conditions without one: 'acne', 'ec",
-            lambda: Categories.from_mapping({"melanoma": "high"}, CONDITIONS),
-        ),
-        (
-            r"there is no condition 'melanom'\n.*\n.*did you mean 'melanoma'",
-            lambda: Categories.from_mapping({"acne": "low", "eczema": "low", "melanom": "high"}, CONDITIONS),
-        ),
-        (
-            r"there is no level of category 'high'\n.*'low', 'hihg'\n.*did you mean 'hihg'",
-            lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "hihg": 1}),
-        ),
-        ("finite", lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "high": float("nan")})),
-        ("the number of levels does not fit", lambda: Categories(("a", "b"), ("x", "y"), np.array([0, 1]), (0.0,))),
-        ("a category code has no name", lambda: Categories(("a", "b"), ("x",), np.array([0, 1]))),
-        ("the number of category codes does not fit", lambda: Categories(("a", "b"), ("x",), np.array([0]))),
-        (
-            r"there is no category 'hihg'\n.*\n.*did you mean 'high'",
-            lambda: Categories.from_labels(LABELS, CONDITIONS).renamed({"hihg": "x"}),
-        ),
-        (
-            r"about other conditions\n.*3 conditions\n.*2",
-            lambda: expected_risk(VOTES, Categories.from_labels(["low", "high"], ["acne", "eczema"])),
-        ),
-        (
-            r"there is no condition 'melanoma' among the categories\n.*\n.*did you mean 'melanomas'",
-            lambda: expected_risk(VOTES, Categories.from_labels(["1", "2", "3"], ["acne", "eczema", "melanomas"])),
-        ),
-        (
-            r"these categories have no levels\n.*\n.*'face', 'leg'\n.*levels=",
-            lambda: expected_risk(VOTES, Categories.from_labels(["face", "leg", "leg"], CONDITIONS)),
-        ),
-    ],
-)
-def test_categories_that_make_no_sense_are_refused(message: str, ask: Callable[[], object]) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        ask()
-
-
 def spread(plausibilities: ds.Plausibilities) -> FloatArray:
     """Write draws out, the unmentioned conditions of a case sharing the rest equally."""
     dense = plausibilities.dense()
@@ -592,13 +572,6 @@ def test_the_conformity_is_the_mean_score_by_plausibility(study: ds.Study, aggre
     scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
     expected = np.einsum("cdk,ck->cd", spread(drawn), scores)
     np.testing.assert_allclose(conformities(drawn, scored(drawn, scores)), expected, rtol=0, atol=1e-12)
-
-
-def test_conditions_without_a_score_have_none() -> None:
-    drawn = ds.Plausibilities.from_draws([[[0.5, 0.3, 0.2]]], conditions=list("abc"), case_names=["x"])
-    frame = pl.DataFrame({"case": ["x"], "condition": ["b"], "score": [0.5]})
-    listed = ds.Predictions.from_long(frame, list("abc"), kind="scores")
-    assert conformities(drawn, listed)[0, 0] == pytest.approx(0.15)
 
 
 @pytest.mark.parametrize(
@@ -631,6 +604,10 @@ def test_the_share_of_draws_in_the_region_is_counted_by_case() -> None:
     model = scored(drawn, np.array([[1.0, 0.0], [0.0, 1.0]]))
     np.testing.assert_array_equal(PlausibilityRegions(0.5, 0.9, 10, 1).contains(drawn, model), [0.5, 1.0])
     np.testing.assert_array_equal(PlausibilityRegions(-math.inf, 0.9, 10, 1).contains(drawn, model), [1.0, 1.0])
+    drawn = ds.Plausibilities.from_draws([[[0.5, 0.3, 0.2]]], conditions=list("abc"), case_names=["x"])
+    frame = pl.DataFrame({"case": ["x"], "condition": ["b"], "score": [0.5]})
+    listed = ds.Predictions.from_long(frame, list("abc"), kind="scores")
+    assert conformities(drawn, listed)[0, 0] == pytest.approx(0.15)
 
 
 def test_results_do_not_depend_on_threads_or_on_the_order_of_a_model() -> None:
@@ -656,12 +633,6 @@ def test_a_grid_has_every_point_once_and_all_sum_to_one(n_conditions: int, point
     assert len(found) == math.comb(steps + n_conditions - 1, n_conditions - 1)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     np.testing.assert_array_equal(is_inside, model.to_scores() @ found.T >= 0.1)
-
-
-def test_a_grid_of_many_conditions_is_refused() -> None:
-    model = ds.Predictions.from_scores(np.ones((2, 40)))
-    with pytest.raises(ds.DissensusError, match=r"the grid is too large\n.*20,000,000.*\n.*40 conditions"):
-        PlausibilityRegions(0.1, 0.9, 10, 1).grid(model)
 
 
 # Sets -----------------------------------------------------------------------------------------------------
@@ -694,19 +665,17 @@ def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
 # Bad input ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 1.5, float("nan")])
-def test_a_coverage_that_is_no_probability_is_refused(coverage: float) -> None:
-    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]])
-    with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
-        plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)
-
-
 def test_models_without_scores_or_of_other_cases_are_refused() -> None:
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
     regions = PlausibilityRegions(0.1, 0.9, 10, 1)
+    with pytest.raises(ds.DissensusError, match=r"the grid is too large\n.*20,000,000.*\n.*40 conditions"):
+        regions.grid(ds.Predictions.from_scores(np.ones((2, 40))))
     for said in (ds.Predictions.from_rankings([["a", "b"]], ["a", "b"]), ds.Predictions.from_sets([["a"]], ["a", "b"])):
         for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
             with pytest.raises(ds.DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
                 ask(said)
     with pytest.raises(ds.DissensusError):
         plausibility_regions(drawn, ds.Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))
+    for coverage in (0.0, 1.0, -0.1, 1.5, float("nan")):
+        with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
+            plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)

@@ -224,14 +224,6 @@ def test_weights_of_cases_are_how_often_cases_count() -> None:
         assert value(weighted, measure) == pytest.approx(value(thrice, measure), abs=slack)
 
 
-def test_a_study_has_the_measures_that_suit_it() -> None:
-    said = disputed(30, 0)
-    assert tuple(agreement_measures(said)["measure"]) == NOMINAL
-    assert tuple(agreement_measures(said.asked("grades"))["measure"]) == GRADED
-    ratings = agreement_measures(rated(30, 0))["measure"]
-    assert tuple(ratings) == ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
-
-
 # Undefined -----------------------------------------------------------------------------------------------
 
 

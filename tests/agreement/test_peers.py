@@ -131,14 +131,13 @@ def test_pairs_equal_the_comparison_ranking_by_ranking(said: Study, depth: int) 
         np.testing.assert_allclose(one[3:], other[3:], atol=1e-12, rtol=0)
 
 
-def test_pairs_without_a_common_case_have_no_row() -> None:
+def test_pairs_are_the_same_whatever_the_portions_and_those_without_a_common_case_have_no_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     said = Study.from_rankings([[[["a"]]], [[["b"]]]], annotator_names=[["Ada"], ["Bo"]])
     frame = pairwise_agreement(said, depth=1)
     assert frame.shape == (0, 5)
     assert frame.columns == ["annotator_a", "annotator_b", "n_cases", "overlap", "same_first"]
-
-
-def test_pairs_are_the_same_whatever_the_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Study.from_rankings(
         [[[["a"], ["b"]], [["b"]], [["c", "a"]]], [[["a"]], [["b"]], [["a"]]]], annotator_names=["Ada", "Bo", "Cy"]
     )
@@ -173,8 +172,8 @@ def problems(draw: st.DrawFn) -> Problem:
     return draw(ranking), draw(ranking), depth, n_conditions
 
 
-@given(problems())
-def test_it_equals_the_trace_of_soft_permutation_matrices(problem: Problem) -> None:
+@given(problems(), st.randoms(use_true_random=False))
+def test_it_equals_the_trace_of_soft_permutation_matrices_in_any_form(problem: Problem, random: Any) -> None:
     a, b, depth, n_conditions = problem
     how: dict[str, Any] = {"depth": depth, "n_conditions": n_conditions}
     value = mean_average_overlap(a, b, **how)
@@ -186,17 +185,11 @@ def test_it_equals_the_trace_of_soft_permutation_matrices(problem: Problem) -> N
     assert mean_average_overlap(a, a, **how) == 1
     one, other = ([[f"condition {code}" for code in block] for block in ranking] for ranking in (a, b))
     assert mean_average_overlap(one, other, **how) == pytest.approx(value, abs=1e-12)
+    shuffled = [random.sample(block, len(block)) for block in naive.completed(a, n_conditions)]  # with a last block
+    assert mean_average_overlap(shuffled, b, **how) == pytest.approx(value, abs=1e-12)
     vectors, signs = soft_rankings(Study.from_rankings([[a, b]], n_conditions), depth)
     np.testing.assert_allclose((vectors * vectors) @ signs, 1.0, atol=1e-12)
     assert ((vectors[[0]] * vectors[[1]]) @ signs)[0] == pytest.approx(value, abs=1e-12)
-
-
-@given(problems(), st.randoms(use_true_random=False))
-def test_the_order_within_a_block_and_an_explicit_last_block_make_no_difference(problem: Problem, random: Any) -> None:
-    a, b, depth, n_conditions = problem
-    shuffled = [random.sample(block, len(block)) for block in naive.completed(a, n_conditions)]
-    value = mean_average_overlap(a, b, depth=depth, n_conditions=n_conditions)
-    assert mean_average_overlap(shuffled, b, depth=depth, n_conditions=n_conditions) == pytest.approx(value, abs=1e-12)
 
 
 def test_the_published_example_of_a_soft_permutation_matrix() -> None:
@@ -225,12 +218,9 @@ def test_abstentions_of_a_study_do_not_lower_its_agreement() -> None:
     assert alphas[0] == alphas[1]
 
 
-def test_blocks_may_be_arrays_and_tuples() -> None:
+def test_many_conditions_cost_nothing_and_blocks_may_be_arrays_and_tuples() -> None:
     value = mean_average_overlap(((0,), (1, 2)), [np.array([0]), np.array([2, 1])], depth=2, n_conditions=4)
     assert value == pytest.approx(1)
-
-
-def test_many_conditions_cost_nothing() -> None:
     a, b = [[7], [1_000_000]], [[7], [999_999_999]]
     expected = naive.mean_average_overlap([[0], [1]], [[0], [2]], 2, 10)
     assert mean_average_overlap(a, b, depth=2, n_conditions=1_000_000_000) == pytest.approx(expected, abs=1e-12)

@@ -343,17 +343,9 @@ def test_scores_are_compared_at_the_specificity_of_annotators() -> None:
     assert 0.7 < areas["low"] < areas["agreement"] < areas["high"] < 1
 
 
-NAMES = [f"c{i}" for i in range(40)]
-
-
 def labels(n_annotators: int = 3, n_cases: int = 40) -> ds.Study:
-    rows = [(name, f"a{who}", "ab"[i % 2]) for i, name in enumerate(NAMES[:n_cases]) for who in range(n_annotators)]
-    return ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"), ["a", "b"])
-
-
-def model(n_wrong: int = 0) -> ds.Predictions:
-    said = [["ab"[(i + (i < n_wrong)) % 2]] for i in range(40)]
-    return ds.Predictions.from_rankings(said, ["a", "b"], case_names=NAMES)
+    who = [f"a{number}" for number in range(n_annotators)]
+    return study_of([["ab"[i % 2]] * n_annotators for i in range(n_cases)], [who] * n_cases)
 
 
 @needs_shared
@@ -388,9 +380,8 @@ def test_the_outcome_is_that_of_a_plain_loop() -> None:
     skill = (0.85, 0.8, 0.75, 0.7, 0.6, 0.55)
     said = np.array([[t if rng.random() < own else rng.integers(3) for own in skill] for t in truth])
     guess = np.array([t if rng.random() < 0.8 else rng.integers(3) for t in truth])
-    rows = [(NAMES[i], f"a{j}", "abc"[said[i, j]]) for i in range(40) for j in range(6)]
-    study = ds.Study.from_long(pl.DataFrame(rows, ["case", "annotator", "condition"], orient="row"), ["a", "b", "c"])
-    model = ds.Predictions.from_rankings([["abc"[k]] for k in guess], ["a", "b", "c"], case_names=NAMES)
+    study = study_of([["abc"[one] for one in row] for row in said], [[f"a{j}" for j in range(6)]] * 40)
+    model = model_of(["abc"[k] for k in guess])
     p_values, advantages = [], []
     for j in range(6):
         others = np.delete(said, j, axis=1)
@@ -410,7 +401,7 @@ def test_the_outcome_is_that_of_a_plain_loop() -> None:
 
 
 def test_a_model_that_is_always_wrong_wins_nobody() -> None:
-    found = alternative_annotator_test(labels(), model(n_wrong=40))
+    found = alternative_annotator_test(labels(), model_of(["ba"[i % 2] for i in range(40)]))
     assert (found.winning_rate, found.advantage, found.passes) == (0.0, 0.0, False)
     assert found.rows.select("annotator", "n_cases").rows() == [("a0", 40), ("a1", 40), ("a2", 40)]
 
@@ -422,12 +413,12 @@ def test_a_model_that_is_always_wrong_wins_nobody() -> None:
         (labels(), 1.0, "epsilon must be between 0 and 1"),
         (labels(n_annotators=1), 0.2, "no annotator shares enough cases"),
         (labels(n_cases=29), 0.2, "no annotator shares enough cases"),
-        (ds.Study.from_counts([[2, 1]] * 40, ["a", "b"], case_names=NAMES), 0.2, "by name"),
+        (study_of([["a", "a", "b"]] * 40, None), 0.2, "by name"),
     ],
 )
 def test_bad_input_is_one_clear_error_of_test(study: ds.Study, epsilon: float, words: str) -> None:
     with pytest.raises(ds.DissensusError, match=words):
-        alternative_annotator_test(study, model(), epsilon=epsilon)
+        alternative_annotator_test(study, model_of(["ab"[i % 2] for i in range(40)]), epsilon=epsilon)
 
 
 def listed(counts: list[int], k: int) -> float:
@@ -441,16 +432,13 @@ def listed(counts: list[int], k: int) -> float:
     return float(np.mean(found))
 
 
-def test_counting_equals_listing() -> None:
+def test_counting_equals_listing_two_are_worth_one_and_large_panels_stay_finite() -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):
         counts = rng.integers(0, 4, rng.integers(1, 6))
         if counts.sum() > 1:
             k = int(rng.integers(1, counts.sum()))
             assert plurality_agreement(counts[None], k)[0] == pytest.approx(listed(counts.tolist(), k), abs=1e-12)
-
-
-def test_two_are_worth_one_and_large_panels_stay_finite() -> None:
     counts = np.array([[700, 200, 100], [400, 400, 200], [1000, 0, 0]])
     one, two, many = (plurality_agreement(counts, k) for k in (1, 2, 200))
     assert one == pytest.approx(two, abs=1e-12)

@@ -158,10 +158,10 @@ class Experts(Shown):
             )
             for name in ROWS
         }
-        worth = {}
-        for name, one in given["worth"].items():
-            value, low, high = (math.inf if one[part] is None else one[part] for part in ("value", "low", "high"))
-            worth[name] = Worth(value, low, high, one["most"])
+        worth = {
+            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
+            for name, one in given["worth"].items()
+        }
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:

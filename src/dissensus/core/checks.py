@@ -317,7 +317,11 @@ CHOICES = (
 )
 
 # Names of annotations that stand for others.
-ALIASES = {"Conditions": "Sequence[str] | int | None", "Sets": "str | Sequence[Label] | Mapping[str, Label]"}
+ALIASES = {
+    "Advance": "Callable | None",
+    "Conditions": "Sequence[str] | int | None",
+    "Sets": "str | Sequence[Label] | Mapping[str, Label]",
+}
 
 # What errors call each kind, and how a value of it is told.
 KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {

@@ -491,10 +491,10 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    mean, error = clustered(values, sample.weights, sample.clusters)
+    mean, error = clustered(values, pairs.weights, pairs.clusters)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
-        shared = squared_shares(pairs, sample.weights)
+        shared = squared_shares(pairs, pairs.weights)
         moves = sample.effects[1, place] - sample.effects[other, place]
         annotator = float(crossing.part(moves).variance) / shared
     parts = Components(0.0, single, both, annotator)

@@ -414,14 +414,12 @@ class Evaluation(Shown, Value):
         best = [" + ".join(names) for names in winners(self.conditions, known, 1).to_list()]
         rows: list[tuple[Any, ...]] = []
         for rule in RULES:
+            of_model = {name: {*found.of_rule(rule, m).tolist()} for m, name in enumerate(self.models)}
             places = found.of_rule(rule).tolist()
-            of_model = [set(found.of_rule(rule, m).tolist()) for m in range(len(self.models))]
-            own = []
-            for i in places:
-                who = [name for name, cases in zip(self.models, of_model, strict=True) if i in cases]
-                named = ", ".join(who) if rule in (WRONG, MISSED) else None
-                own.append((-len(who), known.certainties[0][i], (self.case_names[i], rule, named, best[i])))
-            rows += [(*row, certainty) for _, certainty, row in sorted(own, key=lambda one: one[:2])]
+            who = {i: [name for name, cases in of_model.items() if i in cases] for i in places}
+            for i in sorted(places, key=lambda i: (-len(who[i]), known.certainties[0][i])):
+                named = ", ".join(who[i]) if rule in (WRONG, MISSED) else None
+                rows.append((self.case_names[i], rule, named, best[i], known.certainties[0][i]))
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     # What the sums hold -----------------------------------------------------------------------------------

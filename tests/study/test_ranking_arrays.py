@@ -76,40 +76,6 @@ def test_shared_rankings_are_written_out_of_absent_annotators_nothing_is_read_an
 
 # What is refused ------------------------------------------------------------------------------------------
 
-ROW, GOOD = [0, 1, 2], [0, 1, -1]
-
-
-@pytest.mark.parametrize(
-    ("orders", "groups", "options", "message"),
-    [
-        *(
-            ([[ROW], [ROW, ROW]], [[GOOD], [GOOD, wrong]], {}, f"no groups[^$]*{wrong[0]}, [^$]*case '1', annotator 2")
-            for wrong in ([1, 2, 3], [0, 2, 2], [0, 1, 0], [0, -1, 1], [-1, 0, 1], [0, -2, -2], [-2, -2, -2])
-        ),
-        *(
-            ([[ROW, row]], [[ROW] * 2], {}, r"is no order of all conditions\n.*0 to 2 once[^$]*case '0', annotator 2")
-            for row in ([0, 1, 1], [1, 2, 3], [0, 1, -1])
-        ),
-        ([[[0, 1]]], [[[0, 1]], [[0, 1]]], {}, "rankings and groups have different shapes"),
-        ([[[0, 1]], [[0, 1]]], [[[0, 1], [0, 1]]], {}, "rankings and groups have different shapes"),
-        ([[[0, 1]]], [[[0, 1, 2]]], {}, "rankings and groups have different shapes"),
-        ([[[0.0, 1.0]]], [[[0, 1]]], {}, "rankings must be whole numbers"),
-        ([[[0, 1]]], [[[True, False]]], {}, "groups must be whole numbers"),
-        ([[[0, 1]]], [[["0", "1"]]], {}, "groups must be whole numbers"),
-        ([[0, 1]], [[0, 1]], {}, "rankings have the wrong shape"),
-        ([], [], {}, "rankings have the wrong shape"),
-        ([[], []], [[], []], {}, "rankings have the wrong shape"),
-        ([[[0, 1]], [[0, 1, 2]]], [[[0, 1]]] * 2, {}, r"rankings have the wrong shape\n.*\n.*\n.*case 2"),
-        ([[[0, 1], [0]], []], [[[0, 1]]], {}, r"rankings have the wrong shape\n.*\n.*different lengths\n.*case 1"),
-        (None, [[[0, 1]]], {}, "rankings"),
-        ([[[0, 1]]], [[[0, 1]]], {"conditions": ["a"]}, "the number of conditions does not fit"),
-        ([[[0, 1]]], [[[0, 1]]], {"case_names": ["a", "b"]}, "the number of case names does not fit"),
-    ],
-)
-def test_arrays_that_are_no_rankings_are_refused(orders: Any, groups: Any, options: Any, message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        Study.from_ranking_arrays(orders, groups, **options)
-
 
 def test_confidences_must_be_finite_and_not_negative() -> None:
     for value in (-1, np.nan, np.inf):

@@ -51,66 +51,6 @@ def test_annotators_and_weights_may_be_nested_or_serve_every_case_and_be_nobodys
     assert "0 cases" in repr(said)
 
 
-TWO: Any = [[[["a"]], [["a"]]], []]
-
-
-@pytest.mark.parametrize(
-    ("rankings", "options", "problem"),
-    [
-        ("abc", {}, r"wrong depth[^$]*four lists deep[^$]*the cases[^$]*\[\['name'\]\]"),
-        ([[], "abc"], {}, r"wrong depth[^$]*rankings of a case[^$]*case 2\n"),
-        ([[[["a"]], "abc"]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 2\n"),
-        ([[], [[["a"], "abc"]]], {}, r"wrong depth[^$]*conditions of a block[^$]*case 2, ranking 1, block 2\n"),
-        ([[{"a": 1}]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 1\n"),
-        ([3], {}, r"wrong depth[^$]*rankings of a case[^$]*case 1\n"),
-        *(
-            ([[[[mention]]]], {"conditions": ["a"]}, r"neither a name nor a code[^$]*case '0', ranking 1")
-            for mention in (True, 1.5, None, ["a"])
-        ),
-        (
-            [[[["a"], []]]],
-            {"case_names": ["left arm"], "annotator_names": [["Ann"]]},
-            "block is empty[^$]*case 'left arm', annotator 'Ann'[^$]*leave the empty block out",
-        ),
-        *(
-            ([[[["a"]], twice]], {}, "'a' is mentioned twice[^$]*at most once[^$]*case '0', ranking 2, condition 'a'")
-            for twice in ([["a"], ["a"]], [["b"], ["a", "a"]], [["a", "b"], ["a"]])
-        ),
-        (
-            [[], [[["Tinea"]], [["Tinea"], ["Eczma"]]]],
-            {"conditions": ["Eczema", "Tinea"]},
-            "unknown condition 'Eczma'[^$]*of the 2 listed[^$]*case '1', ranking 2[^$]*did you mean 'Eczema'",
-        ),
-        *(
-            ([[[[0]], [[code]]]], {"conditions": ["a", "b"]}, f"out of range[^$]*0 to 1, as[^$]*{code}[^$]*ranking 2")
-            for code in (-1, 2, 100)
-        ),
-        ([[[[0]]]], {}, "integer codes need a list of conditions"),
-        ([[[["\u00e9"]]]], {"conditions": ["e\u0301"]}, r"U\+00E9"),
-        (TWO, {"conditions": ["a", "a"]}, "condition names must all be different"),
-        (TWO, {"conditions": ["a", ""]}, "condition has an empty name"),
-        (TWO, {"case_names": ["", "x"]}, "case has an empty name"),
-        (TWO, {"case_names": ["x", "x"]}, r"case names must all be different\n.*'x'"),
-        (TWO, {"case_names": ["x"]}, r"number of case names does not fit\n.*expected: 2\n.*got: *1"),
-        (TWO, {"groups": ["p"]}, "number of groups"),
-        (TWO, {"groups": ["p", ""]}, "group has an empty name"),
-        (TWO, {"case_weights": [1.0]}, "number of case weights"),
-        (TWO, {"case_weights": [1.0, -1.0]}, "case weights must be finite and not negative"),
-        (TWO, {"case_weights": ["x", "y"]}, "case weights are not numbers"),
-        (TWO, {"weights": [[1.0], [2.0]]}, "number of weights"),
-        (TWO, {"weights": [[np.nan, 1.0], []]}, "weights must be finite and not negative"),
-        (TWO, {"weights": [["heavy", 1.0], []]}, "weights are not numbers"),
-        (TWO, {"annotator_names": [["Ann", "Bo"]]}, "number of case's annotator name lists"),
-        (TWO, {"annotator_names": [["Ann"], []]}, "number of annotator names[^$]*case 1"),
-        (TWO, {"annotator_names": [["", "Bo"], []]}, "an annotator has an empty name"),
-        (TWO, {"unranked": "last"}, "unranked is not understood"),
-    ],
-)
-def test_what_rankings_cannot_be_is_refused_with_its_place(rankings: Any, options: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_rankings(rankings, **options)
-
-
 @given(studies())
 def test_nested_lists_come_back_out(said: Study) -> None:
     again = Study.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names)
@@ -123,24 +63,6 @@ def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
     said = Study.from_counts(counts, ["a", "b", "c"])
     votes = [[["a", "b", "c"][k] for k in range(3) for _ in range(row[k])] for row in counts]
     assert written_out(said) == Study.from_rankings([[[[vote]] for vote in row] for row in votes], ["a", "b", "c"])
-
-
-@pytest.mark.parametrize(
-    ("counts", "options", "problem"),
-    [
-        ([[1, -1]], {}, "whole numbers, zero or more[^$]*row 1, column 2"),
-        ([[1, 0], [0.5, 0]], {}, "whole numbers, zero or more[^$]*row 2, column 1"),
-        ([[1, np.nan]], {}, "whole numbers, zero or more[^$]*row 1, column 2"),
-        ([1, 2], {}, "must be a matrix"),
-        ([[1], [1, 2]], {}, "counts differ in length"),
-        ([["x", "y"]], {}, "numbers in the shape"),
-        ([[1, 2]], {"conditions": ["a", "b", "c"]}, "number of conditions"),
-        ([[1, 2]], {"levels": [0]}, "number of levels"),
-    ],
-)
-def test_counts_that_are_none_are_refused(counts: Any, options: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_counts(counts, **options)
 
 
 def test_columns_of_counts_are_numbered_and_numbers_are_levels_unless_a_question_is_named() -> None:

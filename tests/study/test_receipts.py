@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,8 @@ import pytest
 from dissensus import Study, examine, read
 from dissensus.predictions.reader import examine_predictions
 
-NAMES: dict[str, Any] = {"conditions": ["x", "y"], "cases": ["c1", "c2"]}
-ROWS = "the rows are the cases of the study, in its order"
-COLUMNS = "the columns are the conditions of the study, in its order"
-SETS = "all cells are 0 or 1: they are sets, not scores (kind='scores' says otherwise)"
+READINGS = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
 LINES = [{"case_id": "c1", "ranked": ["x", ["y", "z"]], "epoch": 3}]
-NAMED = {"probs": np.array([[0.4, 0.6], [0.5, 0.5]]), "case_ids": ["c1", "c2"], "epoch": [3]}
-BELOW = "a condition that a case does not list ranks below all others"
 
 
 def test_everything_was_used_only_if_it_was(put: Any) -> None:
@@ -57,65 +54,14 @@ def test_studies_and_predictions_keep_their_receipt_and_are_compared_without_it(
     assert kept.receipt == pickle.loads(pickle.dumps(kept)).receipt == reading.receipt
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "options", "roles", "assumed", "examples"),
-    [
-        (
-            "A.csv",
-            "name,x,y,z\nc1,0.62,0.21,0.05\n",
-            {},
-            {"name": "case", **dict.fromkeys("xyz", "scores of a condition")},
-            (),
-            ("on case c1: x 0.62, y 0.21, z 0.05",),
-        ),
-        (
-            "A.csv",
-            "case,0,1\nc1,0.4,0.6\n",
-            {"conditions": ["x", "y"]},
-            {"case": "case", **dict.fromkeys("01", "scores of a condition")},
-            ("integers are codes of the given conditions: 0 is x, 1 is y",),
-            ("on case c1: y 0.6, x 0.4",),
-        ),
-        (
-            "A.csv",
-            "case,label,rank,score,colour\nc1,x,1,0.3,red\nc1,y,2,0.2,red\n",
-            {"kind": "ranking"},
-            {"case": "case", "label": "condition", "rank": "rank", "score": "", "colour": ""},
-            (BELOW,),
-            ("on case c1: x, then y",),
-        ),
-        (
-            "A.npy",
-            np.array([[1, 0], [1, 1]]),
-            NAMES,
-            {},
-            (ROWS, COLUMNS, SETS),
-            ("on case c1: {x}", "on case c2: {x, y}"),
-        ),
-        (
-            "B.npz",
-            NAMED,
-            NAMES,
-            {"probs": "scores", "case_ids": "case", "epoch": ""},
-            (COLUMNS,),
-            ("on case c1: y 0.6, x 0.4", "on case c2: x 0.5, y 0.5"),
-        ),
-        (
-            "A.jsonl",
-            LINES,
-            {},
-            {"case_id": "case", "ranked": "ranking", "epoch": ""},
-            (BELOW,),
-            ("on case c1: x, then y and z tied",),
-        ),
-    ],
-)
-def test_what_is_understood_of_predictions(
-    file: str, content: Any, options: dict[str, Any], roles: Any, assumed: Any, examples: Any, put: Any
-) -> None:
-    receipt = examine_predictions(put(content, file), **options).receipt
-    assert {column.name: column.role for column in receipt.columns} == roles
-    assert (receipt.assumed, receipt.examples) == (assumed, examples)
+@pytest.mark.parametrize("case", READINGS["predictions"], ids=lambda case: case["file"])
+def test_what_is_understood_of_predictions(case: dict[str, Any], put: Any) -> None:
+    content = case["content"]
+    if case["file"].endswith((".npy", ".npz")):
+        content = {k: np.array(v) for k, v in content.items()} if isinstance(content, dict) else np.array(content)
+    receipt = examine_predictions(put(content, case["file"]), **case["options"]).receipt
+    assert {column.name: column.role for column in receipt.columns} == case["roles"]
+    assert (list(receipt.assumed), list(receipt.examples)) == (case["assumed"], case["examples"])
     reasons = {column.name: column.reason for column in receipt.columns}
     assert reasons.get("name", "as the first column") == "as the first column"
     assert reasons.get("score", "the predictions are read as ranking") == "the predictions are read as ranking"

@@ -1,4 +1,4 @@
-"""Laws of every kind of study: immutable, comparable, picklable, selectable, able to say what it holds and was asked."""
+"""Laws of every kind of study: immutable, comparable, picklable, selectable, able to say what it holds and answers."""
 
 from __future__ import annotations
 

@@ -21,9 +21,8 @@ import pytest
 from dissensus import DissensusError, DissensusWarning, Study, examine, read
 from dissensus.core.files import Source
 from dissensus.study.reading import Reading
+from dissensus.study.reading.columns import Wide, columns_by_shared_labels
 from dissensus.study.reading.format import Format, Options
-from dissensus.study.reading.guesses import columns_by_shared_labels
-from dissensus.study.reading.wide import Wide
 from format_examples import ANNOTATOR_FILES, ARGILLA, COUNTS, DOCCANO, LABEL_STUDIO, PREFLIB, PRODIGY, RECORDS
 from rare import rare
 from shared_data import SHARED, needs_shared

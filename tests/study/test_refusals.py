@@ -30,7 +30,8 @@ FITTING["votes"] = [5, 1, 2]
 
 def _panel(**changes: list[Any]) -> Panel:
     given: dict[str, Any] = {**FITTING, **changes}
-    return Panel(**{name: tuple(one) if isinstance(one[0], str) else np.array(one) for name, one in given.items()})
+    given = {name: tuple(one) if isinstance(one[0], str) else np.array(one) for name, one in given.items()}
+    return Panel(**given)
 
 
 BUILDERS: dict[str, Callable[..., Any]] = {

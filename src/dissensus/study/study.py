@@ -137,11 +137,8 @@ class Study(Received):
         check_names("finding" if self.question == "findings" else "condition", self.conditions)
         check_question(self.question, self.conditions)
         if self.unranked not in ("below", "unobserved"):
-            raise DissensusError(
-                "unranked is not understood",
-                expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
-                got=repr(self.unranked),
-            )
+            expected = "'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)"
+            raise DissensusError("unranked is not understood", expected=expected, got=repr(self.unranked))
         foreign = [name for name in CONTENT if np.size(getattr(self, name)) and name not in KINDS[self.kind].arrays]
         if foreign:
             raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
@@ -640,11 +637,9 @@ class Study(Received):
             known_name("annotator", name, self.annotator_names)
         lacking = [name for name in self.annotator_names if name not in groups]
         if lacking or not self.annotator_names:
-            raise DissensusError(
-                "the group of some annotators is not known",
-                expected="a group for every annotator, who must have a name",
-                got=f"none for {listing(lacking)}" if lacking else "annotators without names",
-            )
+            expected = "a group for every annotator, who must have a name"
+            got = f"none for {listing(lacking)}" if lacking else "annotators without names"
+            raise DissensusError("the group of some annotators is not known", expected=expected, got=got)
         of_annotators = tuple(groups[name] for name in self.annotator_names)
         return replace(self, panel=replace(self.panel, annotator_groups=of_annotators))
 
@@ -729,11 +724,9 @@ class Study(Received):
         mentioned = np.unique(self.codes)
         lost = [self.conditions[code] for code in mentioned if self.conditions[code] not in codes]
         if lost:
-            raise DissensusError(
-                "the new list of conditions lacks some that are mentioned",
-                got=listing(lost),
-                advice=suggestion(lost[0], conditions) or "add them to the list",
-            )
+            got = listing(lost)
+            advice = suggestion(lost[0], conditions) or "add them to the list"
+            raise DissensusError("the new list of conditions lacks some that are mentioned", got=got, advice=advice)
         recoded = np.full(self.n_conditions, -1, dtype=np.int64)
         recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
         order = np.lexsort((recoded[self.codes], ragged.row_of_each(self.code_offsets)))

@@ -312,9 +312,8 @@ def recognised_format(
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
-    from dissensus.study.reading.long import Long, Scores
-    from dissensus.study.reading.nested import refuse_two_readings
-    from dissensus.study.reading.wide import Counts, is_table_of_votes
+    from dissensus.study.reading.columns import Counts, Long, Scores, is_table_of_votes
+    from dissensus.study.reading.orders import refuse_two_readings
 
     given = columns or {}
     if source.path.suffix.lower() == INSPECT and given.get("score") is None:

@@ -197,12 +197,10 @@ def optional_name(value: Any, what: str, where: str) -> str | None:
 def as_condition(value: Any, where: str) -> str:
     """Return the name or the code of a condition; codes count from 0."""
     if isinstance(value, int | float) and value < 0:
+        expected = "the name of a condition, or its code from 0"
+        advice = "write null where an annotator gave no label"
         raise FormatError(
-            "a condition code is negative",
-            expected="the name of a condition, or its code from 0",
-            got=reprlib.repr(value),
-            where=where,
-            advice="write null where an annotator gave no label",
+            "a condition code is negative", expected=expected, got=reprlib.repr(value), where=where, advice=advice
         )
     return as_name(value, "a condition", where)
 
@@ -269,12 +267,9 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
     """Return the records, each with the words that say where it stands."""
     records = records_of(source, inside=inside)
     if not records:
-        raise FormatError(
-            f"the file holds no {what}s",
-            expected=f"a JSON list of {what}s, or one {what} per line",
-            got=reprlib.repr(source.content),
-            where=str(source.path),
-        )
+        expected = f"a JSON list of {what}s, or one {what} per line"
+        got = reprlib.repr(source.content)
+        raise FormatError(f"the file holds no {what}s", expected=expected, got=got, where=str(source.path))
     return placed_objects(records, what)
 
 
@@ -440,12 +435,8 @@ def as_table(source: Source) -> pl.DataFrame:
         return source.table
     keys = _flat_keys(source)
     if not keys:
-        raise DissensusError(
-            "this is not a table",
-            expected="CSV, TSV, Parquet, or JSON records whose values are single words and numbers",
-            got=source.kind,
-            where=str(source.path),
-        )
+        expected = "CSV, TSV, Parquet, or JSON records whose values are single words and numbers"
+        raise DissensusError("this is not a table", expected=expected, got=source.kind, where=str(source.path))
     records = records_of(source)
     filled = sum(map(len, records))
     if len(keys) * len(records) > SCATTERED * filled + 10**7:  # a table of nearly nothing but empty cells
@@ -511,12 +502,9 @@ def _list(cell: str | None, column: str, number: int) -> Any:
     with suppress(ValueError, SyntaxError, RecursionError):
         if PYTHON_LIST.fullmatch(text) or PYTHON_DICT.fullmatch(text):
             return ast.literal_eval(text)
-    raise FormatError(
-        "a list in a cell is not understood",
-        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
-        got=f"{cell:.60}",
-        where=f"data row {number}, column {column!r}",
-    )
+    expected = "a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels"
+    where = f"data row {number}, column {column!r}"
+    raise FormatError("a list in a cell is not understood", expected=expected, got=f"{cell:.60}", where=where)
 
 
 # What is collected -----------------------------------------------------------------------------------
@@ -668,11 +656,9 @@ def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[lis
     shown = [path for path in source.content if not path.name.startswith(".")]
     files = [path for path in shown if path.suffix.lower() in endings]
     if not files:
+        got = f"files {listing(path.name for path in shown)}" if shown else "no files"
         raise FormatError(
-            f"the directory holds no {' or '.join(endings)} files",
-            expected=expected,
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
+            f"the directory holds no {' or '.join(endings)} files", expected=expected, got=got, where=str(source.path)
         )
     found = {
         "hidden files": [path.name for path in source.content if path not in shown],

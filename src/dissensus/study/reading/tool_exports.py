@@ -445,12 +445,9 @@ def _add_document(record: dict[str, Any], case: str, owner: str, where: str, sai
     """Add the labels of each annotator: the owner of the file, unless old exports name the user of an annotation."""
     key = next((name for name in DOCUMENT_LABELS if name in record), None)
     if key is None:
-        raise FormatError(
-            "a document has no labels",
-            expected=f"a key {', '.join(map(repr, DOCUMENT_LABELS))}",
-            got=f"keys {listing(record, most=12)}",
-            where=where,
-        )
+        expected = f"a key {', '.join(map(repr, DOCUMENT_LABELS))}"
+        got = f"keys {listing(record, most=12)}"
+        raise FormatError("a document has no labels", expected=expected, got=got, where=where)
     users: dict[str, list[str]] = {}
     value, annotator = record[key], record.get("username") or owner
     for item in value if isinstance(value, list) else [] if value is None else [value]:

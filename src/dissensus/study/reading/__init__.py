@@ -107,9 +107,8 @@ def examine(
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
     given = {name: value for name, value in locals().items() if name not in ("path", "format", "ignore", "sheet")}
-    given |= {
-        name: tuple(map(composed, given[name])) for name in ("conditions", "bucket_order") if given[name] is not None
-    }
+    listed = {"conditions": conditions, "bucket_order": bucket_order}
+    given |= {name: tuple(map(composed, names)) for name, names in listed.items() if names is not None}
     given |= {"columns": columns or {}, "question": chosen_question(question, positive), "limits": Limits.given(limits)}
     options = Options(**{**given, "only": only or {}}, format_is_given=format is not None)
     are_files = isinstance(path, list | tuple) and all(isinstance(one, str | PathLike) for one in path)

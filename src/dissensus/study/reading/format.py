@@ -369,11 +369,8 @@ def prepared(
 
 def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> None:
     """Name the columns that hold neither text nor numbers; lists are fine where a reader takes them."""
-    odd = [
-        name
-        for name, dtype in table.schema.items()
-        if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct) or (not lists and dtype.is_nested())
-    ]
+    strange = (pl.Binary, pl.Duration, pl.Object, pl.Struct)
+    odd = [name for name, dtype in table.schema.items() if dtype in strange or (not lists and dtype.is_nested())]
     if odd:
         raise FormatError(
             f"the column{'s' * (len(odd) > 1)} {listing(odd)} hold{'s' * (len(odd) == 1)} neither text nor numbers",
@@ -421,12 +418,10 @@ def has_answers(source: Source) -> bool:
 
 def has_boxes(source: Source) -> bool:
     """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
-    boxes = [name for name in (source.table.columns if source.is_table else ()) if BOX in name]
-    cells = [source.table[name] for name in boxes]
-    return bool(boxes) and all(
-        not one.dtype.is_nested() and one.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all()
-        for one in cells
-    )
+    boxes = [source.table[name] for name in (source.table.columns if source.is_table else ()) if BOX in name]
+    if not boxes or any(box.dtype.is_nested() for box in boxes):
+        return False
+    return all(box.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all() for box in boxes)
 
 
 def as_table(source: Source) -> pl.DataFrame:
@@ -665,9 +660,6 @@ def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[lis
         "files with another ending": [path.name for path in shown if path not in files],
         "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
     }
-    notes = (
-        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
-        for what, names in found.items()
-        if names
-    )
+    told = {what: tuple(names) for what, names in found.items() if names}
+    notes = (Note(what, len(names), "skipped", names[:3], lost=what != "hidden files") for what, names in told.items())
     return files, tuple(notes)

@@ -7,7 +7,6 @@ import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import DissensusError, diagnose, read
-from dissensus.study.canonical import write
+from dissensus import DissensusError, diagnose
 from dissensus.study.diagnosis import Spread, percent, similar_names, span
 from dissensus.study.opinions import PARTS, TIES, Ties, support_of
 from dissensus.study.panel import Panel
@@ -364,16 +362,6 @@ def test_selected_weighted_recoded_and_joined_studies_keep_the_question_and_othe
     assert graded != graded.asked("conditions")
     with pytest.raises(DissensusError, match="different questions"):
         Study.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "json", "npz"])
-def test_every_written_form_keeps_the_question_and_the_order_of_grades(
-    graded: Study, tmp_path: Path, ending: str
-) -> None:
-    for said in (graded, graded.asked("conditions")):
-        place = tmp_path / f"{said.question}.{ending}"
-        write(said, place)
-        assert read(place) == said
 
 
 def test_what_was_asked_is_said_in_words(graded: Study) -> None:

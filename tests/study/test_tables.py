@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from strategies import studies
 Columns = Mapping[str, list[Any]]
 Row = dict[str, Any]
 
+READINGS = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
 LIBRARIES: tuple[Callable[[Any], Any], ...] = (pd.DataFrame, lambda table: pl.DataFrame(table, strict=False), pa.table)
 
 
@@ -36,61 +39,13 @@ def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
 # What a table means -------------------------------------------------------------------------------------
 
 
-BOTH = [[[["a"]]], [[["b"]]]]
-WEIGHTS: dict[str, list[Any]] = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
-SPLIT: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
-
-
-def means(
-    columns: Columns, rankings: list[Any], options: dict[str, Any] | None = None, **known: Any
-) -> tuple[Any, ...]:
-    """Columns, the rankings that they mean, options to read them with, and what else is known of the study."""
-    return columns, rankings, options or {}, known
-
-
-MEANINGS = {
-    "without rank or confidence all are tied": means(long("xxx", "ABA", condition="acb"), [[[["a", "b"]], [["c"]]]]),
-    "without annotators and ranks every row is an opinion": means(
-        {"case": [*"xxy"], "condition": [*"aab"]}, [[[["a"]], [["a"]]], [[["b"]]]], annotator_names=()
-    ),
-    "without annotators but with ranks a case is one ranking": means(
-        {"case": [*"xxy"], "condition": [*"abb"], "rank": [2, 1, 1]}, [[[["b"], ["a"]]], [[["b"]]]]
-    ),
-    "weights and groups are kept": means(
-        long("xxy", "ABA", condition="aba") | WEIGHTS,
-        [[[["a"]], [["b"]]], [[["a"]]]],
-        weights=[0.5, 2, 1],
-        groups=("p", "q"),
-        case_weights=[3, 1],
-    ),
-    "usual names of columns": means(
-        {"Image ID": [*"xy"], "Reader": [*"AB"], "Diagnosis": [*"ab"]}, BOTH, annotator_names=("A", "B")
-    ),
-    "columns as said": means(
-        {"photo": [*"xy"], "who": [*"AB"], "what": [*"ab"]},
-        BOTH,
-        {"case": "photo", "annotator": "who", "condition": "what"},
-        annotator_names=("A", "B"),
-    ),
-    "cells can be split into ties": means(SPLIT, [[[["a", "b"], ["c"]]]], {"tie_separator": "|"}),
-    "integers read as written": means(
-        {"case": [10, 2, 10], "annotator": [1, 1, 2], "label": [1, 0, 0]},
-        [[[["dog"]], [["cat"]]], [[["cat"]]]],
-        {"conditions": ["cat", "dog"]},
-        case_names=("10", "2"),
-        annotator_names=("1", "2"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MEANINGS)
-def test_what_a_table_of_any_library_means(name: str) -> None:
-    columns, rankings, options, known = MEANINGS[name]
+@pytest.mark.parametrize("case", READINGS["tables"], ids=lambda case: case["name"])
+def test_what_a_table_of_any_library_means(case: dict[str, Any]) -> None:
     for library in LIBRARIES:
-        said = Study.from_long(library(columns), **options)
-        assert said.to_rankings() == rankings
-        found = {what: getattr(said, what) for what in known}
-        assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
+        said = Study.from_long(library(case["columns"]), **case["options"])
+        assert said.to_rankings() == case["rankings"]
+        found = {what: getattr(said, what) for what in case["known"]}
+        assert {what: list(value) for what, value in found.items()} == case["known"]
 
 
 def test_what_was_not_stated_is_noted_and_a_ranking_without_a_weight_counts_once() -> None:

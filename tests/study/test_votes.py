@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import diagnose, write
+from dissensus import diagnose
 from dissensus.core.errors import DissensusError
-from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
-from dissensus.study.reading import read
+from dissensus.study.panel import Panel, concatenate_panels
 from dissensus.study.study import Study
 from voted_studies import voted_study, written_out
 
@@ -100,17 +99,6 @@ def test_a_row_per_label_or_score_with_its_votes() -> None:
     assert Study.from_long(table) == Study.from_counts(counts, ["a", "b", "c"], case_names=["x", "y", "z"])
     rated = pl.DataFrame({"case": ["x", "x", "y"], "score": [1.0, 2.0, 5.0], "votes": [3, 1, 0]})
     assert Study.from_long(rated) == Study.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
-
-
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
-def test_what_is_written_comes_back_or_is_refused_rather_than_lost(ending: str, tmp_path: Path) -> None:
-    counts = Study.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
-    for number, said in enumerate([counts, voted_study(1)]):
-        path = tmp_path / f"said{number}.{ending}"
-        write(said, path)
-        assert read(path) == said
-    with pytest.raises(DissensusError, match="cannot hold annotators, weights, votes or groups"):
-        write(counts, tmp_path / "said.json")
 
 
 # Memory -----------------------------------------------------------------------------------------------

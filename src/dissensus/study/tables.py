@@ -298,11 +298,8 @@ def _tidied_column(table: pl.DataFrame, role: str) -> pl.Series:
         return number
     if column.dtype.is_float():  # a missing value turns whole numbers into floats
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
-        problem, most = (
-            f"the {role} of a row is too large a number to be sure of",
-            f"text, or a number up to {MOST_VOTES}",
-        )
-        refuse_rows(table, column.abs() > MOST_VOTES, role, problem, expected=most)
+        problem = f"the {role} of a row is too large a number to be sure of"
+        refuse_rows(table, column.abs() > MOST_VOTES, role, problem, expected=f"text, or a number up to {MOST_VOTES}")
         if (column.drop_nulls() == column.drop_nulls().round()).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)

@@ -235,12 +235,9 @@ def columns_by_shared_labels(heard: Mapping[str, pl.Series], ranked: set[str]) -
 
 def refuse_lists(table: pl.DataFrame, columns: Sequence[str]) -> None:
     """Refuse cells that hold several values where one label should be."""
-    names = [
-        name
-        for name in columns
-        if table[name].dtype.is_nested()
-        or (table[name].dtype == pl.String and table[name].unique().str.contains(LIST).any())
-    ]
+    texts = [one.name for one in table.select(columns) if one.dtype == pl.String]
+    names = [name for name in texts if table[name].unique().str.contains(LIST).any()]
+    names += [name for name in columns if table[name].dtype.is_nested()]
     if names:
         got = f"lists in the column{'s' * (len(names) > 1)} {listing(names)}"
         advice = f"give every label a row of its own (the long form), or leave the column out (--ignore {names[0]})"
@@ -389,12 +386,10 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
         raise DissensusError("a binary question has two conditions", expected=expected, got=str(len(others)))
     sure = named["confidence"]
     problem = "a confidence of the positive condition is not a probability"
-    wrong = ~((sure >= 0) & (sure <= 1))
+    wrong = ~sure.is_between(0, 1)
     tables.refuse_rows(named, wrong, "confidence", problem, expected=PROBABILITY, advice=OTHER_SCALES)
-    both = [
-        named.with_columns(condition=pl.lit(name), confidence=sign * sure + offset)
-        for name, sign, offset in ((options.positive, 1, 0), (others[0], -1, 1))
-    ]
+    said = {options.positive: sure, others[0]: 1 - sure}
+    both = [named.with_columns(condition=pl.lit(name), confidence=chance) for name, chance in said.items()]
     assumed = [f"confidence is the probability of {options.positive}, the rest that of the other condition"]
     if options.confidence is None:
         assumed.append(BY_ORDER)

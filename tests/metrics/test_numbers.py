@@ -56,7 +56,7 @@ INTEGRALS: list[tuple[Metric, Callable[[float, float, float, float], float], flo
 ]
 
 
-@pytest.mark.parametrize(("metric", "function", "exact"), INTEGRALS, ids=repr)
+@pytest.mark.parametrize(("metric", "function", "exact"), INTEGRALS)
 def test_distances_are_integrals(metric: Metric, function: Callable[..., float], exact: float) -> None:
     assert SAID.deviations is not None
     pairs = zip(SAID.numbers, SAID.deviations, NUMBERS, strict=True)

@@ -9,8 +9,6 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dissensus as ds
 from dissensus import metrics as m
@@ -19,16 +17,7 @@ from dissensus.metrics.base import OrderMetric, RecordedMetric, restored_metric
 from dissensus.metrics.grades import GradeMetric
 from dissensus.plugins import Aggregation, Drawn, Metric, Predicted
 from metrics.data_set_studies import every_metric
-from metrics.metric_studies import (
-    AGGREGATIONS,
-    KINDS,
-    all_values,
-    fits,
-    measured,
-    metrics_for,
-    one_batch,
-    small_studies,
-)
+from metrics.metric_studies import AGGREGATIONS, KINDS, all_values, fits, measured, metrics_for, one_batch
 
 N_CONDITIONS = 12
 STUDY = ds.simulate.study(n_cases=15, n_conditions=N_CONDITIONS, seed=2).annotations
@@ -144,23 +133,6 @@ def test_names_of_conditions_do_not_matter(metric: Metric) -> None:
         np.testing.assert_allclose(relabelled, all_values(metric, aggregation.sample(STUDY), predictions), atol=1e-12)
 
 
-def test_top_k_accuracy_grows_with_k_and_falls_with_j() -> None:
-    for drawn in DRAWN:
-        values = [all_values(m.TopKAccuracy(k), drawn, said_by_model()) for k in range(1, N_CONDITIONS)]
-        assert (np.diff(values, axis=0) >= -1e-12).all()
-        values = [all_values(m.TopKAccuracy(6, j=j), drawn, said_by_model()) for j in range(1, 7)]
-        assert (np.diff(values, axis=0) <= 1e-12).all()
-
-
-def test_a_constant_classifier_finds_conditions_by_chance() -> None:
-    for constant, drawn in product((1e-300, 0.25, -3.0), DRAWN):
-        predictions = said_by_model(np.full_like(SCORES, constant))
-        for k in (1, 5, N_CONDITIONS - 1):
-            np.testing.assert_allclose(all_values(m.TopKAccuracy(k), drawn, predictions), k / N_CONDITIONS, rtol=1e-14)
-        values = all_values(m.TopKAccuracy(5, j=2), drawn, predictions)
-        np.testing.assert_allclose(values, 5 * 4 / (N_CONDITIONS * (N_CONDITIONS - 1)), rtol=1e-13)
-
-
 @pytest.mark.parametrize("said", ALL_PREDICTIONS, ids=attrgetter("kind"))
 def test_predictions_that_do_not_fit_are_refused_with_advice(said: ds.Predictions) -> None:
     for metric in [one for one in METRICS_HERE if fits(one, said)]:
@@ -215,21 +187,6 @@ def test_a_record_with_a_parameter_that_the_metric_does_not_have_is_refused() ->
 
 
 # Sets of any size ----------------------------------------------------------------------------------------
-
-
-@given(data=st.data())
-def test_sets_of_k_conditions_are_a_ranking_of_k_tied_ones(data: st.DataObject) -> None:
-    study = data.draw(small_studies())
-    size = data.draw(st.integers(1, study.n_conditions - 1))
-    chosen = st.lists(st.sampled_from(study.conditions), unique=True, min_size=size, max_size=size)
-    named = [data.draw(chosen) for _ in study.case_names]
-    sets = ds.Predictions.from_sets(named, study.conditions, case_names=study.case_names)
-    tied = ds.Predictions.from_rankings([[block] for block in named], study.conditions, case_names=study.case_names)
-    batch = one_batch(data.draw(st.sampled_from(AGGREGATIONS)).sample(study, draws=5))
-    for kind in (m.SetAccuracy, m.Overlap):
-        expected = measured(kind(size), batch, tied)
-        np.testing.assert_array_equal(measured(kind(size), batch, sets), expected)
-        np.testing.assert_allclose(measured(kind(), batch, sets), expected, rtol=1e-13, atol=1e-15)
 
 
 def test_an_empty_set_counts_nothing_and_a_set_of_everything_counts_in_full() -> None:

@@ -87,7 +87,7 @@ FUNCTIONS = {
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
     "experts": "dissensus.evaluation.expert_comparison.experts:experts",
     "plan": "dissensus.decisions.planning:plan",
-    "relabel": "dissensus.decisions.relabelling:relabel",
+    "relabel": "dissensus.decisions.planning:relabel",
     "judges": "dissensus.decisions.judges:judges",
     "conformal": "dissensus.decisions.conformal:conformal",
 }

@@ -105,7 +105,7 @@ def check_length(what: str, got: int, expected: int, *, where: str = "") -> None
 def check_offsets(what: str, offsets: IntArray, n_rows: int, n_elements: int) -> None:
     """Refuse offsets that do not lead from the first element to the last."""
     check_length(what, len(offsets), n_rows + 1)
-    if offsets[0] != 0 or offsets[-1] != n_elements or (np.diff(offsets) < 0).any():
+    if offsets[0] != 0 or offsets[-1] != n_elements or (offsets[1:] < offsets[:-1]).any():
         raise DissensusError(f"the {what}s are not in order", expected=f"ascending numbers from 0 to {n_elements}")
 
 
@@ -317,7 +317,11 @@ CHOICES = (
 )
 
 # Names of annotations that stand for others.
-ALIASES = {"Conditions": "Sequence[str] | int | None", "Sets": "str | Sequence[Label] | Mapping[str, Label]"}
+ALIASES = {
+    "Advance": "Callable | None",
+    "Conditions": "Sequence[str] | int | None",
+    "Sets": "str | Sequence[Label] | Mapping[str, Label]",
+}
 
 # What errors call each kind, and how a value of it is told.
 KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {

@@ -12,14 +12,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from format_examples import written
 
-settings.register_profile(
-    "dissensus",
-    derandomize=True,
-    deadline=None,
-    max_examples=20,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+quiet = settings(derandomize=True, deadline=None, max_examples=20, database=None)
+settings.register_profile("dissensus", quiet, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("dissensus"), max_examples=60)
 settings.register_profile("mutants", settings.get_profile("thorough"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dissensus"))

@@ -71,6 +71,7 @@ def test_sets_of_new_cases_are_written_and_can_be_read(run: Any, files: list[str
         (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cases", "ten"], "--cases is not understood"),
         (["plan", "--sd", "case=0.3", "--effect", "0.1", "--cost", "case=0"], "must be positive"),
         (["judges", "humans.csv"], "there is no judge"),
+        (["judges", "humans.csv", "--strata", "Aster.csv", "--out", "Aster.csv", "--overwrite"], "replace an input"),
         (["relabel", "opinions.csv", "--predictions", "A=Aster.csv", "-n", "1000"], "not so many cases"),
         (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--alpha", "2"], "alpha must be between"),
         (["conformal", "opinions.csv", "--predictions", "A=Aster.csv", "--new", "Aster.csv"], "--new and --out"),

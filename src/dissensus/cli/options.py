@@ -334,10 +334,8 @@ def check_target(target: Path, overwrite: bool, given: Given, taken: Given, *, i
         from dissensus.evaluation.store import FILES
 
         inputs = [given["results"] / name for name in FILES]
-    inputs += [
-        *model_places(taken.get("models", {})).values(),
-        *filter(None, [taken.get("said", {}).get("conditions")]),
-    ]
+    inputs += [one for kinds in taken.values() for one in kinds.values() if isinstance(one, Path)]
+    inputs += model_places(taken.get("models", {})).values()
     checked_file_target(target, overwrite=overwrite, inputs=inputs)
 
 

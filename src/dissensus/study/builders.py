@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_length, check_most, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import composed, spelt
+from dissensus.core.names import Duplicates, Question, Unranked, composed, spelt
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.core.receipt import Note
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import AnyQuestion, Question
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import AnyQuestion, Question
 
 if TYPE_CHECKING:
     from dissensus.study.study import Study

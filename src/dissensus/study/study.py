@@ -14,23 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core import ragged
-from dissensus.core.aliases import (
+from dissensus.core.arrays import BoolArray, FloatArray, Forwarded, IntArray
+from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, with_checked_methods
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
+from dissensus.core.files import polars_frame
+from dissensus.core.names import (
     AnyQuestion,
-    BoolArray,
+    Cases,
     Confidence,
     Duplicates,
-    FloatArray,
-    IntArray,
     NestedRankings,
     Question,
     Unranked,
+    check_names,
 )
-from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, with_checked_methods
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.files import polars_frame
-from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.receipt import Received, shared_receipt
-from dissensus.core.value import Forwarded
 from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of

@@ -8,20 +8,10 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import (
-    Aliases,
-    AnyQuestion,
-    Confidence,
-    Duplicates,
-    FloatArray,
-    IntArray,
-    Question,
-    Said,
-    Unranked,
-)
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, checked, texts
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import different_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Aliases, AnyQuestion, Confidence, Duplicates, Question, Said, Unranked, different_names
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.core.receipt import Note
 from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats

@@ -15,10 +15,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Said, Unranked
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import LIMITS, Kind, Limits, Source
-from dissensus.core.names import composed, known_name
+from dissensus.core.names import Confidence, Duplicates, Lists, Question, Said, Unranked, composed
 from dissensus.core.receipt import BY_NAME, Column, Note
 from dissensus.core.spec import Family, Registered
 from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, ROW_NUMBER, normalised

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from dissensus.core.aliases import Lists
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Source, open_source
-from dissensus.core.names import known_name
+from dissensus.core.names import Lists
 from dissensus.core.receipt import AS_SAID, Column, columns_of
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import ANNOTATORS, LABELS, RECORDS, RESPONSES, TABLES, Format, Options, Parsed

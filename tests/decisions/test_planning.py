@@ -124,7 +124,7 @@ def compared(study: ds.Study, said: dict[str, np.ndarray]) -> Estimates:
     values, moves = sample.means[1, 0] - sample.means[2, 0], sample.effects[1, 0] - sample.effects[2, 0]
     part = None if sample.crossing is None else sample.crossing.part(moves)
     bounds = np.array(-1.0), np.array(1.0)
-    return estimates(values, sample.weights, sample.clusters, bounds, part, 0.95)
+    return estimates(values, sample.pairs.weights, sample.pairs.clusters, bounds, part, 0.95)
 
 
 @pytest.mark.slow

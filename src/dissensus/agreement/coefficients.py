@@ -225,7 +225,7 @@ class Disagreement(NamedTuple):
     def values(self, times: FloatArray) -> FloatArray:
         """Return alpha if each case occurs so many ``times`` (n, n_cases), shape (n,); nan where it is undefined."""
         observed, expected = self.observed_and_expected(times)
-        return 1 - np.divide(observed, expected, out=np.full(len(times), np.nan), where=expected > 0)
+        return np.asarray(1 - np.divide(observed, expected, out=np.full(len(times), np.nan), where=expected > 0))
 
 
 def alpha(table: Table, distance: Distance) -> Measure:
@@ -409,7 +409,7 @@ def credits_of(n_conditions: int, credit: Credit) -> Matrix:
 def _beyond(observed: FloatArray, chance: FloatArray) -> FloatArray:
     """Return how much of the agreement that chance leaves open was reached; nan where it leaves none."""
     left = 1 - chance
-    return np.divide(observed - chance, left, out=np.full(left.shape, np.nan), where=left > NONE_EXPECTED)
+    return np.asarray(np.divide(observed - chance, left, out=np.full(left.shape, np.nan), where=left > NONE_EXPECTED))
 
 
 def independent(prevalence: FloatArray, worth: Matrix) -> FloatArray:
@@ -641,8 +641,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     if not all(n_blocks):
         return 0.0
     codes = np.array([known[condition] for condition in flat], dtype=np.int64)
-    offsets = (offsets_from_lengths(lengths) for lengths in (list(map(len, blocks)), n_blocks))
-    vectors, signs = soft_vectors(codes, *offsets, depth, n_conditions, normalised=normalised)
+    sizes, offsets = offsets_from_lengths(list(map(len, blocks))), offsets_from_lengths(n_blocks)
+    vectors, signs = soft_vectors(codes, sizes, offsets, depth, n_conditions, normalised=normalised)
     own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 

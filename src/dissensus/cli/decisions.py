@@ -13,13 +13,9 @@ from dissensus.core.errors import DissensusError
 from dissensus.core.output import checked_file_target
 from dissensus.core.screen import Screen
 
-Chosen = Annotated[list[str] | None, option("A model that the conclusion is about: one, or two.", "--model")]
-Costs = Annotated[
-    list[str] | None, option("Cost of one case, opinion or annotator. Repeat as needed.", "--cost", metavar="NAME=COST")
-]
-Metric = Annotated[
-    str | None, option("A metric, e.g. top-k-accuracy:1; the first of the question by itself.", "--metric")
-]
+METRIC = (str, "A metric, e.g. top-k-accuracy:1; the first of the question by itself.")
+MODEL = (list[str], "A model that the conclusion is about: one, or two.")
+COST = (list[str], "Cost of one case, opinion or annotator. Repeat as needed.", "NAME=COST")
 LEVEL = (float, "Probability that intervals hold.")
 NUMBERS = (str, "Numbers to look at, comma-separated.", "N,N")
 SIZES = ("cases", "opinions", "annotators")
@@ -104,8 +100,16 @@ def plan(
     *,
     file: Annotated[Path | None, argument("Annotations of a pilot study, unless --sd is given.", "FILE")] = None,
     models: options.Models,
-    metric: Metric = None,
-    model: Chosen = None,
+    asked: Annotated[
+        Given,
+        bundle(
+            metric=METRIC,
+            model=MODEL,
+            cost=COST,
+            sd=(list[str], "Standard deviation between cases, opinions or annotators, without a pilot.", "NAME=SD"),
+            plot=(Path, "A figure: .svg, .pdf, .png or .html."),
+        ),
+    ],
     wanted: Annotated[
         Given,
         bundle(
@@ -120,12 +124,6 @@ def plan(
             level=LEVEL,
         ),
     ],
-    cost: Costs = None,
-    sd: Annotated[
-        list[str] | None,
-        option("Standard deviation between cases, opinions or annotators, without a pilot.", metavar="NAME=SD"),
-    ] = None,
-    plot: Annotated[Path | None, option("A figure: .svg, .pdf, .png or .html.")] = None,
     overwrite: options.Overwrite = False,
     said: options.Said,
 ) -> ScreenAndRows:
@@ -141,16 +139,16 @@ def plan(
     """
     from dissensus.figures.charts import write_chart
 
-    stated = {f"{name}_sd": value for name, value in (numbers_by_name(sd, "--sd") or {}).items()}
+    stated = {f"{name}_sd": value for name, value in (numbers_by_name(asked.get("sd"), "--sd") or {}).items()}
     if bool(stated) == (file is not None):
         expected = "FILE, or --sd case=0.3 and its like, and not both"
         raise DissensusError("a plan starts from a pilot study or from standard deviations", expected=expected)
     sizes = {name: listed_numbers(wanted[name], f"--{name}") for name in wanted if name in SIZES}
-    more = passed_on(models=model or None, costs=numbers_by_name(cost, "--cost"))
+    more = passed_on(models=asked.get("model"), costs=numbers_by_name(asked.get("cost"), "--cost"))
     pilot, own = (stated, {}) if file is None else study_and_models(file, models, said, "evaluation")
-    found = ds.plan(pilot, own, metric, **{**wanted, **sizes, **more})
-    if plot is not None:
-        write_chart(found.chart(), plot, overwrite=overwrite)
+    found = ds.plan(pilot, own, asked.get("metric"), **{**wanted, **sizes, **more})
+    if "plot" in asked:
+        write_chart(found.chart(), asked["plot"], overwrite=overwrite)
     return found.screen(), found.to_frame()
 
 
@@ -158,20 +156,16 @@ def plan(
 def judges(
     *,
     file: options.AnnotationFile,
-    judge: Annotated[
-        list[str] | None,
-        option(
-            "What a judge said of all cases; the same name again is a repeated answer.", "--judge", metavar="NAME=FILE"
+    asked: Annotated[
+        Given,
+        bundle(
+            judge=(list[str], "What a judge said of all cases; the same name again is a repeated answer.", "NAME=FILE"),
+            predictions=(list[str], "A model to evaluate by --metric, on all cases. Repeat as needed.", "NAME=FILE"),
+            metric=METRIC,
+            strata=(Path, "Table of all judged cases, with a case column and one that labelled cases were drawn by."),
+            cost=COST,
         ),
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        option("A model to evaluate by --metric, on all cases. Repeat as needed.", metavar="NAME=FILE"),
-    ] = None,
-    metric: Metric = None,
-    strata: Annotated[
-        Path | None, option("Table of all judged cases, with a case column and one that labelled cases were drawn by.")
-    ] = None,
+    ],
     wanted: Annotated[
         Given,
         bundle(
@@ -181,7 +175,6 @@ def judges(
             level=LEVEL,
         ),
     ],
-    cost: Costs = None,
     said: options.Said,
 ) -> ScreenAndRows:
     """Correct many cheap judgements by few human ones.
@@ -194,17 +187,17 @@ def judges(
     dissensus judges humans.csv --judge gpt=gpt.csv --predictions A=a.csv --metric auroc --positive toxic
     """
     study = options.read(file, said).study
-    judged, scored = read_all(judge, study, said), read_all(predictions, study, said)
+    judged, scored = (read_all(asked.get(name), study, said) for name in ("judge", "predictions"))
     terminal.compile_on_first_use("evaluation")
     labels = None
-    if strata is not None and judged:
+    if "strata" in asked and judged:
         names = next(iter(judged.values()))[0].case_names
-        _, columns = options.case_labels(strata, names)
+        _, columns = options.case_labels(asked["strata"], names)
         columns.pop("image", None)
         labels = dict(zip(names, map(" / ".join, zip(*columns.values(), strict=True)), strict=True))
     models = {name: answers[0] for name, answers in scored.items()} or None
-    more = passed_on(strata=labels, predictions=models, costs=numbers_by_name(cost, "--cost"))
-    found = ds.judges(study, judged, metric, **wanted, **more)
+    more = passed_on(strata=labels, predictions=models, costs=numbers_by_name(asked.get("cost"), "--cost"))
+    found = ds.judges(study, judged, asked.get("metric"), **wanted, **more)
     return found.screen(), found.to_frame()
 
 
@@ -213,8 +206,7 @@ def relabel(
     *,
     file: options.AnnotationFile,
     models: options.Models,
-    metric: Metric = None,
-    model: Chosen = None,
+    asked: Annotated[Given, bundle(metric=METRIC, model=MODEL)],
     n: Annotated[int | None, option("How many cases to recommend; a tenth by itself.", "-n")] = None,
     aggregation: Annotated[str | None, option("How opinions become plausibilities.")] = None,
     how: options.How,
@@ -234,8 +226,8 @@ def relabel(
         checked_file_target(out, overwrite=overwrite, inputs=(file, *options.model_places(models).values()))
     study, own = study_and_models(file, models, said, "evaluation", "dirichlet")
     how = {name: value for name, value in how.items() if name != "threads"}
-    more = passed_on(models=model or None, n=n, aggregation=aggregation, **how)
-    found = ds.relabel(study, own, metric, allow_missing=bool(models.get("allow_missing")), **more)
+    more = passed_on(models=asked.get("model"), n=n, aggregation=aggregation, **how)
+    found = ds.relabel(study, own, asked.get("metric"), allow_missing=bool(models.get("allow_missing")), **more)
     if out is not None:
         found.write(out, overwrite=overwrite)
     return replace(found.screen(), place="" if out is None else f"-> {out}")
@@ -247,12 +239,10 @@ def conformal(
     file: options.AnnotationFile,
     models: options.Models,
     new: Annotated[Path | None, option("What the model says of new cases, for which sets are made.")] = None,
-    alpha: Annotated[
-        list[str] | None, option("How often a label may be outside of its set; or by category.", metavar="A|NAME=A")
-    ] = None,
     wanted: Annotated[
         Given,
         bundle(
+            alpha=(list[str], "How often a label may be outside of its set; or by category.", "A|NAME=A"),
             score=(str, "What conditions are scored by.", "lac|aps|rank"),
             method=(str, "How the threshold is found.", "monte-carlo|corrected"),
             labels=(str, "What labels are drawn from: annotators, or an aggregation."),
@@ -281,11 +271,11 @@ def conformal(
     if len(own) != 1:
         raise DissensusError("sets are those of one model", expected="--predictions once", got=str(len(own)))
     ((name, model),) = own.items()
-    alphas: Any = numbers_by_name([one if "=" in one else f"={one}" for one in alpha or ()], "--alpha")
+    alphas: Any = numbers_by_name([one if "=" in one else f"={one}" for one in wanted.get("alpha", ())], "--alpha")
     if alphas and list(alphas) == [""]:
         alphas = alphas[""]
     known = None if categories is None else ds.Categories.from_file(categories, study.conditions)
-    found = ds.conformal(study, model, **wanted, **passed_on(alpha=alphas, m=m, categories=known))
+    found = ds.conformal(study, model, **{**wanted, **passed_on(alpha=alphas, m=m, categories=known)})
     shown = found.screen()
     if out is None:
         return shown, pl.DataFrame()

@@ -55,7 +55,7 @@ def validate(*, file: options.AnnotationFile, said: options.Said) -> Screen:
         "",
         {"": list(table), " ": list(table.values())},
         (
-            *(f"{what}: {'; '.join(told)}" for what, told in (("columns", roles),) if told),
+            *([f"columns: {'; '.join(roles)}"] if roles else []),
             *(f"assumed: {sentence}" for sentence in receipt.assumed),
             *(f"for example: {sentence}" for sentence in receipt.examples[:1]),
             "everything was used" if receipt.everything_was_used else "everything else was used",
@@ -180,11 +180,9 @@ def certainty(
     check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
     if rank is not None and (top is not None or via != "top"):
-        raise DissensusError(
-            "--rank asks about one place",
-            expected="no --top, which asks about the first places, and no --via mass, which asks about none",
-            got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
-        )
+        expected = "no --top, which asks about the first places, and no --via mass, which asks about none"
+        got = f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top"))
+        raise DissensusError("--rank asks about one place", expected=expected, got=got)
     study, chosen = options.read_for(spec, file, said)
     drawn = chosen.sample(study, **how)
     groups = None if categories is None else ds.Categories.from_file(categories, drawn.conditions)

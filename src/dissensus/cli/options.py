@@ -363,11 +363,9 @@ def as_in_paper(asked: Given, every: Given) -> dict[str, Any]:
     given, fixed = {**asked, **every}, {**ds.paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))}
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
     if against:
-        raise DissensusError(
-            f"--paper contradicts {' and '.join(against)}",
-            expected="--paper alone: it settles aggregations, prior, metrics, annotators and panel",
-            advice=f"leave out --paper or {' and '.join(against)}",
-        )
+        both = " and ".join(against)
+        expected = "--paper alone: it settles aggregations, prior, metrics, annotators and panel"
+        raise DissensusError(f"--paper contradicts {both}", expected=expected, advice=f"leave out --paper or {both}")
     return {**asked, **ds.paper()}
 
 

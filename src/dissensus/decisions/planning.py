@@ -491,10 +491,10 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    mean, error = clustered(values, sample.weights, sample.clusters)
+    mean, error = clustered(values, pairs.weights, pairs.clusters)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
-        shared = squared_shares(pairs, sample.weights)
+        shared = squared_shares(pairs, pairs.weights)
         moves = sample.effects[1, place] - sample.effects[other, place]
         annotator = float(crossing.part(moves).variance) / shared
     parts = Components(0.0, single, both, annotator)
@@ -744,7 +744,7 @@ def expected_gains(theta: FloatArray, values: FloatArray) -> tuple[FloatArray, F
 
 def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
     """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
-    pairs = Pairs(said, different_opinions(said))
+    pairs = Pairs.of_kinds(said, different_opinions(said))
     if isinstance(metric, DataSetMetric):
         scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
         share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]

@@ -26,10 +26,9 @@ from dissensus.core.spec import distinct_names, one_spec, present_versions
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.sums import EACH, FINDING, Place, Sums, block_places
-from dissensus.evaluation.tally import EDGES, Profiles
+from dissensus.evaluation.tally import ANNOTATORS, EDGES, TRUTH, Profiles
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
@@ -415,14 +414,12 @@ class Evaluation(Shown, Value):
         best = [" + ".join(names) for names in winners(self.conditions, known, 1).to_list()]
         rows: list[tuple[Any, ...]] = []
         for rule in RULES:
+            of_model = {name: {*found.of_rule(rule, m).tolist()} for m, name in enumerate(self.models)}
             places = found.of_rule(rule).tolist()
-            of_model = [set(found.of_rule(rule, m).tolist()) for m in range(len(self.models))]
-            own = []
-            for i in places:
-                who = [name for name, cases in zip(self.models, of_model, strict=True) if i in cases]
-                named = ", ".join(who) if rule in (WRONG, MISSED) else None
-                own.append((-len(who), known.certainties[0][i], (self.case_names[i], rule, named, best[i])))
-            rows += [(*row, certainty) for _, certainty, row in sorted(own, key=lambda one: one[:2])]
+            who = {i: [name for name, cases in of_model.items() if i in cases] for i in places}
+            for i in sorted(places, key=lambda i: (-len(who[i]), known.certainties[0][i])):
+                named = ", ".join(who[i]) if rule in (WRONG, MISSED) else None
+                rows.append((self.case_names[i], rule, named, best[i], known.certainties[0][i]))
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     # What the sums hold -----------------------------------------------------------------------------------
@@ -805,7 +802,7 @@ class Evaluation(Shown, Value):
         >>> one.merge(other).case_names
         ('x', 'y')
         """
-        from dissensus.evaluation.assembly import merged
+        from dissensus.evaluation.evaluator import merged
 
         return merged(self, other)
 

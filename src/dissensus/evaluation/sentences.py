@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
@@ -23,9 +24,9 @@ from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
+from dissensus.evaluation.tally import TRUTH
 from dissensus.evaluation.words import NOTHING, counted, number, p_values, percent, probability
 from dissensus.metrics.base import Metric
 
@@ -274,8 +275,6 @@ def settling(evaluation: Evaluation) -> Iterator[str]:
     >>> print(*settling(evaluate(said, models, aggregations=["majority-vote"])))
     More than 100 times the cases would distinguish A from B with 80 % power, if the difference is 0.005.
     """
-    from scipy.special import ndtri
-
     found = next(iter(duels(deciding(evaluation)).values()), None)
     if found is None or found.are_same or found.is_distinguishable or not found.is_decided or not found.difference:
         return

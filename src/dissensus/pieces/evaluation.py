@@ -43,12 +43,12 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
-from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
+from dissensus.evaluation.tally import common_conditions, informed_by, pickled, prior_for
 from dissensus.metrics.base import Metric
 from dissensus.pieces import partition as split
 from dissensus.pieces import passes

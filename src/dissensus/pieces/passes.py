@@ -37,14 +37,13 @@ from dissensus.core.files import Limits, Source
 from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
-from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.evaluator import truth_of
+from dissensus.evaluation.evaluator import assembled, truth_of
+from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.labels import data_set_metrics
-from dissensus.evaluation.plan import Plan, Strata, informed_by
-from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, Array, CaseWeights, Name, Sums, is_of_cases
+from dissensus.evaluation.tally import Plan, Strata, informed_by
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of

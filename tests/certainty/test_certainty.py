@@ -32,7 +32,7 @@ from dissensus.certainty.top_sets import (
     certainty_of,
     certainty_profile,
 )
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.draws import Batch
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.compact import Layout

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 from dissensus.aggregations import MajorityVote
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.comparison import Comparison, Difference, holm, rank_probabilities
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.sentences import decision

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.metrics import ExpectedAccuracy, SetAccuracy, TopKAccuracy
 from dissensus.plugins import Aggregation, Metric
 

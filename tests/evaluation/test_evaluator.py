@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, PlackettLuce, ProbabilisticInverseRank
 from dissensus.aggregations.diagnostics import standard_errors_of_means
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation import store
 from dissensus.evaluation.request import default_metrics
 from dissensus.evaluation.store import FILES

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dissensus import Evaluation, Study, evaluate
 from dissensus.aggregations import Dirichlet
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation.intervals import Part, Resampled, end_weights, few_groups, spread, widened
 from dissensus.evaluation.sums import CaseWeights, Sums, place_sums
 from dissensus.evaluation.sums import design_effects as effects_of

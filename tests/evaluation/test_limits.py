@@ -12,7 +12,7 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import TopKAccuracy
 from dissensus.plugins import Aggregation
 

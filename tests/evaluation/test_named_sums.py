@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation import plan, tally
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
 

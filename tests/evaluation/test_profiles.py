@@ -11,7 +11,7 @@ import dissensus as ds
 from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, PlackettLuce
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation.tally import bin_of, pooled
 from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
 from dissensus.plugins import Metric

@@ -10,7 +10,7 @@ from scipy import stats
 import dissensus as ds
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior, RatingPrior, rating_prior
 from dissensus.aggregations.rating_regression import fitted_line
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.refits import APART, refit_weights
 from dissensus.simulate.answers import SimulatedRatings
 

@@ -9,7 +9,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce, informed_prior
-from dissensus.evaluation.refits import FamilySpread, FitSpread, other_family, refit_weights, reweighted_means
+from dissensus.evaluation.refits import FamilySpread, FitSpread, other_family, refit_weights, reweighted
 from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
@@ -46,9 +46,9 @@ def test_reweighted_draws_are_draws_of_the_other_prior() -> None:
         assert weights @ batch.dense()[0] == pytest.approx(exact[case], abs=0.02)
 
 
-def test_reweighted_means_leave_out_what_is_undefined() -> None:
+def test_reweighted_leave_out_what_is_undefined() -> None:
     values = np.array([[[0.0, np.nan, 1.0]], [[np.nan, np.nan, np.nan]]])
-    still, moved, counted = reweighted_means(values, np.array([[0.2, 0.5, 0.3], [0.0, 0.9, 0.1]]))
+    still, moved, counted = reweighted(values, np.array([[0.2, 0.5, 0.3], [0.0, 0.9, 0.1]]))
     assert still[:, 0, 0] == pytest.approx([0.5, 0.5])
     assert moved[:, 0, 0] == pytest.approx([0.6, 1.0])
     assert counted[:, :, 0].tolist() == [[1.0, 0.0], [1.0, 0.0]]

@@ -13,7 +13,7 @@ import pytest
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.aggregations.base import RecordedAggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics import TopKAccuracy, UserMetric

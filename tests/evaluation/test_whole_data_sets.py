@@ -49,14 +49,14 @@ def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: Metric) -
     data, rng = data_set(), np.random.default_rng(1)
     [whole] = data_set_metrics([metric])
     found = data.valued([whole])
-    pseudo = found.pseudo_values()[0, 0]
+    pseudo = found.influences[0][0, 0]
     weights = data.said[0].weights
-    np.testing.assert_allclose(np.average(pseudo, weights=weights), found.centres[0, 0], atol=1e-10)
+    np.testing.assert_allclose(np.average(pseudo, weights=weights), found.whole.centres[0, 0], atol=1e-10)
     moved, told = [], []
     for _ in range(60):
         factor = rng.exponential(size=len(weights))
         said = replace(data.said[0], weights=weights * factor)
-        moved.append(DataSet((said,), data.labels).valued([whole]).centres[0, 0])
+        moved.append(DataSet((said,), data.labels).valued([whole]).whole.centres[0, 0])
         told.append(np.average(pseudo, weights=weights * factor))
     assert np.corrcoef(moved, told)[0, 1] > 0.97
     assert abs(np.std(told) / np.std(moved) - 1) < 0.12
@@ -92,8 +92,8 @@ def test_pieces_say_what_all_cases_say_while_scores_are_told_apart() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12)
     assert not found.off.any()
     expected, valued = data.valued(SUMMED), [part.valued(SUMMED, found) for part in parts]
-    pseudo = np.concatenate([one.pseudo_values() for one in valued], axis=-1)
-    np.testing.assert_allclose(pseudo, expected.pseudo_values(), rtol=1e-10, atol=1e-12)
+    pseudo = np.concatenate([one.influences[0] for one in valued], axis=-1)
+    np.testing.assert_allclose(pseudo, expected.influences[0], rtol=1e-10, atol=1e-12)
     gaps, masses = (np.asarray(sum(one)) for one in zip(*(one.squares() for one in valued), strict=True))
     np.testing.assert_allclose(found.reaches(SUMMED, gaps, masses), whole.reaches(SUMMED, *expected.squares()), 1e-10)
 

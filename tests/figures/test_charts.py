@@ -20,17 +20,15 @@ from dissensus.figures.charts import (
     Line,
     Pane,
     Points,
-    bands,
     counted,
     even_edges,
     joint_span,
     kept_places,
     quantile_curve,
-    sampled_places,
     specification,
     svg,
 )
-from dissensus.figures.evaluation_charts import draws_histogram, metric_across_reliability
+from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled_places
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, MajorityVote, NormalInverseGamma, NormalInverseGammaPrior
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation import plan, tally
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric

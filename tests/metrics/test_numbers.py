@@ -9,7 +9,7 @@ from scipy import integrate, stats
 import dissensus as ds
 from dissensus import metrics as m
 from dissensus.aggregations import MajorityVote, MeanRating
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.numbers import Limit, number_labels
@@ -188,6 +188,8 @@ def test_a_perfect_model_has_no_error_and_nothing_moves_it() -> None:
 
 
 def test_metrics_of_all_cases_rest_on_as_many_cases_as_weights_leave() -> None:
-    labels = number_labels(DRAWS[:, :1], "top")[0]
-    assert m.RMSE().counted(said_of(), labels) == pytest.approx(N)
-    assert m.RMSE().counted(said_of(weights=np.array([1.0, 1.0] + [0.0] * (N - 2))), labels) == pytest.approx(2)
+    for weights, size in ((np.ones(N), N), (np.arange(N) < 2, 2)):
+        sums = m.RMSE().added(
+            said_of(weights=np.asarray(weights, dtype=np.float64)), number_labels(DRAWS[:, :1], "top")
+        )
+        assert m.RMSE().rests_upon(sums) == pytest.approx(size)

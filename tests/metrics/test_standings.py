@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import SetAccuracy, TopKAccuracy
 from dissensus.plugins import Aggregation, Batch, Drawn, Predicted
 from metrics.metric_studies import AGGREGATIONS, dense_order, measured, one_batch, predictions_for, small_studies

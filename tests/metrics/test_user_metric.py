@@ -9,7 +9,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import PlackettLuce
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.spec import distinct_names
 from dissensus.metrics import AUROC, SubsetAccuracy, TopKAccuracy, UserDataSetMetric, UserMetric
 from dissensus.metrics.base import restored_metric
@@ -193,7 +193,7 @@ def test_a_data_set_function_is_stored_as_any_function_is() -> None:
     assert metric.record()["parameters"] == {"name": "own area", "truth": "soft"}
     assert metric.id not in Metric.family.known()
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.counted(some_said(4), np.full((2, 4), 0.5)) == pytest.approx(some_said(4).weights.sum())
+    assert metric.added(some_said(4), np.full((1, 2, 4), 0.5))[0] == pytest.approx(some_said(4).weights.sum())
 
 
 def test_data_set_functions_of_the_wrong_shape_and_without_a_name_are_refused() -> None:

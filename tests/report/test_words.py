@@ -17,7 +17,7 @@ import pytest
 from markupsafe import escape
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation import sentences
 from dissensus.metrics import TopKAccuracy, UserMetric
 from dissensus.report import page as page_module

@@ -23,7 +23,7 @@ from dissensus.aggregations.priors import (
     left_out_warnings,
     rows_of_models,
 )
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import product, weighted_counts

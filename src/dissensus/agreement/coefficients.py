@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Ranking
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Ranking
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
 from dissensus.study.panel import ANONYMOUS

@@ -14,7 +14,7 @@ import numpy as np
 from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
 from dissensus.aggregations.ordered_probit import check_grades, graded_record
 from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_within, seats_of, soft_rankings
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arrays import NEAR, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers, product
 from dissensus.core.screen import repr_html
-from dissensus.core.thresholds import NEAR
-from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, expected_worth
 

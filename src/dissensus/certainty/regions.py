@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.certainty.categories import Advance, collected
 from dissensus.certainty.top_sets import check_top, told_apart
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.arrays import BoolArray, FloatArray
 from dissensus.core.checks import check_count, check_share, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities

@@ -11,12 +11,11 @@ import numpy as np
 
 from dissensus.certainty import categories as by_category
 from dissensus.certainty.categories import VIA, Advance, Categories, Via, collected
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.screen import repr_html
-from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn
 

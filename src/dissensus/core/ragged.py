@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
 
 
 def frozen_integers(values: object) -> IntArray:

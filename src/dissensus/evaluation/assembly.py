@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.core.aliases import IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, check_names
 from dissensus.core.ragged import offsets_from_lengths
@@ -19,8 +18,8 @@ from dissensus.evaluation.labels import data_set_metrics
 from dissensus.evaluation.plan import ANNOTATORS, TRUTH, Plan
 from dissensus.evaluation.request import IMAGES, joined_predictions
 from dissensus.evaluation.results import Evaluation, PriorRecord
-from dissensus.evaluation.sums import DATA_SET, GROUPS, JOINED, Array, CaseWeights, Name, Sums
-from dissensus.evaluation.tally import Profiles, is_of_places, profile_entries, table_entries, with_places
+from dissensus.evaluation.sums import DATA_SET, Array, CaseWeights, Name, Sums, is_of_cases
+from dissensus.evaluation.tally import Profiles, is_of_places, table_entries, with_places
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 
@@ -70,13 +69,12 @@ def assembled(
         sums = places_again(sums, study.select(names), own_labels, plan.seed)
     cases, own = None, sums
     if held is not None:  # the sums over all cases, and what is known of those that are held
-        of_cases = held.only(lambda name: name[0] in JOINED and name[:2] not in GROUPS and name[1] != "labels")
-        own = Sums({**sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays, **of_cases.arrays})
+        of_cases = held.only(lambda name: is_of_cases(name) and name[1] != "labels")
+        own = Sums({**sums.only(lambda name: not is_of_cases(name)).arrays, **of_cases.arrays})
     if data_set_metrics(plan.metrics) and models:
-        known_names = own["rows", "names"].tolist()
         from dissensus.evaluation.influences import AllCases
 
-        how = (len(models), study.question == "binary", known_names, threads or available_threads())
+        how = (len(models), study.question == "binary", own["rows", "names"].tolist(), threads or available_threads())
         cases = AllCases(plan, sums, pieces or [sums], *how)
         own = Sums({**own.arrays, **cases.entries()})
     kept = set(own["rows", "names"].tolist())
@@ -118,25 +116,23 @@ def _kept(sums: Sums, names: Sequence[str]) -> Sums:
 
     What can be found again from opinions and predictions is left out; of categories, single precision is enough.
     """
-    cases, found = _positions(sums, names), dict[Name, Array]()
+    cases, found = (
+        case_positions(names, {one: i for i, one in enumerate(sums["rows", "names"].tolist())}),
+        dict[Name, Array](),
+    )
     for name, array in sums.arrays.items():
         if name[0] == "profile" or name[:2] in (("rows", "table"), ("rows", "names")):
             continue
         if name[0] in ("resampled", "squares") and name[2] == "category":
             found[name] = array.astype(np.float32)
-        elif name[0] not in JOINED or name[1] in ("group keys", "group sums"):
-            found[name] = array
-        else:
+        elif is_of_cases(name):
             found[name] = array[cases] if name[0] == "rows" else np.ascontiguousarray(array[..., cases])
+        else:
+            found[name] = array
     for key in dict.fromkeys(str(name[1]) for name in sums.names("profile")):
         parts = {str(name[2]): sums[name] for name in sums.names("profile", key)}
-        found |= profile_entries(key, Profiles(**parts).take(cases))
+        found = Profiles(**parts).take(cases).entries(key) | found
     return Sums(found)
-
-
-def _positions(sums: Sums, names: Sequence[str]) -> IntArray:
-    place = {name: i for i, name in enumerate(sums["rows", "names"].tolist())}
-    return np.array([place[name] for name in names], dtype=np.int64)
 
 
 def _runs(specs: Sequence[Aggregation], sums: Sums) -> tuple[Run, ...]:

@@ -19,13 +19,13 @@ from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
-from dissensus.core.aliases import FloatArray, IntArray, Path, Readable
+from dissensus.core.arrays import FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
+from dissensus.core.names import Readable
 from dissensus.core.output import directory_written_whole, expect, foreign_entry
 from dissensus.core.ragged import Average, clustered
 from dissensus.core.screen import Screen, Shown, plain_json
-from dissensus.core.value import Value
 from dissensus.evaluation.assembly import run_names
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL
 from dissensus.evaluation.folds import Expected, HeldOut, PanelSplit, bins_of, calibration_error, first_choices

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.core.names import known_name
+from dissensus.core.errors import known_name
 from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability

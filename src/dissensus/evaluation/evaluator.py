@@ -14,10 +14,10 @@ from dissensus.aggregations.case_prior import REFITS, known_prior
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, Path, Readable
+from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.checks import check_choice, check_count, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.output import expect
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import AnnotatorsAre, Design, LeftOut, Piece, are_crossed
@@ -43,7 +43,6 @@ from dissensus.evaluation.request import (
 )
 from dissensus.evaluation.results import Evaluation, Leads, PriorRecord
 from dissensus.evaluation.sums import CaseWeights, Sums
-from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.reading import as_study
@@ -201,10 +200,9 @@ def evaluate(
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
         refuse_whole([spec for spec in chosen if not spec.is_informed])
-    how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
-    how["categories"] = categories
-    how["truth"] = None if truth is None else Questions.of(truth_of(truth, said), {}).study
     known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
+    how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
+    how |= {"categories": categories, "truth": None if truth is None else Questions.of(truth_of(truth, said), {}).study}
     pieces = [learned_from(*asked.of_part(rows), chosen, known, **how) for rows in asked.parts.values()]
     plan = pieces[0].plan
     check_request(plan.metrics, models, level)
@@ -356,33 +354,22 @@ def refits_of(
 
 
 def prior_record(priors: Mapping[str, InformedPrior | None], reason: str) -> PriorRecord:
-    """Write down how much each model informs the prior; by finding, if there are findings."""
-    records = {
-        name: PriorRecord(
-            tuple(prior.table().to_dicts()), prior.quartiles, "", prior.warnings, prior.held_out_gain, prior.are_labels
-        )
-        for name, prior in priors.items()
-        if prior is not None
-    }
-    return joined_records(records) if records else PriorRecord(reason=reason)
-
-
-def joined_records(records: Mapping[str, PriorRecord]) -> PriorRecord:
-    """Put what is known of the priors of several findings together; of one study, it stays as it is.
+    """Write down how much each model informs the prior; by finding, if there are findings.
 
     Of how many votes the priors of cases are worth, the least and the most are those of all findings, and the quartiles
     are in the middle of those of the findings.
     """
-    if list(records) == [""]:
-        return records[""]
-    rows = [{**row, "model": f"{row['model']}, {name}"} for name, one in records.items() for row in one.models]
-    worth = np.array([one.concentrations for one in records.values()])
-    middle = np.median(worth[:, 1:4], axis=0).tolist()
-    told = tuple(f"{name}: {text}" for name, one in records.items() for text in one.warnings)
-    gains = [one.held_out_gain for one in records.values() if one.held_out_gain is not None]
-    gain = float(np.mean(gains)) if len(gains) == len(records) else None
-    extent = (float(worth[:, 0].min()), *middle, float(worth[:, 4].max()))
-    return PriorRecord(tuple(rows), extent, "", told, gain, any(one.are_labels for one in records.values()))
+    known = {name: prior for name, prior in priors.items() if prior is not None}
+    if not known:
+        return PriorRecord(reason=reason)
+    rows = [(name, row) for name, one in known.items() for row in one.table().to_dicts()]
+    named = ({**row, "model": f"{row['model']}, {name}"} if name else row for name, row in rows)
+    worth = np.array([one.quartiles for one in known.values()])
+    extent = (float(worth[:, 0].min()), *np.median(worth[:, 1:4], axis=0).tolist(), float(worth[:, 4].max()))
+    told = tuple(f"{name}: {text}" if name else text for name, one in known.items() for text in one.warnings)
+    gains = [one.held_out_gain for one in known.values() if one.held_out_gain is not None]
+    gain = float(np.mean(gains)) if len(gains) == len(known) else None
+    return PriorRecord(tuple(named), extent, "", told, gain, any(one.are_labels for one in known.values()))
 
 
 def design_of(study: Study, annotators: AnnotatorsAre | None) -> Design | None:
@@ -479,6 +466,7 @@ def paper() -> dict[str, Any]:
     ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
     """
     from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 
     return {
         "aggregations": (

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, IntArray
+from dissensus.core.arrays import BoolArray, IntArray, is_uncertain
 from dissensus.core.errors import listing
 from dissensus.core.ragged import row_of_each
 from dissensus.core.screen import Screen
-from dissensus.core.thresholds import is_uncertain
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.plan import TRUTH

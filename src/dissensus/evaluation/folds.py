@@ -24,7 +24,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.coefficients import Matrix, Table, seats_of
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import (

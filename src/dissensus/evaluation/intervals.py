@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from scipy.special import expit, gammaincinv, logit, ndtri, stdtr, stdtrit
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.names import case_keys
 
 # How often cases are resampled, whatever the number of draws.
@@ -270,16 +270,16 @@ def spread(
     drawn, apart = cases.gaps.std(axis=-1), cases.means - cases.means.mean(axis=-1, keepdims=True)
     parts = (own, *(part for part in (annotators, fit, family) if part is not None))
     unknown = np.full(own.variance.shape, np.nan)
-    of_annotators, of_fit, of_family = (
+    by_annotators, by_fit, by_family = (
         unknown if part is None else np.sqrt(part.variance) for part in (annotators, fit, family)
     )
     return Spread(
         widened(values, parts, low, high, level=level),
         np.sqrt(np.maximum(own.variance - np.square(drawn), 0.0)),
-        of_annotators,
+        by_annotators,
         drawn,
-        of_fit,
-        of_family,
+        by_fit,
+        by_family,
         freedom_of(parts),
         (apart * apart * apart).mean(axis=-1) / 2,
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -17,12 +18,12 @@ from dissensus.aggregations.case_prior import known_prior
 from dissensus.aggregations.point_estimates import MajorityVote, MeanRating
 from dissensus.aggregations.priors import Lessons, taught
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import in_order_of_keys
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.refits import InformedPrior
-from dissensus.evaluation.sums import CaseWeights, Sums
+from dissensus.evaluation.sums import CaseWeights, Place, Sums
 from dissensus.evaluation.tally import PIECE, Tallier, with_places
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
@@ -105,19 +106,19 @@ class Plan:
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         """What models are evaluated against: the runs, single annotators, the truth, and usual practice."""
-        runs = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
-        points = [Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)]
-        alone = [Reference(ANNOTATORS, None, "estimate")] if self.agreement else []
-        known: list[Reference] = []
+        found = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
+        if self.agreement:
+            found.append(Reference(ANNOTATORS, None, "estimate"))
         if self.truth is not None:
-            spec: Aggregation = MeanRating() if self.truth.kind == "ratings" else MajorityVote()
-            known = [Reference(TRUTH, spec, "estimate")]
-        return (*runs, *alone, *known, *points)
+            found.append(Reference(TRUTH, MeanRating() if self.truth.kind == "ratings" else MajorityVote(), "estimate"))
+        return (*found, *(Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)))
 
-    @property
-    def category_names(self) -> tuple[str, ...]:
-        """Names of the categories, if there are any."""
-        return () if self.categories is None else self.categories.names
+    @cached_property
+    def category_places(self) -> dict[Place, IntArray]:
+        """The conditions of every category, if there are any, by its place."""
+        if (known := self.categories) is None:
+            return {}
+        return {("category", name): np.flatnonzero(known.codes == code) for code, name in enumerate(known.names)}
 
     def tally(
         self,
@@ -140,43 +141,39 @@ class Plan:
             sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
             pieces = cut(range(sampled["run 0"].n_cases))
             done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
+            known = tallier.about(list(sampled["run 0"].case_names))
         else:
             lessons = Lessons.of(study)  # what is learned from all cases
             specs = tuple(taught(spec, lessons, study.conditions) for spec in self.aggregations)
             counts = study.counted.panel.votes_per_case
             names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
             payloads = [partial(_payload, study, models, strata, cases) for cases in cut(names)]
-            done = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads)
+            done, known = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads), Sums()
 
         def told(piece: Sums) -> Sums:
             if advance is not None:
                 advance(int(piece["n",]) * len(self.aggregations))
             return piece
 
-        sums = Sums.joined(map(told, done))
+        sums = Sums.joined(chain([known], map(told, done)))
         if not places:
             return sums
-        known = sums["rows", "names"].tolist()
-        labels = {column: np.array([of[name] for name in known], dtype=np.str_) for column, of in strata.items()}
-        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(known))
+        names = sums["rows", "names"].tolist()
+        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
+        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
         return with_places(sums, weights, labels)
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""
-        how: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "threads": 1}
-        keys = [one.key for one in self.references if one.detail == "run"]
-        runs = [spec.sample(study, **how) for spec in self.aggregations]
-        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
-        names = tuple(name for name in runs[0].case_names if name in shared)
-        found = {
-            k: one if one.case_names == names else one.select(list(names)) for k, one in zip(keys, runs, strict=True)
-        }
+        found, how = dict[str, Plausibilities](), {"draws": self.draws, "seed": self.seed}
         for one in self.references:
-            if one.spec is not None and one.detail != "run":
-                of = study if one.key != TRUTH or self.truth is None else self.truth.select(list(names))
-                drawn = one.spec.sample(of, threads=1)
-                found[one.key] = drawn if drawn.case_names == names else drawn.select(list(names))
-        return found
+            if one.spec is not None:
+                of = study if one.key != TRUTH or self.truth is None else self.truth
+                found[one.key] = one.spec.sample(of, threads=1, **(how if one.detail == "run" else {}))
+        runs = [found[one.key] for one in self.references if one.detail == "run"]
+        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
+        names = [name for name in runs[0].case_names if name in shared]
+        return {key: one if one.case_names == tuple(names) else one.select(names) for key, one in found.items()}
 
 
 def cut(cases: Cases) -> list[Cases]:

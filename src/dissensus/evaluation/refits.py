@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
 from dissensus.draws import Batch
@@ -161,25 +161,7 @@ def with_all(bootstrap: FloatArray) -> FloatArray:
     return np.column_stack([bootstrap, np.ones(len(bootstrap))])
 
 
-def reweighted_sums(values: FloatArray, weights: FloatArray, counted: FloatArray) -> FloatArray:
-    """Sum the draws of a case that count, as they are and weighed anew, and how much they count.
-
-    As in :func:`reweighted_means`, where ``counted`` (n_weighed,) says how much each draw counts.
-
-    Examples
-    --------
-    >>> reweighted_sums(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]]), np.array([1.0, 0.5])).ravel()
-    array([0.25 , 0.375, 0.75 , 0.625])
-    """
-    is_known = ~np.isnan(values)
-    rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights]) * counted
-    sums, counts = (
-        np.einsum("rd,mkd->rmk", rows, part) for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
-    )
-    return np.array(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
-
-
-def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
+def reweighted(values: FloatArray, weights: FloatArray, counted: FloatArray | None = None) -> FloatArray:
     """Average the draws of a case as they are and weighed anew; those that are undefined do not count.
 
     Parameters
@@ -188,22 +170,31 @@ def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
         Of every draw.
     weights : (n_refits, n_weighed)
         Weights of :func:`refit_weights`.
+    counted : (n_weighed,)
+        How much each draw counts, if not all do alike: what comes back is then sums, and how much they count.
 
     Returns
     -------
     (3, n_refits, models, metrics)
         Means as they are and weighed anew; and 1 where any draw counts.
+    (4, n_refits, models, metrics)
+        Where it is said how much draws count: sums as they are and weighed anew, and how much counts in each.
 
     Examples
     --------
-    >>> reweighted_means(np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]])).ravel()
+    >>> values, weights = np.array([[[0.0, 1.0]]]), np.array([[0.25, 0.75]])
+    >>> reweighted(values, weights).ravel()
     array([0.5 , 0.75, 1.  ])
+    >>> reweighted(values, weights, np.array([1.0, 0.5])).ravel()
+    array([0.25 , 0.375, 0.75 , 0.625])
     """
     is_known = ~np.isnan(values)
     rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
     sums, counts = (
-        np.einsum("rd,mkd->rmk", rows, part)  # not by BLAS, whose bits depend on its threads
+        np.einsum("rd,mkd->rmk", rows if counted is None else rows * counted, part)  # BLAS has bits by threads
         for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
     )
+    if counted is not None:
+        return np.stack(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
     means = sums / np.maximum(counts, LEAST)
     return np.stack(np.broadcast_arrays(means[:1], means[1:], is_known.any(axis=-1)))

@@ -19,8 +19,8 @@ from dissensus.aggregations.case_prior import case_labels
 from dissensus.aggregations.priors import check_trained_on
 from dissensus.certainty.categories import Categories
 from dissensus.core.checks import check_length, check_share
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import check_names
 from dissensus.core.ragged import join_offsets
 from dissensus.core.receipt import shared_receipt
 from dissensus.core.spec import as_specs, check_specs

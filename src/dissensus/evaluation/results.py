@@ -15,17 +15,14 @@ import polars as pl
 from dissensus.aggregations.base import Aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.certainty.top_sets import ANY_OTHER
-from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arrays import FloatArray, Path, Value, equal_fields
 from dissensus.core.checks import check_choice, check_position, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
 from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import Screen, Shown
-from dissensus.core.spec import distinct_names, one_spec
-from dissensus.core.value import Value, equal_fields
-from dissensus.core.versions import present_versions
+from dissensus.core.spec import distinct_names, one_spec, present_versions
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels

@@ -16,9 +16,9 @@ from scipy.special import ndtri
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
+from dissensus.core.arrays import ROUGH
 from dissensus.core.errors import listing
 from dissensus.core.spec import distinct_names
-from dissensus.core.thresholds import ROUGH
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference

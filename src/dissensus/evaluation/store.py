@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 
 
 def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_share
 from dissensus.metrics.base import Average, Truth
 from dissensus.metrics.data_set import Added, BinaryMetric, Part, Question, Said
@@ -26,7 +26,7 @@ class RankingMetric(BinaryMetric):
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return the scores of the condition that is asked about."""
-        return np.asarray(said.scores[question.rows, question.condition])
+        return np.asarray(said.scores[question])
 
     @abstractmethod
     def of_steps(self, found: Steps) -> FloatArray:
@@ -110,11 +110,6 @@ class Steps(NamedTuple):
         number = (sums.shape[1] - 3) // 2
         return Steps(sums[:, :number], sums[:, number : 2 * number], *sums[:, 2 * number :].T)
 
-    @property
-    def first(self) -> tuple[FloatArray, FloatArray]:
-        """Positive and negative mass of each step in the first draw."""
-        return self.yes[0], self.no[0]
-
 
 def step_of(part: Part) -> tuple[IntArray, int]:
     """Return the step of each case, the highest scores first, and how many steps there are."""
@@ -163,7 +158,7 @@ class AUROC(RankingMetric):
 
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Compare what each case wins with what it would win on average."""
-        area, (yes, no), (negative, positive) = self.of_steps(found)[0], found.first, part.masses[0]
+        area, (negative, positive), yes, no = self.of_steps(found)[0], part.masses[0], found.yes[0], found.no[0]
         tie = step_of(part)[0]
         above, below = np.cumsum(yes) - 0.5 * yes, np.cumsum(no) - 0.5 * no
         won = no.sum() - below[tie] - 0.5 * negative  # by a positive case against all others
@@ -209,7 +204,7 @@ class AveragePrecision(RankingMetric):
 
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Add to the precision of a positive case what a case does to the precision of all below it."""
-        yes, no = found.first
+        yes, no = found.yes[0], found.no[0]
         above, whole = np.cumsum(yes), np.cumsum(yes + no)
         precision = np.divide(above, whole, out=np.ones_like(whole), where=whole > 0)
         weights = np.divide(yes, whole, out=np.zeros_like(whole), where=whole > 0)
@@ -262,7 +257,7 @@ class PartialAUROC(RankingMetric):
 
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Tell what a case does to the area and to where it ends."""
-        yes, no = found.first
+        yes, no = found.yes[0], found.no[0]
         negative, positive = no.sum(), yes.sum()
         end = self.up_to * negative
         after, wide = np.cumsum(no), np.maximum(no, 1e-300)
@@ -301,7 +296,7 @@ class PointOfCurve(RankingMetric):
     def by_steps(self, part: Part, found: Steps) -> FloatArray:
         """Return the slopes of a smooth curve."""
         own, limit = self.seen(found)
-        (yes, no), tie = own.first, step_of(part)[0]
+        (yes, no), tie = (own.yes[0], own.no[0]), step_of(part)[0]
         negative, whole = no.sum(), float(yes.sum())
         end, after = limit * negative, np.cumsum(no)
         shares = np.clip((end - (after - no)) / np.maximum(no, 1e-300), 0.0, 1.0)

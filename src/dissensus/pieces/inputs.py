@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import AGAIN, TABLE_ENDINGS, checked_path, open_source, unreadable
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
@@ -335,6 +335,15 @@ class FileFacts(NamedTuple):
     smallest: npt.NDArray[np.uint64]
     are_whole: bool
 
+    @staticmethod
+    def n_cases(facts: Iterable[FileFacts]) -> int:
+        """Count the cases of all files: exactly up to some thousand, then within some 5 %.
+
+        Hashes are spread evenly: where the smallest of them end, tells how many there are.
+        """
+        smallest = np.unique(np.concatenate([one.smallest for one in facts]))[:SKETCHED]
+        return len(smallest) if len(smallest) < SKETCHED else round((SKETCHED - 1) * 2.0**64 / float(smallest[-1]))
+
 
 def look_at_file(_: object, given: tuple[str, str | None]) -> FileFacts:
     """Find out what is in a file, with the column of its cases if their names matter: the work of the first pass."""
@@ -351,15 +360,6 @@ def look_at_file(_: object, given: tuple[str, str | None]) -> FileFacts:
                 raise FormatError("the case of a row is not a name", got=got, where=place)
             are_whole &= bool((known == known.round()).all())
     return FileFacts(mark_of(place), smallest, are_whole)
-
-
-def n_distinct(facts: Iterable[FileFacts]) -> int:
-    """Count the cases of all files: exactly up to some thousand, then within some 5 %.
-
-    Hashes are spread evenly: where the smallest of them end, tells how many there are.
-    """
-    smallest = np.unique(np.concatenate([one.smallest for one in facts]))[:SKETCHED]
-    return len(smallest) if len(smallest) < SKETCHED else round((SKETCHED - 1) * 2.0**64 / float(smallest[-1]))
 
 
 def mark_of(place: str) -> str:

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import FormatError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import FormatError, known_name, listing
 from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, is_address, n_rows_in, rows_in
 from dissensus.pieces.run_directory import PIECES, Storage
 from dissensus.predictions.alignment import Match

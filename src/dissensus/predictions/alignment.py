@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import check_names
 from dissensus.core.ragged import take_rows
 from dissensus.core.receipt import Note
 from dissensus.predictions.lists import Predictions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import IntArray
+    from dissensus.core.arrays import IntArray
 
 
 # How many cases that one side lacks are kept by name.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 
 # The roles a column of a long table can have, and the names it goes by, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 
 # What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source
-from dissensus.core.names import known_name
 from dissensus.core.receipt import (
     AS_SAID,
     BY_NAME,
@@ -38,7 +37,7 @@ from dissensus.study.tables import find_columns, missing_column, normalised, ref
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from dissensus.predictions.lists import PredictionKind, Predictions
 
 # ``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash.

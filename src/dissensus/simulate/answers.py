@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names

@@ -14,23 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core import ragged
-from dissensus.core.aliases import (
+from dissensus.core.arrays import BoolArray, FloatArray, Forwarded, IntArray
+from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, with_checked_methods
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
+from dissensus.core.files import polars_frame
+from dissensus.core.names import (
     AnyQuestion,
-    BoolArray,
+    Cases,
     Confidence,
     Duplicates,
-    FloatArray,
-    IntArray,
     NestedRankings,
     Question,
     Unranked,
+    check_names,
 )
-from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.files import polars_frame
-from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.receipt import Received, shared_receipt
-from dissensus.core.value import Forwarded
 from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
@@ -171,7 +169,6 @@ class Study(Received):
     # Builders ---------------------------------------------------------------------------------------
 
     @staticmethod
-    @checked
     def from_rankings(
         rankings: NestedRankings,
         conditions: Sequence[str] | int | None = None,
@@ -217,7 +214,6 @@ class Study(Received):
         return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
-    @checked
     def from_counts(
         cls,
         counts: ArrayLike,
@@ -268,7 +264,6 @@ class Study(Received):
     from_confidences, to_ranking_arrays = staticmethod(builders.from_confidences), builders.to_ranking_arrays
 
     @classmethod
-    @checked
     def from_scores(
         cls,
         scores: Sequence[Sequence[float]],
@@ -288,7 +283,6 @@ class Study(Received):
         return cls((), panel, scores=numbers, question="numbers")
 
     @classmethod
-    @checked
     def from_sets(
         cls,
         sets: Sequence[Sequence[Any]],
@@ -343,7 +337,6 @@ class Study(Received):
         return cls(names, panel, answers=answers, question="findings")
 
     @classmethod
-    @checked
     def from_matrix(
         cls,
         answers: ArrayLike,
@@ -374,7 +367,6 @@ class Study(Received):
         return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
 
     @staticmethod
-    @checked
     def from_long(
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
@@ -473,11 +465,11 @@ class Study(Received):
         known = set(map(tables.normalised, table.columns))
         question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
         if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
-            kinds: dict[AnyQuestion, tuple[str, ...]] = {
-                "findings": tables.ONLY_FINDINGS,
-                "numbers": tables.SCORE_NAMES,
-            }
-            question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
+            has_scores, has_findings = (
+                not known.isdisjoint(tables.SCORE_NAMES),
+                not known.isdisjoint(tables.ONLY_FINDINGS),
+            )
+            question = "findings" if has_findings else "numbers" if has_scores else None
         aliases, needed = tables.OF_QUESTION.get(str(question), (tables.ALIASES, ("case", "condition")))
         roles = tables.find_columns(table.columns, columns, aliases=aliases, required=needed)
         if question not in tables.OF_QUESTION:
@@ -673,14 +665,14 @@ class Study(Received):
 
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Study:
         """Keep the opinions at these positions, which are those of the panel."""
-        if self.kind == "ratings":
-            return replace(self, panel=panel, scores=self.scores[opinions])
-        if self.kind == "checklists":
-            return replace(self, panel=panel, answers=self.answers[opinions])
+        if self.kind != "rankings":
+            given: dict[str, Any] = {name: array[opinions] for name, array in self.arrays().items()}
+            return replace(self, panel=panel, **given)
         block_offsets, blocks = ragged.take_rows(self.block_offsets, opinions)
         code_offsets, mentions = ragged.take_rows(self.code_offsets, blocks)
-        arrays = {"block_offsets": block_offsets, "code_offsets": code_offsets, "codes": self.codes[mentions]}
-        return replace(self, panel=panel, **arrays)  # type: ignore[arg-type]
+        return replace(
+            self, panel=panel, block_offsets=block_offsets, code_offsets=code_offsets, codes=self.codes[mentions]
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Study]) -> Study:
@@ -695,10 +687,9 @@ class Study(Received):
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected="at least one study")
         first = parts[0]
-        noun = "findings" if first.kind == "checklists" else "conditions"
-        advice = "bring them to one vocabulary first: with_conditions([...])"
+        noun, advice = "conditions", "bring them to one vocabulary first: with_conditions([...])"
         if first.kind == "checklists":
-            advice = "build them with one list of findings (findings=[...], --conditions FILE)"
+            noun, advice = "findings", "build them with one list of findings (findings=[...], --conditions FILE)"
         differing = {
             "kind": ("of different kinds", ""),
             "conditions": (f"with different {noun}", advice),
@@ -757,7 +748,6 @@ class Study(Received):
         """
         return replace(require_kind(self, "rankings", "with_unranked"), unranked=unranked).with_receipt(self.receipt)
 
-    @checked
     def asked(self, question: Question, positive: str | None = None) -> Study:
         """Say what annotators were asked.
 
@@ -869,11 +859,9 @@ class Study(Received):
         [[{'AF'}, set(), None]]
         """
         require_kind(self, "checklists", "to_sets")
-        found = [
-            None if silent else {self.findings[code] for code in np.flatnonzero(row == PRESENT)}
-            for row, silent in zip(self.answers, self.is_abstention, strict=True)
-        ]
-        return self._by_case(found)
+        present = [{self.findings[code] for code in np.flatnonzero(row == PRESENT)} for row in self.answers]
+        silent = self.is_abstention
+        return self._by_case([None if silent[opinion] else found for opinion, found in enumerate(present)])
 
     # Telling ------------------------------------------------------------------------------------------
 
@@ -881,10 +869,8 @@ class Study(Received):
     said, words, examples = diagnosis.numbers_of_opinion, diagnosis.words_of_opinion, diagnosis.examples_of
 
     def __repr__(self) -> str:
-        lines = diagnosis.lines_of(self) if self.kind == "rankings" else {}
-        return "\n".join(
-            [diagnosis.headline(self), *(f"  {label:<31}{text}" for label, text in list(lines.items())[2:])]
-        )
+        lines = list(diagnosis.lines_of(self).items())[2:] if self.kind == "rankings" else []
+        return "\n".join([diagnosis.headline(self), *(f"  {label:<31}{text}" for label, text in lines)])
 
     def _repr_html_(self) -> str:
         cells = [(escape(label), escape(text)) for label, text in diagnosis.lines_of(self).items()]
@@ -951,11 +937,11 @@ def restored_study(
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """
-    known_name("kind of study", kind, tuple(KINDS))
-    missing = [name for name in KINDS[kind].arrays if name not in arrays]
+    names = KINDS[known_name("kind of study", kind, KINDS)].arrays
+    missing = [name for name in names if name not in arrays]
     if missing:
         raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))
-    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in KINDS[kind].arrays}}
+    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in names}}
     return Study(tuple(conditions), panel, **given)
 
 

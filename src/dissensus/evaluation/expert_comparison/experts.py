@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, Readable
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.spec import as_specs
@@ -158,10 +158,11 @@ class Experts(Shown):
             )
             for name in ROWS
         }
-        worth = {
-            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
-            for name, one in given["worth"].items()
+        stored: dict[str, dict[str, Any]] = given["worth"]
+        known = {
+            name: {part: math.inf if of is None else of for part, of in one.items()} for name, one in stored.items()
         }
+        worth = {name: Worth(**one) for name, one in known.items()}
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:

@@ -28,7 +28,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from dissensus import metrics as named
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
 from dissensus.agreement.coefficients import Matrix, inner, seats_of, sparse
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from dissensus.agreement.coefficients import Matrix, sparse
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.kernels.pluralities import plurality_agreement
@@ -136,7 +136,7 @@ class Panels:
     def _spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean rating of each case, and the variance of its ratings."""
         said, case = self.study, self.study.panel.case_of_opinion
-        means = weighted_counts(case, said.votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
+        means = weighted_counts(case, np.multiply(said.votes, said.scores), said.n_cases) / np.maximum(self.sizes, 1)
         squares = weighted_counts(case, said.votes * np.square(said.scores - means[case]), said.n_cases)
         return means, squares / np.maximum(self.sizes - 1, 1)
 

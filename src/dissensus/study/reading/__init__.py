@@ -9,11 +9,10 @@ from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import INSPECT, Limits, Source, open_source
-from dissensus.core.names import composed
+from dissensus.core.names import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked, composed
 from dissensus.core.receipt import (
     AS_SAID,
     IGNORED,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dissensus.core.aliases import Path as PathLike
+from dissensus.core.arrays import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.receipt import Note, columns_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,11 +101,9 @@ class RankingArrays(Format):
     def parse(self, source: Source, options: Options) -> Parsed:
         """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
         rankings, groups = (_array_named(source, name) for name in ARRAYS)
-        rows = stacked("groups", groups, "iu")
-        named, assumed = _names_of(source, options, rows)
-        said = from_ranking_arrays(rankings, groups, **named)
         roles = {"rankings": "order of the conditions", "groups": "ties of the order"}
-        return _parsed(long_table(said), said.conditions, source, roles, assumed, _absent(rows, said))
+        build = partial(from_ranking_arrays, rankings, groups)
+        return _of_rows(source, options, stacked("groups", groups, "iu"), build, roles)
 
 
 class Confidences(Format):
@@ -124,12 +123,9 @@ class Confidences(Format):
         """Read the rankings of annotators without a name; rows that rank nothing are nobody's."""
         key = next((key for key in KEYS if source.kind == "npz" and key in source.content), KEYS[0])
         array = source.content if source.kind == "npy" else _array_named(source, key)
-        rows = stacked("confidences", array, "iuf")
-        named, assumed = _names_of(source, options, rows)
-        said = from_confidences(array, **named)
-        assumed.append("confidences order the conditions; their values are not used")
-        roles = {key: "confidence of each condition"}
-        return _parsed(long_table(said), said.conditions, source, roles, assumed, _absent(rows, said))
+        rows, build = stacked("confidences", array, "iuf"), partial(from_confidences, array)
+        told = "confidences order the conditions; their values are not used"
+        return _of_rows(source, options, rows, build, {key: "confidence of each condition"}, told)
 
 
 def _array_named(source: Source, name: str) -> NDArray[Any]:
@@ -145,8 +141,10 @@ def _array_named(source: Source, name: str) -> NDArray[Any]:
     return np.asarray(arrays[name])
 
 
-def _names_of(source: Source, options: Options, rows: Rows) -> tuple[dict[str, Any], list[str]]:
-    """Return the names of conditions and cases, given, of the file or of a file beside it, and sentences about them."""
+def _of_rows(
+    source: Source, options: Options, rows: Rows, build: Callable[..., Study], roles: dict[str, str], *more: str
+) -> Parsed:
+    """Build with the names of conditions and cases that are given, in the file or beside it, and say which they are."""
     arrays = source.content if source.kind == "npz" else {}
     named, told = {}, ["every row is the ranking of one annotator without a name"]
     for key, what, count in (
@@ -161,11 +159,9 @@ def _names_of(source: Source, options: Options, rows: Rows) -> tuple[dict[str, A
         named[key], how = names_beside(source.path, what, own, count)
         told += [f"the {what} are {how}"] if own is None else []
         check_names(what.removesuffix("s"), list(named[key]))
-    return named, told
-
-
-def _absent(rows: Rows, said: Study) -> Note:
-    return Note("rows that rank nothing", len(rows.cells) - said.n_rankings, "taken as annotators who are not there")
+    said = build(**named)
+    absent = Note("rows that rank nothing", len(rows.cells) - said.n_rankings, "taken as annotators who are not there")
+    return _parsed(long_table(said), said.conditions, source, roles, [*told, *more], absent)
 
 
 def _parsed(

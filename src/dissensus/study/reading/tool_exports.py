@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from dissensus.core.aliases import Lists
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Source, open_source
-from dissensus.core.names import known_name
+from dissensus.core.names import Lists
 from dissensus.core.receipt import AS_SAID, Column, columns_of
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import ANNOTATORS, LABELS, RECORDS, RESPONSES, TABLES, Format, Options, Parsed
@@ -365,7 +364,7 @@ class Prodigy(Format):
                     got=f"keys {listing(record, most=12)}",
                     where=where,
                 )
-            given = read.optional_list(record.get("accept"), "the accepted options", where)
+            given = read.as_list(record.get("accept"), "the accepted options", where, may_lack=True)
             accepted = [read.as_condition(item, where) for item in given]
             for key in accepted if choices else ():
                 known_name("option", key, choices, purpose="to accept", where=where)
@@ -620,7 +619,7 @@ def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tu
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
-    return read.optional_list(value, f"the value of {key!r}", where)
+    return read.as_list(value, f"the value of {key!r}", where, may_lack=True)
 
 
 # What a list of labels means ----------------------------------------------------------------------------

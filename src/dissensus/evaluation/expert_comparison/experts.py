@@ -158,11 +158,10 @@ class Experts(Shown):
             )
             for name in ROWS
         }
-        stored: dict[str, dict[str, Any]] = given["worth"]
-        known = {
-            name: {part: math.inf if of is None else of for part, of in one.items()} for name, one in stored.items()
-        }
-        worth = {name: Worth(**one) for name, one in known.items()}
+        worth = {}
+        for name, one in given["worth"].items():
+            known: dict[str, Any] = {part: math.inf if value is None else value for part, value in one.items()}
+            worth[name] = Worth(**known)
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:

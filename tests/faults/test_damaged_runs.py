@@ -11,6 +11,7 @@ import pytest
 from command_calls import told
 from dissensus.core import spec
 from dissensus.pieces import evaluation
+from dissensus.pieces.inputs import FileFacts
 from dissensus.pieces.run_directory import RunDirectory
 from faults import large_study as large
 from faults.small_study import PAGE, entries, mounted
@@ -119,8 +120,8 @@ def test_a_finished_run_shows_results_and_computes_nothing_but_a_report(folder: 
         raise AssertionError("something is computed")
 
     refused(folder, "the output directory exists already", words=large.EVALUATE)
-    for name in ("FileEvaluation", "n_distinct", "write_files"):
-        folder.patch.setattr(evaluation, name, never)
+    for owner, name in ((evaluation, "FileEvaluation"), (FileFacts, "n_cases"), (evaluation, "write_files")):
+        folder.patch.setattr(owner, name, never)
     before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
     outcome = folder.call(*large.RESUME).done()
     assert outcome.err.startswith("the run is finished, and nothing was added: these are its results\n")

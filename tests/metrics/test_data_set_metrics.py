@@ -1,11 +1,11 @@
 """Metrics of a whole data set against scikit-learn, against all labelings, and by laws that run by reflection."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -278,6 +278,23 @@ def test_soft_subset_accuracy_is_that_of_independent_findings() -> None:
 # Laws ----------------------------------------------------------------------------------------------------
 
 
+class Judged(NamedTuple):
+    """A metric, what a model says, soft labels of 20 draws, and values and slopes at them."""
+
+    metric: DataSetMetric
+    said: Said
+    soft: FloatArray
+    values: FloatArray
+    slopes: FloatArray
+
+    def same(self, said: Said, cases: Any = slice(None), *, rtol: float = 1e-12) -> None:
+        """Assert that some cases that somebody else says are worth the same, and each of them."""
+        some = np.ascontiguousarray(self.soft[:, :, cases])
+        np.testing.assert_allclose(self.metric.of_draws(said, some), self.values, rtol=rtol)
+        slopes = self.metric.slopes(said, np.ascontiguousarray(some[0]))
+        np.testing.assert_allclose(slopes, self.slopes[:, cases], rtol=1e-9, atol=1e-12)
+
+
 @EVERY
 def test_a_metric_obeys_the_laws(metric: DataSetMetric) -> None:
     """One test per metric, on all studies that it has a meaning for."""
@@ -285,112 +302,87 @@ def test_a_metric_obeys_the_laws(metric: DataSetMetric) -> None:
     assert len(studies) >= 2
     for said in studies:
         soft, hard = soft_labels(said, draws=20), hard_labels(said, draws=20)[0]
-        values = {True: metric.of_draws(said, soft), False: metric.of_draws(said, hard)}
-        slopes = metric.slopes(said, soft[0])
-        assert_values_stay_within_the_range(metric, values.values())
-        assert_draws_do_not_know_of_each_other(metric, said, soft, values[True])
-        assert_slopes_are_the_derivatives(metric, said, soft[0], slopes)
+        one = Judged(metric, said, soft, metric.of_draws(said, soft), metric.slopes(said, soft[0]))
+        assert_values_stay_within_the_range_and_draws_do_not_know_of_each_other(one, metric.of_draws(said, hard))
+        assert_slopes_are_the_derivatives(one)
         for labels in (soft[0], hard[0]):
             shares = labels * said.weights * metric.slopes(said, labels)
             assert abs(shares.sum()) < 1e-12 * max(1.0, np.abs(shares).sum()), "masses times slopes add up to zero"
             assert np.abs(shares).sum() > 0
-        assert_order_and_size_do_not_matter(metric, said, soft, (values[True], slopes))
-        assert_a_case_may_be_split_in_two(metric, said, {True: soft, False: hard}, values)
-        assert_a_weight_of_zero_is_absence(metric, said, soft)
-        assert_pieces_add_up(metric, said, soft, (values[True], slopes))
+        assert_order_size_and_cases_without_weight_do_not_matter(one)
+        for labels in (soft, hard):
+            assert_a_case_may_be_split_in_two(one, labels, is_soft=labels is soft)
+        assert_pieces_add_up(one)
         assert 0 < counted(metric, said, soft[0]) <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
     assert_nothing_is_undefined(metric)
 
 
-def assert_values_stay_within_the_range(metric: DataSetMetric, values: Iterable[FloatArray]) -> None:
-    low, high = metric.range
-    for found in values:
-        assert found.shape == (20,)
+def assert_values_stay_within_the_range_and_draws_do_not_know_of_each_other(one: Judged, hard: FloatArray) -> None:
+    low, high = one.metric.range
+    for found in (one.values, hard):
         known = found[~np.isnan(found)]
-        assert len(known)
-        assert (known >= low - 1e-12).all()
-        assert (known <= high + 1e-12).all()
+        assert (len(found), len(known) > 0) == (20, True)
+        assert ((low - 1e-12 <= known) & (known <= high + 1e-12)).all()
+    alone = [one.metric.of_draws(one.said, np.ascontiguousarray(draw[None]))[0] for draw in one.soft[:5]]
+    np.testing.assert_array_equal(one.values[:5], alone)
 
 
-def assert_draws_do_not_know_of_each_other(
-    metric: DataSetMetric, said: Said, labels: FloatArray, values: FloatArray
-) -> None:
-    alone = [metric.of_draws(said, np.ascontiguousarray(one[None]))[0] for one in labels[:5]]
-    np.testing.assert_array_equal(values[:5], alone)
-
-
-def assert_slopes_are_the_derivatives(
-    metric: DataSetMetric, said: Said, labels: FloatArray, slopes: FloatArray
-) -> None:
+def assert_slopes_are_the_derivatives(one: Judged) -> None:
     """By 30 of the masses; those of points of a curve are smooth on purpose."""
-    assert slopes.shape == labels.shape
+    assert one.slopes.shape == one.soft[0].shape
     step, rng = 1e-6, np.random.default_rng(5)
-    for _ in range(0 if isinstance(metric, SMOOTH) else 30):
-        k, case = rng.integers(said.n_conditions), rng.integers(said.n_cases)
-        ends = np.repeat(labels[None], 2, axis=0)
+    for _ in range(0 if isinstance(one.metric, SMOOTH) else 30):
+        k, case = rng.integers(one.said.n_conditions), rng.integers(one.said.n_cases)
+        ends = np.repeat(one.soft[:1], 2, axis=0)
         ends[:, k, case] += [-step, step]
-        low, high = metric.of_draws(said, ends)
-        expected = (high - low) / (2 * step * said.weights[case])
-        np.testing.assert_allclose(slopes[k, case], expected, rtol=1e-5, atol=1e-8)
+        low, high = one.metric.of_draws(one.said, ends)
+        expected = (high - low) / (2 * step * one.said.weights[case])
+        np.testing.assert_allclose(one.slopes[k, case], expected, rtol=1e-5, atol=1e-8)
 
 
-def assert_order_and_size_do_not_matter(
-    metric: DataSetMetric, said: Said, labels: FloatArray, was: tuple[FloatArray, FloatArray]
-) -> None:
-    """The order of cases, and the size of all weights."""
+def assert_order_size_and_cases_without_weight_do_not_matter(one: Judged) -> None:
+    """The order of cases, the size of all weights, and whether a case of weight zero is there."""
+    metric, said = one.metric, one.said
     order = np.random.default_rng(0).permutation(said.n_cases)
-    moved, doubled = said.select(order), replace(said, weights=2 * said.weights)
-    np.testing.assert_allclose(metric.of_draws(moved, np.ascontiguousarray(labels[:, :, order])), was[0], rtol=1e-12)
-    np.testing.assert_allclose(metric.slopes(moved, labels[0][:, order]), was[1][:, order], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(metric.of_draws(doubled, labels), was[0], rtol=1e-12)
-    np.testing.assert_allclose(2 * metric.slopes(doubled, labels[0]), was[1], rtol=1e-9)
+    one.same(said.select(order), order)
+    doubled = replace(said, weights=2 * said.weights)
+    one._replace(slopes=one.slopes / 2).same(doubled)
+    without, kept = replace(said, weights=np.where(said.items == 3, 0.0, said.weights)), np.flatnonzero(said.items != 3)
+    some = one._replace(values=metric.of_draws(without, one.soft), slopes=metric.slopes(without, one.soft[0]))
+    some.same(said.select(kept), kept)
 
 
-def assert_a_case_may_be_split_in_two(
-    metric: DataSetMetric, said: Said, labels: dict[bool, FloatArray], values: dict[bool, FloatArray]
-) -> None:
+def assert_a_case_may_be_split_in_two(one: Judged, labels: FloatArray, *, is_soft: bool) -> None:
     """Not with soft labels for m.AUROC: two halves of a case are a pair, and a case with itself is none.
 
     Nor where a metric asks how many cases there are, to know how uncertain a bin is.
     """
+    metric, said = one.metric, one.said
     weights = np.concatenate([0.3 * said.weights, 0.7 * said.weights])
     items = np.concatenate([said.items, said.items + said.items.max() + 1])
     halves = replace(said.select(np.tile(np.arange(said.n_cases), 2)), weights=weights, items=items)
-    for is_soft in (True, False):
-        if not (getattr(metric, "debiased", False) or (is_soft and isinstance(metric, m.AUROC))):
-            found = metric.of_draws(halves, np.ascontiguousarray(np.tile(labels[is_soft], 2)))
-            np.testing.assert_allclose(found, values[is_soft], rtol=1e-11)
+    if not (getattr(metric, "debiased", False) or (is_soft and isinstance(metric, m.AUROC))):
+        found = metric.of_draws(halves, np.ascontiguousarray(np.tile(labels, 2)))
+        np.testing.assert_allclose(found, metric.of_draws(said, labels), rtol=1e-11)
 
 
-def assert_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said, labels: FloatArray) -> None:
-    kept = np.flatnonzero(said.items != 3)
-    without, left = replace(said, weights=np.where(said.items == 3, 0.0, said.weights)), said.select(kept)
-    some = np.ascontiguousarray(labels[:, :, kept])
-    np.testing.assert_allclose(metric.of_draws(without, labels), metric.of_draws(left, some), rtol=1e-12)
-    found, expected = metric.slopes(without, labels[0])[:, kept], metric.slopes(left, np.ascontiguousarray(some[0]))
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def assert_pieces_add_up(
-    metric: DataSetMetric, said: Said, labels: FloatArray, whole: tuple[FloatArray, FloatArray]
-) -> None:
+def assert_pieces_add_up(one: Judged) -> None:
     """Pieces know how many findings there are, and all scores; one finding is in the first piece only."""
-    marks = tuple(np.unique(said.scores[one.rows, one.condition]) for one in said.questions)
+    metric, said, labels = one.metric, one.said, one.soft
+    marks = tuple(np.unique(said.scores[question]) for question in said.questions)
     number = said.items % 3 if isinstance(metric, m.SubsetAccuracy) else np.where(said.findings == 1, 0, said.items % 3)
-    rows = [np.flatnonzero(number == one) for one in np.unique(number)]
-    pieces = [
-        (replace(said.select(own), n_findings=len(marks), marks=marks), np.ascontiguousarray(labels[:, :, own]))
-        for own in rows
-    ]
+    rows = [np.flatnonzero(number == place) for place in np.unique(number)]
+    pieces = [replace(said.select(own), n_findings=len(marks), marks=marks) for own in rows]
+    own_labels = [np.ascontiguousarray(labels[:, :, own]) for own in rows]
 
     def added(draws: slice) -> list[FloatArray]:
-        every = [metric.added(part, own[draws]) for part, own in pieces]
-        return [np.asarray(sum(one)) for one in zip(*every, strict=True)]
+        every = [metric.added(part, own[draws]) for part, own in zip(pieces, own_labels, strict=True)]
+        return [np.asarray(sum(sums)) for sums in zip(*every, strict=True)]
 
-    np.testing.assert_allclose(metric.of_added(added(slice(None))), whole[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(metric.of_added(added(slice(None))), one.values, rtol=1e-12, atol=1e-14)
     first = added(slice(1))
-    for (part, own), place in zip(pieces, rows, strict=True):
-        np.testing.assert_allclose(metric.slopes_at(part, own[0], first), whole[1][:, place], rtol=1e-9, atol=1e-13)
+    for part, own, place in zip(pieces, own_labels, rows, strict=True):
+        np.testing.assert_allclose(metric.slopes_at(part, own[0], first), one.slopes[:, place], rtol=1e-9, atol=1e-13)
     assert metric.rests_upon(first) == pytest.approx(counted(metric, said, labels[0]), rel=1e-12)
     assert metric.told(first) == remarks(metric, said, labels[0])
 

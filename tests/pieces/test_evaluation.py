@@ -14,7 +14,6 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior
-from dissensus.aggregations.base import Aggregation
 from dissensus.evaluation import influences, labels
 from dissensus.metrics import UserDataSetMetric, UserMetric
 from dissensus.pieces import evaluation, passes
@@ -158,28 +157,6 @@ def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: P
     assert not found.sums["least", "same"][0, 1]
     assert not list(differences(files.at_once(tmp_path / "once", **asked), found))  # a function of all cases, too
     assert few().in_pieces(tmp_path / "all", shard_size=3, **FEW).sums["least", "same"][0, 1]
-
-
-def splittable() -> list[str]:
-    """Name every aggregation of rankings that can be split."""
-    found = []
-    for name, kind in Aggregation.family.known().items():
-        if kind.needs == "rankings" and name.islower():
-            try:
-                found.append(name) if not kind().needs_whole else None
-            except (TypeError, DissensusError):
-                continue  # it needs parameters, such as draws
-    return sorted(found)
-
-
-@pytest.mark.slow
-def test_every_aggregation_that_can_be_split_is_the_same(tmp_path: Path) -> None:
-    files = random_files(31)
-    names = splittable()
-    assert {"dirichlet", "majority-vote", "plackett-luce", "inverse-rank"} <= set(names)
-    asked = {**asked_of(files, names), "panel": False}
-    one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_pieces(tmp_path / "11", shard_size=11, **asked)))
 
 
 def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:

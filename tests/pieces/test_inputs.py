@@ -21,7 +21,7 @@ from dissensus.pieces import partition
 from dissensus.pieces.inputs import FileFacts, Input, is_large, is_split, look_at_file, mark_of, rows_in
 from dissensus.pieces.partition import Partition, Pieces, buckets_of
 from dissensus.pieces.run_directory import Storage
-from dissensus.predictions.alignment import Match
+from dissensus.predictions.lists import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
 
@@ -43,7 +43,7 @@ def test_files_are_found_however_they_are_given(tmp_path: Path) -> None:
     for given_, expected in found:
         assert list(Input.of(given_).places) == expected
     (odd,) = written(tmp_path, "votes[1]*")  # it looks like a pattern
-    assert Input.of(odd).n_rows() == 3
+    assert len(Input.of(odd).head(9)) == 3
     assert not is_split(odd)
     written(tmp_path / "parts", "site=a/1", "site=b/2")
     assert tuple(Input.of(tmp_path / "parts").schema) == tuple(ROWS)
@@ -121,7 +121,7 @@ def test_nothing_found_or_found_twice_is_an_error(tmp_path: Path) -> None:
     ]
     for given_, problem in told:
         assert refused(given_).problem == problem
-    assert Input.of(tmp_path / "a.csv", is_small=True).n_rows() == 1
+    assert len(Input.of(tmp_path / "a.csv", is_small=True).head(9)) == 1
     nowhere = f"file://{tmp_path}/none.parquet"
     assert nowhere in str(refused(nowhere))
 
@@ -176,7 +176,7 @@ def test_an_address_is_asked_by_fsspec(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "_SUCCESS").touch()
     for given_ in (f"file://{place}", f"file://{tmp_path}", f"file://{tmp_path}/*.parquet"):
         tables = Input.of(given_)
-        assert (tables.places, tables.n_rows(), tuple(tables.schema)) == ((f"file://{place}",), 3, tuple(ROWS))
+        assert (tables.places, len(tables.head(9)), tuple(tables.schema)) == ((f"file://{place}",), 3, tuple(ROWS))
     assert mark_of(tables.places[0]).startswith(f"size:{Path(place).stat().st_size} tag:")
     monkeypatch.setattr(importlib, "import_module", Mock(side_effect=ImportError("No module named 'fsspec'")))
     with pytest.raises(MissingExtraError, match="pip install"):

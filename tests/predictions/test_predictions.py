@@ -11,7 +11,7 @@ import pytest
 
 from dissensus import DissensusError, Predictions, Study, evaluate, read_predictions
 from dissensus.metrics import TopKAccuracy
-from dissensus.predictions.alignment import predictions_of_finding
+from dissensus.predictions.lists import predictions_of_finding
 from dissensus.predictions.reader import examine_predictions
 
 NAMES = ["Eczema", "Psoriasis", "Tinea"]

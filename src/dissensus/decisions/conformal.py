@@ -29,8 +29,7 @@ from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import case_keys
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:

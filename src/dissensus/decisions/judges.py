@@ -31,8 +31,7 @@ from dissensus.evaluation.expert_comparison.experts import Experts, experts
 from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, first_shares
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS, Panel
 from dissensus.study.study import Study
 

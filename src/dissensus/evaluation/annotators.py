@@ -20,19 +20,29 @@ from dissensus.aggregations.case_prior import known_prior
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Value
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
-from dissensus.evaluation.intervals import Part
+from dissensus.evaluation.intervals import InformedPrior, Part
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, vote_labels
-from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
-from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, block_places
-from dissensus.evaluation.tally import Tallier, cases_of_places, counted_means, table_entries
+from dissensus.evaluation.tally import (
+    ANNOTATORS,
+    Plan,
+    Tallier,
+    cases_of_places,
+    counted_means,
+    informed_by,
+    prior_for,
+    table_entries,
+)
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.evaluation.influences import Valued
+
+
+# More annotators than this are left out in groups.
+MOST_GROUPS = 20
 
 # Whether other annotators might have been asked, or these are the ones.
 AnnotatorsAre: TypeAlias = Literal["sample", "fixed"]
@@ -48,6 +58,93 @@ MOST_PROBES = 64
 
 # Stands in for nothing where it would be divided by.
 LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Say which opinions of a study stay, and which cases are looked at without the others.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    votes : (n_opinions,)
+        How many of the annotators behind each opinion stay; an opinion without any is left out.
+    cases
+        Positions of the cases that are looked at.
+
+    Examples
+    --------
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> Fold(said, np.array([0, 1]), np.array([0])).left.to_rankings()
+    [[[['b']]]]
+    """
+
+    study: Study
+    votes: IntArray
+    cases: IntArray
+
+    @property
+    def case_names(self) -> list[str]:
+        """Names of the cases that are looked at."""
+        return [self.study.case_names[case] for case in self.cases]
+
+    @cached_property
+    def left(self) -> Study:
+        """The study of the opinions that stay, with all its cases."""
+        kept = np.flatnonzero(self.votes > 0)
+        return self.study._with_opinions(replace(self.study.panel.keep(kept), votes=self.votes[kept]), kept)
+
+    @cached_property
+    def reweighted(self) -> Study:
+        """The same, where those who stay weigh as much together as all did.
+
+        A prior then draws the answer no closer to itself than with everybody: of three annotators, two with the weight
+        of two would move an adjusted value too little. On simulated panels of three with skills of standard deviation
+        0.12, its 90 % interval then held in 84 % of studies; so weighted, it holds in 88 %.
+        """
+        left, before = self.left, weight_of_cases(self.study)
+        remaining = weight_of_cases(left)
+        factor = np.divide(before, remaining, out=np.ones_like(remaining), where=remaining > 0)
+        return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
+
+
+def grouped(study: Study) -> IntArray:
+    """Put annotators, or the groups they belong to, into at most twenty groups with about as many opinions each.
+
+    The shape is (n_annotators,).
+    """
+    names, units = study.panel.unit_names, study.panel.units
+    own, code = np.arange(len(names), dtype=np.int64), {name: place for place, name in enumerate(names)}
+    if len(names) > MOST_GROUPS:
+        sizes, place = np.bincount(units[units != ANONYMOUS], minlength=len(names)), np.empty_like(own)
+        place[np.argsort(-sizes, kind="stable")] = own
+        there, back = place % MOST_GROUPS, MOST_GROUPS - 1 - place % MOST_GROUPS
+        own = np.where(place // MOST_GROUPS % 2 == 0, there, back)
+    return own[[code[name] for name in study.panel.annotator_groups or names]]
+
+
+def by_name(study: Study) -> Study:
+    """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
+
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
+    >>> by_name(said).annotator_names
+    ('A', 'B')
+    """
+    panel = study.panel
+    present = np.unique(panel.annotators[panel.annotators != ANONYMOUS])
+    order = sorted(present.tolist(), key=lambda code: panel.annotator_names[code])
+    codes = np.full(len(panel.annotator_names) + 1, ANONYMOUS, dtype=np.int64)
+    codes[order] = np.arange(len(order))
+    names = tuple(panel.annotator_names[code] for code in order)
+    groups = tuple(panel.annotator_groups[code] for code in order) if panel.annotator_groups else ()
+    renamed = replace(panel, annotators=codes[panel.annotators], annotator_names=names, annotator_groups=groups)
+    return study._with_opinions(renamed, np.arange(study.n_opinions))
+
+
+def weight_of_cases(study: Study) -> FloatArray:
+    """Sum the weights of the opinions on each case, shape (n_cases,)."""
+    return weighted_counts(study.panel.case_of_opinion, study.weights * study.votes, study.n_cases)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from dissensus.core.errors import known_name
 from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
+from dissensus.evaluation.tally import TRUTH
 
 # Values that differ by less than this part of them are equal.
 ROUNDING = 1e-12

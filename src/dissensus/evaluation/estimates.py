@@ -13,9 +13,18 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
-from dissensus.evaluation.plan import ANNOTATORS, TRUTH
-from dissensus.evaluation.refits import CATEGORY_FIT, FamilySpread, FitSpread
+from dissensus.evaluation.intervals import (
+    CATEGORY_FIT,
+    GROUP_RESAMPLES,
+    RESAMPLES,
+    FamilySpread,
+    FitSpread,
+    Part,
+    Resampled,
+    Spread,
+    end_weights,
+    spread,
+)
 from dissensus.evaluation.sums import (
     ALL,
     DATA_SET,
@@ -27,6 +36,7 @@ from dissensus.evaluation.sums import (
     design_effects,
     resampled_means,
 )
+from dissensus.evaluation.tally import ANNOTATORS, TRUTH
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -119,6 +129,19 @@ class Run:
         numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
         fitted = {"fitted": dict(self.fitted)} if self.fitted else {}
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
+
+
+def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
+    """Name aggregations; those that models inform are called after what they estimate.
+
+    >>> from dissensus.aggregations import PlackettLuce
+    >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
+    ('plackett-luce', 'panel')
+    """
+    others = iter(distinct_names([spec for spec in specs if not spec.is_informed]))
+    informed = [spec for spec in specs if spec.is_informed]
+    several = len({spec.id for spec in informed}) > 1
+    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
 
 
 def leading_runs(specs: Sequence[Aggregation], leads: str, best: Aggregation | None = None) -> tuple[int, int]:

@@ -19,7 +19,6 @@ from dissensus.core.ragged import row_of_each
 from dissensus.core.screen import Screen
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.sentences import (
     decision,
     named,
@@ -31,6 +30,7 @@ from dissensus.evaluation.sentences import (
     subjects,
 )
 from dissensus.evaluation.sums import ALL
+from dissensus.evaluation.tally import TRUTH
 from dissensus.evaluation.words import MINUS, NOTHING, counted, interval
 from dissensus.evaluation.words import number as written
 from dissensus.study.panel import ANONYMOUS

@@ -27,8 +27,8 @@ from dissensus.core.arrays import NEAR, FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.evaluation.curves import Curve, Sheet, wishes
+from dissensus.evaluation.intervals import CATEGORY_FIT, with_all
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.refits import CATEGORY_FIT, with_all
 from dissensus.evaluation.sums import (
     ALL,
     DATA_SET,
@@ -48,7 +48,7 @@ from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan
+    from dissensus.evaluation.tally import Plan
 
 # How many masses of labels are looked at at a time, and how many sums over all pieces: 32 and 256 MB.
 AT_ONCE, SUMS_AT_ONCE = 4_000_000, 32_000_000

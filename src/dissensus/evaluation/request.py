@@ -27,8 +27,7 @@ from dissensus.core.spec import as_specs, check_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import HALF, Metric
-from dissensus.predictions.alignment import aligned_models, predictions_of_finding
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models, predictions_of_finding
 from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 

@@ -26,10 +26,9 @@ from dissensus.core.spec import distinct_names, one_spec, present_versions
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.sums import EACH, FINDING, Place, Sums, block_places
-from dissensus.evaluation.tally import EDGES, Profiles
+from dissensus.evaluation.tally import ANNOTATORS, EDGES, TRUTH, Profiles
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
@@ -803,7 +802,7 @@ class Evaluation(Shown, Value):
         >>> one.merge(other).case_names
         ('x', 'y')
         """
-        from dissensus.evaluation.assembly import merged
+        from dissensus.evaluation.evaluator import merged
 
         return merged(self, other)
 

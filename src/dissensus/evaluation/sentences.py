@@ -24,9 +24,9 @@ from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
+from dissensus.evaluation.tally import TRUTH
 from dissensus.evaluation.words import NOTHING, counted, number, p_values, percent, probability
 from dissensus.metrics.base import Metric
 

@@ -32,8 +32,8 @@ from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.estimates import Run
+from dissensus.evaluation.evaluator import places_again
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol

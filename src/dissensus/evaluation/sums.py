@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dissensus.core.arrays import FloatArray, IntArray, KeyArray, Value
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
-from dissensus.evaluation.intervals import Resampled
+from dissensus.evaluation.intervals import Resampled, ratio
 from dissensus.metrics.base import Metric
 from dissensus.study.panel import Panel
 
@@ -116,12 +116,6 @@ def side_by_side(parts: list[Array], axis: int) -> Array:
     shape = np.broadcast_shapes(*(part.shape[1:] for part in whole))
     full = [part if part.shape[1:] == shape else np.broadcast_to(part, (len(part), *shape)) for part in whole]
     return np.ascontiguousarray(np.moveaxis(np.concatenate(full), 0, axis))
-
-
-def ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:
-    """Divide; what has no weight is undefined: nan."""
-    undefined = np.full(np.broadcast_shapes(sums.shape, weights.shape), np.nan)
-    return np.asarray(np.divide(sums, weights, out=undefined, where=weights > 0))
 
 
 def known_means(values: FloatArray) -> FloatArray:

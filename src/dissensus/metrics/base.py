@@ -120,9 +120,9 @@ class Metric(Spec, ABC):
         for name, check in (*CHECKS, *self.checks):
             if hasattr(self, name):
                 check(name, getattr(self, name))
-        size = {part.name: part for part in self.parameter_fields()}.get(self.size_parameter)
-        if size and (getattr(self, size.name) is not None or "None" not in str(size.type)):
-            check_count(**{size.name: getattr(self, size.name)})
+        for size in [part for part in self.parameter_fields() if part.name == self.size_parameter]:
+            if getattr(self, size.name) is not None or "None" not in str(size.type):
+                check_count(**{size.name: getattr(self, size.name)})
 
     @property
     def name(self) -> str:
@@ -419,17 +419,16 @@ class Predicted:
 
     predictions: Predictions
     batch: Batch
+    _known_shares: dict[int, tuple[FloatArray, FloatArray]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.predictions.kind != "numbers" and self.predictions.n_conditions != self.batch.n_conditions:
-            raise DissensusError(
-                "the model and the draws have different conditions",
-                expected=str(self.batch.n_conditions),
-                got=str(self.predictions.n_conditions),
-                where=f"model {self.predictions.name!r}",
-                advice="align the predictions to the conditions of the study: predictions.align(...)",
-            )
+        said, expected, got = self.predictions, self.batch.n_conditions, self.predictions.n_conditions
+        if said.kind != "numbers" and got != expected:
+            problem = "the model and the draws have different conditions"
+            words = {"expected": str(expected), "got": str(got), "where": f"model {said.name!r}"}
+            advice = "align the predictions to the conditions of the study: predictions.align(...)"
+            raise DissensusError(problem, **words, advice=advice)
 
     @cached_property
     def rows(self) -> IntArray:
@@ -609,10 +608,6 @@ class Predicted:
         """
         left = np.maximum(0.0, totals - self.sums(of_members))
         return np.where(self.batch.rest_sizes > 0, left / np.maximum(1, self.batch.rest_sizes), 0.0)
-
-    @cached_property
-    def _known_shares(self) -> dict[int, tuple[FloatArray, FloatArray]]:
-        return {}
 
     def top_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Return the probability of being in the top k.

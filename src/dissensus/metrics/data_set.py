@@ -244,7 +244,7 @@ class Part(NamedTuple):
     stated: FloatArray
     masses: FloatArray
     questions: tuple[Question, ...]
-    marks: FloatArray
+    marks: FloatArray = NO_MARKS
 
     def spread(self, slopes: FloatArray, found: FloatArray) -> None:
         """Add slopes by these masses to those of all labels and cases (K, n_cases)."""

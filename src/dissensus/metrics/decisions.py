@@ -17,17 +17,7 @@ from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share
 from dissensus.core.ragged import product
 from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of
-from dissensus.metrics.data_set import (
-    NO_MARKS,
-    Added,
-    BinaryMetric,
-    DataSetMetric,
-    Part,
-    Question,
-    QuestionMetric,
-    Said,
-    few,
-)
+from dissensus.metrics.data_set import Added, BinaryMetric, DataSetMetric, Part, Question, QuestionMetric, Said, few
 from dissensus.predictions.lists import PredictionKind, Predictions
 
 # How bad a wrong grade is: all the same, by its distance, or by the square of it.
@@ -422,10 +412,8 @@ class ConfusionMetric(QuestionMetric):
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Take the cases of every finding."""
         calls = decisions(said, self.threshold)
-        return [
-            Part(calls[rows], said.weighted(labels, rows), (Question(rows, -1),), NO_MARKS)
-            for rows in said.rows_of_findings
-        ]
+        every = [Question(rows, -1) for rows in said.rows_of_findings]
+        return [Part(calls[one.rows], said.weighted(labels, one.rows), (one,)) for one in every]
 
     def sums(self, part: Part) -> FloatArray:
         """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""

@@ -88,11 +88,8 @@ class NumberMetric(Metric):
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
         numbers = drawn.batch.numbers
         if numbers is None:
-            raise DissensusError(
-                f"{self.name} needs draws of numbers",
-                got="draws of conditions only",
-                advice="aggregate ratings by normal-inverse-gamma, mean-rating or median-rating",
-            )
+            advice = "aggregate ratings by normal-inverse-gamma, mean-rating or median-rating"
+            raise DissensusError(f"{self.name} needs draws of numbers", got="draws of conditions only", advice=advice)
         said, rows, (mean, deviation) = predicted.predictions, predicted.rows, np.moveaxis(numbers, -1, 0)
         spread = np.zeros(len(rows)) if said.deviations is None else said.deviations[rows]
         known = deviation if getattr(self, "truth", "soft") == "soft" else np.zeros_like(deviation)

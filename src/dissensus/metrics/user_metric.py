@@ -62,12 +62,8 @@ class OwnMetric(Metric):
         """Call the function, and refuse what is not of the right shape."""
         found = np.asarray(self.function(*given), dtype=np.float64)
         if found.shape != shape:
-            raise DissensusError(
-                "a user metric returned an array of the wrong shape",
-                expected=f"{shape}: {words}",
-                got=str(found.shape),
-                where=f"metric {self.name!r}",
-            )
+            problem, where = "a user metric returned an array of the wrong shape", f"metric {self.name!r}"
+            raise DissensusError(problem, expected=f"{shape}: {words}", got=str(found.shape), where=where)
         return found
 
 

@@ -93,8 +93,8 @@ class Input:
     ...     pl.DataFrame({"case": ["a", "b"]}).write_parquet(f"{folder}/1.parquet")
     ...     pl.DataFrame({"case": ["c"]}).write_parquet(f"{folder}/2.parquet")
     ...     found = Input.of(folder)
-    ...     list(found.schema), found.n_rows(), found.head(1).rows()
-    (['case'], 3, [('a',)])
+    ...     list(found.schema), found.head(1).rows()
+    (['case'], [('a',)])
     """
 
     places: tuple[str, ...]
@@ -129,13 +129,12 @@ class Input:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
         text = next((place for place in places if _is_text(place)), "")
         if text and not (is_small and len(places) == 1):
-            raise FormatError(
+            problem, got = (
                 "studies that are split or large need Parquet files throughout",
-                expected="Parquet",
-                got=f"a {FilePath(text).suffix} file",
-                where=text,
-                advice="write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)",
+                f"a {FilePath(text).suffix} file",
             )
+            advice = "write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)"
+            raise FormatError(problem, expected="Parquet", got=got, where=text, advice=advice)
         twice, count = Counter(places).most_common(1)[0]
         if count > 1:
             raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")
@@ -163,10 +162,6 @@ class Input:
                 )
             known = agreed
         return known
-
-    def n_rows(self) -> int:
-        """Count the rows of all files, which only say how many they have."""
-        return sum(map(n_rows_in, self.places))
 
     def head(self, rows: int) -> pl.DataFrame:
         """Return the first rows, to see what the columns hold."""

@@ -37,14 +37,13 @@ from dissensus.core.files import Limits, Source
 from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
-from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.evaluator import truth_of
+from dissensus.evaluation.evaluator import assembled, truth_of
+from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.labels import data_set_metrics
-from dissensus.evaluation.plan import Plan, Strata, informed_by
-from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.sums import GROUPS, Array, CaseWeights, Name, Sums, is_of_cases
+from dissensus.evaluation.tally import Plan, Strata, informed_by
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
@@ -202,15 +201,9 @@ class Reading:
             return said.with_receipt(Receipt(place, ""))
         frame = frame.drop(self.ignore, strict=False)
         source = Source(FilePath(place), "parquet", frame)
-        options = PredictionOptions(
-            name,
-            conditions,
-            study.case_names,
-            kind=self.kinds.get(name),
-            positive=self.options.positive,
-            findings=study.kind == "checklists",
-            binary=study.question == "binary",
-        )
+        asked: dict[str, Any] = {"findings": study.kind == "checklists", "binary": study.question == "binary"}
+        asked |= {"kind": self.kinds.get(name), "positive": self.options.positive}
+        options = PredictionOptions(name, conditions, study.case_names, **asked)
         # codes, and one number per case, need the names of the study
         own, examine = replace(options, conditions=conditions or study.conditions or None), reader.examine_source
         with placed(place):

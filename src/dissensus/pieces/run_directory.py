@@ -133,12 +133,11 @@ class Manifest:
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
         if not is_run(place):
-            raise FormatError(
-                "this is not the directory of a run",
-                expected=f"a {MANIFEST} in it",
-                got=str(place),
-                advice="without --resume, a run begins in a directory that does not exist yet",
+            advice, expected = (
+                "without --resume, a run begins in a directory that does not exist yet",
+                f"a {MANIFEST} in it",
             )
+            raise FormatError("this is not the directory of a run", expected=expected, got=str(place), advice=advice)
         file, problem, expected, got = place / MANIFEST, "the manifest of the run is damaged", "", ""
         with told("the manifest of the run cannot be read", place):
             data = file.read_bytes()
@@ -509,7 +508,8 @@ class Storage:
     def _check_there(self) -> None:
         """Refuse a directory that this machine does not see, before anything is written elsewhere in its name."""
         if not FilePath(self.root).is_dir():
-            where = f"process {os.getpid()} on {platform.node()}"
-            raise FormatError(
-                "a worker does not see the directory of the run", got=self.root, where=where, advice=SHARED
+            problem, where = (
+                "a worker does not see the directory of the run",
+                f"process {os.getpid()} on {platform.node()}",
             )
+            raise FormatError(problem, got=self.root, where=where, advice=SHARED)

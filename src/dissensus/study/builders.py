@@ -199,13 +199,9 @@ def unknown_condition(name: str, names: Iterable[str], where: str = "", what: st
     """Build the error for a condition, or a finding, that is not listed."""
     known = tuple(names)
     twin = next((f"{spelt(name, one)} look alike" for one in known if composed(one) == composed(name)), "")
-    return DissensusError(
-        f"unknown {what} {name!r}",
-        expected=f"one of the {len(known)} listed {what}s",
-        got=repr(name),
-        where=where,
-        advice=twin or suggestion(name, known) or ADVICE[what],
-    )
+    expected = f"one of the {len(known)} listed {what}s"
+    advice = twin or suggestion(name, known) or ADVICE[what]
+    return DissensusError(f"unknown {what} {name!r}", expected=expected, got=repr(name), where=where, advice=advice)
 
 
 def nested_levels(rankings: object) -> tuple[list[Any], ...]:

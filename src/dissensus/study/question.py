@@ -86,11 +86,9 @@ def check_question(question: AnyQuestion, conditions: Sequence[str], positive: s
             else "leave the question out, or put conditions together first",
         )
     if positive is not None and question != "binary":
-        raise DissensusError(
-            "only a binary question has a positive condition",
-            expected="question 'binary', of two conditions",
-            got=f"question {question!r} with the positive condition {positive!r}",
-        )
+        expected = "question 'binary', of two conditions"
+        got = f"question {question!r} with the positive condition {positive!r}"
+        raise DissensusError("only a binary question has a positive condition", expected=expected, got=got)
 
 
 def chosen_question(question: Question | None, positive: str | None) -> Question | None:

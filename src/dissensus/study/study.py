@@ -135,11 +135,8 @@ class Study(Received):
         check_names("finding" if self.question == "findings" else "condition", self.conditions)
         check_question(self.question, self.conditions)
         if self.unranked not in ("below", "unobserved"):
-            raise DissensusError(
-                "unranked is not understood",
-                expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
-                got=repr(self.unranked),
-            )
+            expected = "'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)"
+            raise DissensusError("unranked is not understood", expected=expected, got=repr(self.unranked))
         foreign = [name for name in CONTENT if np.size(getattr(self, name)) and name not in KINDS[self.kind].arrays]
         if foreign:
             raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
@@ -465,11 +462,8 @@ class Study(Received):
         known = set(map(tables.normalised, table.columns))
         question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
         if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
-            has_scores, has_findings = (
-                not known.isdisjoint(tables.SCORE_NAMES),
-                not known.isdisjoint(tables.ONLY_FINDINGS),
-            )
-            question = "findings" if has_findings else "numbers" if has_scores else None
+            has_findings = not known.isdisjoint(tables.ONLY_FINDINGS)
+            question = "findings" if has_findings else None if known.isdisjoint(tables.SCORE_NAMES) else "numbers"
         aliases, needed = tables.OF_QUESTION.get(str(question), (tables.ALIASES, ("case", "condition")))
         roles = tables.find_columns(table.columns, columns, aliases=aliases, required=needed)
         if question not in tables.OF_QUESTION:
@@ -638,11 +632,9 @@ class Study(Received):
             known_name("annotator", name, self.annotator_names)
         lacking = [name for name in self.annotator_names if name not in groups]
         if lacking or not self.annotator_names:
-            raise DissensusError(
-                "the group of some annotators is not known",
-                expected="a group for every annotator, who must have a name",
-                got=f"none for {listing(lacking)}" if lacking else "annotators without names",
-            )
+            expected = "a group for every annotator, who must have a name"
+            got = f"none for {listing(lacking)}" if lacking else "annotators without names"
+            raise DissensusError("the group of some annotators is not known", expected=expected, got=got)
         of_annotators = tuple(groups[name] for name in self.annotator_names)
         return replace(self, panel=replace(self.panel, annotator_groups=of_annotators))
 
@@ -655,12 +647,8 @@ class Study(Received):
         >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
         [[[['b']]]]
         """
-        panel = Panel(
-            case_names=tuple(names),
-            opinion_offsets=np.arange(len(opinions) + 1),
-            annotators=self.annotators[opinions],
-            annotator_names=self.annotator_names,
-        )
+        one_each = np.arange(len(opinions) + 1)
+        panel = Panel(tuple(names), one_each, self.annotators[opinions], self.annotator_names)
         return self._with_opinions(panel, opinions)
 
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Study:
@@ -702,13 +690,11 @@ class Study(Received):
                 words = [listing(given) if isinstance(given, tuple) else repr(given) for given in both]
                 problem = f"studies {what} cannot be concatenated"
                 raise DissensusError(problem, expected=words[0], got=words[1], advice=do)
-        arrays = {
-            name: (ragged.join_offsets if name.endswith("offsets") else np.concatenate)(
-                [getattr(one, name) for one in parts]
-            )
-            for name in KINDS[first.kind].arrays
-        }
-        joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)  # type: ignore[arg-type]
+        arrays: dict[str, Any] = {}
+        for name in KINDS[first.kind].arrays:
+            join = ragged.join_offsets if name.endswith("offsets") else np.concatenate
+            arrays[name] = join([getattr(one, name) for one in parts])
+        joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)
         return joined.with_receipt(shared_receipt(list(parts)))
 
     # Acts on rankings -----------------------------------------------------------------------------------
@@ -727,11 +713,9 @@ class Study(Received):
         mentioned = np.unique(self.codes)
         lost = [self.conditions[code] for code in mentioned if self.conditions[code] not in codes]
         if lost:
-            raise DissensusError(
-                "the new list of conditions lacks some that are mentioned",
-                got=listing(lost),
-                advice=suggestion(lost[0], conditions) or "add them to the list",
-            )
+            got = listing(lost)
+            advice = suggestion(lost[0], conditions) or "add them to the list"
+            raise DissensusError("the new list of conditions lacks some that are mentioned", got=got, advice=advice)
         recoded = np.full(self.n_conditions, -1, dtype=np.int64)
         recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
         order = np.lexsort((recoded[self.codes], ragged.row_of_each(self.code_offsets)))
@@ -820,11 +804,8 @@ class Study(Received):
         require_kind(self, "checklists", "of_finding")
         answers = self.answers[:, self.findings.index(known_name("finding", name, self.findings))]
         kept = np.flatnonzero(answers != NOT_ASSESSED)
-        panel = replace(
-            self.panel.keep(kept),
-            case_names=tuple(f"{case}{PAIR}{name}" for case in self.case_names),
-            groups=self.groups or self.case_names,
-        )
+        named = tuple(f"{case}{PAIR}{name}" for case in self.case_names)
+        panel = replace(self.panel.keep(kept), case_names=named, groups=self.groups or self.case_names)
         one_each = np.arange(len(kept) + 1, dtype=np.int64)
         return Study(ANSWERS, panel, one_each, one_each, answers[kept].astype(np.int64), question="binary")
 

@@ -137,11 +137,9 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     if confidence is not None and "confidence" in roles:
         given = {**given, "confidence": roles["confidence"]}
     if given.get("rank") is not None and given.get("confidence") is not None:
-        raise DissensusError(
-            "a rank column and a confidence column are both asked for",
-            expected="one of them to order the conditions of a ranking",
-            got=f"rank={given['rank']!r}, confidence={given['confidence']!r}",
-        )
+        expected = "one of them to order the conditions of a ranking"
+        got = f"rank={given['rank']!r}, confidence={given['confidence']!r}"
+        raise DissensusError("a rank column and a confidence column are both asked for", expected=expected, got=got)
     if "rank" not in roles or "confidence" not in roles:
         return dict(roles)
     spare = "rank" if given.get("confidence") is not None else "confidence"
@@ -166,11 +164,9 @@ def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: st
     again = ~pl.Series(names, dtype=pl.String).is_first_distinct()
     if again.any():
         row = again.arg_max() or 0
+        got = f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all"
         raise DissensusError(
-            f"case {names[row]!r} stands in several {what}s",
-            expected=f"one {what} per case",
-            got=f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all",
-            advice=advice,
+            f"case {names[row]!r} stands in several {what}s", expected=f"one {what} per case", got=got, advice=advice
         )
 
 
@@ -292,11 +288,8 @@ def _tidied_column(table: pl.DataFrame, role: str) -> pl.Series:
         return number
     if column.dtype.is_float():  # a missing value turns whole numbers into floats
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
-        problem, most = (
-            f"the {role} of a row is too large a number to be sure of",
-            f"text, or a number up to {MOST_VOTES}",
-        )
-        refuse_rows(table, column.abs() > MOST_VOTES, role, problem, expected=most)
+        problem = f"the {role} of a row is too large a number to be sure of"
+        refuse_rows(table, column.abs() > MOST_VOTES, role, problem, expected=f"text, or a number up to {MOST_VOTES}")
         if (column.drop_nulls() == column.drop_nulls().round()).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)
@@ -456,12 +449,9 @@ def label_codes(
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
     """Build the error for integer labels that come without the names they stand for."""
-    return DissensusError(
-        "integer labels need a list of conditions",
-        expected="the names of the conditions in the order of their codes",
-        got=f"labels {listing(labels)} without a list",
-        advice=advice,
-    )
+    expected = "the names of the conditions in the order of their codes"
+    got = f"labels {listing(labels)} without a list"
+    return DissensusError("integer labels need a list of conditions", expected=expected, got=got, advice=advice)
 
 
 # Rankings ---------------------------------------------------------------------------------------------
@@ -566,11 +556,9 @@ def _order(table: pl.DataFrame, confidence_as: Confidence | None) -> tuple[Float
     if confidence_as is not None:
         check_choice("confidence", confidence_as, get_args(Confidence))
         if "confidence" not in table.columns:
-            raise DissensusError(
-                "there are no confidences to use",
-                expected="a column 'confidence', or one that is named (--column confidence=NAME)",
-                got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
-            )
+            expected = "a column 'confidence', or one that is named (--column confidence=NAME)"
+            got = f"columns {listing((name for name in table.columns if name != ROW), most=12)}"
+            raise DissensusError("there are no confidences to use", expected=expected, got=got)
     named = table["condition"].is_not_null()
     if "rank" in table.columns:
         rank = table["rank"]
@@ -655,11 +643,9 @@ def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFr
 def refuse_unsaid(nothing: str | None, notes: Iterable[Note]) -> None:
     """Refuse a name for nothing found that stands nowhere."""
     if nothing is not None and any(note.found == SAID_NOTHING.format(nothing) and not note.count for note in notes):
-        raise DissensusError(
-            f"no checklist says {nothing!r}",
-            expected="the name that says that nothing was found, as it stands among the findings",
-            advice="leave it out if every checklist has a finding, or correct the name",
-        )
+        expected = "the name that says that nothing was found, as it stands among the findings"
+        advice = "leave it out if every checklist has a finding, or correct the name"
+        raise DissensusError(f"no checklist says {nothing!r}", expected=expected, advice=advice)
 
 
 def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:

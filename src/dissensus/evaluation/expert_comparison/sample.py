@@ -35,8 +35,7 @@ from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Wo
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 

@@ -196,12 +196,10 @@ def optional_name(value: Any, what: str, where: str) -> str | None:
 def as_condition(value: Any, where: str) -> str:
     """Return the name or the code of a condition; codes count from 0."""
     if isinstance(value, int | float) and value < 0:
+        expected = "the name of a condition, or its code from 0"
+        advice = "write null where an annotator gave no label"
         raise FormatError(
-            "a condition code is negative",
-            expected="the name of a condition, or its code from 0",
-            got=reprlib.repr(value),
-            where=where,
-            advice="write null where an annotator gave no label",
+            "a condition code is negative", expected=expected, got=reprlib.repr(value), where=where, advice=advice
         )
     return as_name(value, "a condition", where)
 
@@ -268,12 +266,9 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
     """Return the records, each with the words that say where it stands."""
     records = records_of(source, inside=inside)
     if not records:
-        raise FormatError(
-            f"the file holds no {what}s",
-            expected=f"a JSON list of {what}s, or one {what} per line",
-            got=reprlib.repr(source.content),
-            where=str(source.path),
-        )
+        expected = f"a JSON list of {what}s, or one {what} per line"
+        got = reprlib.repr(source.content)
+        raise FormatError(f"the file holds no {what}s", expected=expected, got=got, where=str(source.path))
     return placed_objects(records, what)
 
 
@@ -373,11 +368,8 @@ def prepared(
 
 def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> None:
     """Name the columns that hold neither text nor numbers; lists are fine where a reader takes them."""
-    odd = [
-        name
-        for name, dtype in table.schema.items()
-        if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct) or (not lists and dtype.is_nested())
-    ]
+    strange = (pl.Binary, pl.Duration, pl.Object, pl.Struct)
+    odd = [name for name, dtype in table.schema.items() if dtype in strange or (not lists and dtype.is_nested())]
     if odd:
         raise FormatError(
             f"the column{'s' * (len(odd) > 1)} {listing(odd)} hold{'s' * (len(odd) == 1)} neither text nor numbers",
@@ -425,12 +417,10 @@ def has_answers(source: Source) -> bool:
 
 def has_boxes(source: Source) -> bool:
     """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
-    boxes = [name for name in (source.table.columns if source.is_table else ()) if BOX in name]
-    cells = [source.table[name] for name in boxes]
-    return bool(boxes) and all(
-        not one.dtype.is_nested() and one.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all()
-        for one in cells
-    )
+    boxes = [source.table[name] for name in (source.table.columns if source.is_table else ()) if BOX in name]
+    if not boxes or any(box.dtype.is_nested() for box in boxes):
+        return False
+    return all(box.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all() for box in boxes)
 
 
 def as_table(source: Source) -> pl.DataFrame:
@@ -439,12 +429,8 @@ def as_table(source: Source) -> pl.DataFrame:
         return source.table
     keys = _flat_keys(source)
     if not keys:
-        raise DissensusError(
-            "this is not a table",
-            expected="CSV, TSV, Parquet, or JSON records whose values are single words and numbers",
-            got=source.kind,
-            where=str(source.path),
-        )
+        expected = "CSV, TSV, Parquet, or JSON records whose values are single words and numbers"
+        raise DissensusError("this is not a table", expected=expected, got=source.kind, where=str(source.path))
     records = records_of(source)
     filled = sum(map(len, records))
     if len(keys) * len(records) > SCATTERED * filled + 10**7:  # a table of nearly nothing but empty cells
@@ -510,12 +496,9 @@ def _list(cell: str | None, column: str, number: int) -> Any:
     with suppress(ValueError, SyntaxError, RecursionError):
         if PYTHON_LIST.fullmatch(text) or PYTHON_DICT.fullmatch(text):
             return ast.literal_eval(text)
-    raise FormatError(
-        "a list in a cell is not understood",
-        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
-        got=f"{cell:.60}",
-        where=f"data row {number}, column {column!r}",
-    )
+    expected = "a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels"
+    where = f"data row {number}, column {column!r}"
+    raise FormatError("a list in a cell is not understood", expected=expected, got=f"{cell:.60}", where=where)
 
 
 # What is collected -----------------------------------------------------------------------------------
@@ -667,20 +650,15 @@ def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[lis
     shown = [path for path in source.content if not path.name.startswith(".")]
     files = [path for path in shown if path.suffix.lower() in endings]
     if not files:
+        got = f"files {listing(path.name for path in shown)}" if shown else "no files"
         raise FormatError(
-            f"the directory holds no {' or '.join(endings)} files",
-            expected=expected,
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
+            f"the directory holds no {' or '.join(endings)} files", expected=expected, got=got, where=str(source.path)
         )
     found = {
         "hidden files": [path.name for path in source.content if path not in shown],
         "files with another ending": [path.name for path in shown if path not in files],
         "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
     }
-    notes = (
-        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
-        for what, names in found.items()
-        if names
-    )
+    told = {what: tuple(names) for what, names in found.items() if names}
+    notes = (Note(what, len(names), "skipped", names[:3], lost=what != "hidden files") for what, names in told.items())
     return files, tuple(notes)

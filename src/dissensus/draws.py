@@ -225,7 +225,7 @@ class Batch:
             return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws, wanted)
         full = np.zeros((len(draws), self.n_conditions))
         others = np.delete(np.arange(self.n_conditions), codes)
-        full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
+        full[:, others] = split_every_rest(masses[draws], len(others), float(shape), key, draws)
         return full
 
     def greatest_worth(self, case: int, worths: FloatArray) -> float:

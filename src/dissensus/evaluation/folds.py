@@ -390,7 +390,7 @@ def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray
         np.where(is_known, 0.0, batch.rest_shapes[case] * weights[codes]),
         batch.rest_shapes * np.maximum(batch.total_weight - own, 0.0),
     )
-    return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
+    return log_predictive(batch.layout(), batch.values, left_out, study.unranked == "below")
 
 
 # Panels cut in two --------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inlined, plain, plain_parts
+from dissensus.kernels.jit import inlined
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
-from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
+from dissensus.kernels.randomness import Stream, Streams, drawing, log_gamma, start, subkey
 
 # Number of the random stream of E*, beside those of the draws.
 SPLIT = np.uint64(0x5EED)
@@ -49,37 +49,6 @@ class LeftOut(NamedTuple):
     places: IntArray
     shapes: FloatArray
     totals: FloatArray
-
-
-class Room(NamedTuple):
-    """Hold the arrays that a ranking is worked out in; ``lam`` and ``is_mentioned`` are as long as any ranking."""
-
-    streams: Streams
-    lam: FloatArray
-    is_mentioned: IntArray
-    table: FloatArray
-    mass: FloatArray
-    lattice_most: int
-
-
-def log_predictive(
-    layout: Layout, values: FloatArray, left_out: LeftOut, *, below: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the log-probability of each ranking and of its first block, averaged over the draws; twice (n_cases,).
-
-    Parameters
-    ----------
-    below
-        Whether conditions that a ranking does not mention rank below; otherwise they do not compete.
-    """
-    n_cases, subsets = len(layout.rest_shapes), 1 << LATTICE_MOST
-    rankings, firsts = np.empty(n_cases), np.empty(n_cases)
-    largest = int(np.diff(left_out.mention_offsets[left_out.block_offsets]).max(initial=0))
-    widest = int(np.diff(layout.support_offsets).max(initial=0))
-    numbers = np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
-    room = Room(new_streams(), *numbers, LATTICE_MOST)
-    average_probabilities(layout, plain(values), plain_parts(left_out), int(below), room, rankings, firsts)
-    return rankings, firsts
 
 
 @inlined
@@ -118,20 +87,22 @@ def split_shares(
     return math.exp(others - highest) / scale, log_ratio
 
 
-@compiled
-def average_probabilities(  # noqa: C901 - what is called once is written here, which compiles faster
-    layout: Layout,
-    values: FloatArray,
-    left_out: LeftOut,
-    below: int,
-    room: Room,
-    rankings: FloatArray,
-    firsts: FloatArray,
-) -> None:
-    """Do what :func:`log_predictive` says, for plain arrays; ``room.is_mentioned`` is zero before and after."""
-    stream, masses, is_mentioned = room.streams[0], room.lam, room.is_mentioned
+@drawing
+def log_predictive(  # noqa: C901 - what is called once is written here, which compiles faster
+    streams: Streams, layout: Layout, values: FloatArray, left_out: LeftOut, below: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log-probability of each ranking and of its first block, averaged over the draws; twice (n_cases,).
+
+    Parameters
+    ----------
+    below
+        Whether conditions that a ranking does not mention rank below; otherwise they do not compete.
+    """
+    stream, n_cases, masses = streams[0], len(layout.rest_shapes), np.empty(len(left_out.places))
+    rankings, firsts, is_mentioned = np.empty(n_cases), np.empty(n_cases), np.zeros(layout.n_conditions, np.int64)
+    table, mass = np.empty(1 << LATTICE_MOST), np.empty(1 << LATTICE_MOST)
     mention_offsets, places, totals = left_out.mention_offsets, left_out.places, left_out.totals
-    for case in range(len(rankings)):
+    for case in range(n_cases):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         flat = layout.n_draws * (layout.support_offsets[case] + case)
         first_block, last_block = left_out.block_offsets[case], left_out.block_offsets[case + 1]
@@ -174,7 +145,7 @@ def average_probabilities(  # noqa: C901 - what is called once is written here, 
                     if not is_possible:
                         log_p = -np.inf
                         break
-                    log_p += log_block_probability(lam, behind, room.lattice_most, room.table, room.mass)
+                    log_p += log_block_probability(lam, behind, LATTICE_MOST, table, mass)
                 for k in range(len(lam)):
                     behind += lam[k]
             log_p += log_ratio
@@ -188,3 +159,4 @@ def average_probabilities(  # noqa: C901 - what is called once is written here, 
                 is_mentioned[places[i]] = 0
         rankings[case] = highest + math.log(total / layout.n_draws) if total > 0.0 else -np.inf
         firsts[case] = math.log(in_first / layout.n_draws) if in_first > 0.0 else -np.inf
+    return rankings, firsts

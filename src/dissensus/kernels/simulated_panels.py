@@ -14,8 +14,8 @@ import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout, Weights, next_condition
-from dissensus.kernels.jit import compiled, inlined, inner, plain, plain_parts
-from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
+from dissensus.kernels.jit import inlined, inner
+from dissensus.kernels.randomness import Keys, Stream, Streams, drawing, start, subkey, uniform
 
 # Number of the random stream of panels, beside those of the draws.
 JURY = np.uint64(0xA11)
@@ -51,25 +51,11 @@ class Panels(NamedTuple):
 class VoteRoom(NamedTuple):
     """Hold the votes of one panel: of the support, and of the conditions outside it in the order they are named."""
 
-    streams: Streams
     votes: FloatArray
     is_named: IntArray
     others: IntArray
     other_votes: FloatArray
     urn: IntArray
-
-
-def winning_chances(layout: Layout, values: FloatArray, panels: Panels) -> FloatArray:
-    """Return how often each target wins, averaged over draws, shape (n_targets,); those who tie share the win."""
-    chances = np.zeros(len(panels.targets))
-    widest = int(np.diff(layout.support_offsets).max(initial=0))
-    named = np.add.reduceat(panels.sizes, panels.seat_offsets[:-1]) if len(panels.sizes) else np.zeros(1, np.int64)
-    most = int(named.max(initial=0)) + 1
-    weights = layout.rest_sums if len(layout.rest_sums) else np.arange(layout.n_conditions + 1, dtype=np.float64)
-    is_named, (others, urn) = np.zeros(widest, dtype=np.int64), np.empty((2, most), dtype=np.int64)
-    room = VoteRoom(new_streams(), np.empty(widest), is_named, others, np.empty(most), urn)
-    count_wins(layout, plain(values), plain(weights), plain_parts(panels), room, chances)
-    return chances / layout.n_draws
 
 
 @inner
@@ -130,12 +116,18 @@ def vote(  # noqa: C901 - what is called once is written here, which compiles fa
     return n_others
 
 
-@compiled
-def count_wins(
-    layout: Layout, values: FloatArray, sums: FloatArray, panels: Panels, room: VoteRoom, chances: FloatArray
-) -> None:
-    """Do what :func:`winning_chances` says, for plain arrays: add up wins over draws."""
-    stream = room.streams[0]
+@drawing
+def winning_chances(  # noqa: C901 - what is called once is written here, which compiles faster
+    streams: Streams, layout: Layout, values: FloatArray, panels: Panels
+) -> FloatArray:
+    """Return how often each target wins, averaged over draws, shape (n_targets,); those who tie share the win."""
+    stream, sums, most, widest = streams[0], layout.rest_sums, 1, layout.n_conditions
+    if len(sums) == 0:
+        sums = np.arange(layout.n_conditions + 1).astype(np.float64)
+    for size in panels.sizes:
+        most += size
+    support, others = (np.empty(widest), np.empty(widest, np.int64)), (np.empty(most, np.int64), np.empty(most))
+    room, chances = VoteRoom(*support, *others, np.empty(most, np.int64)), np.zeros(len(panels.targets))
     for case in range(len(layout.rest_shapes)):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         mentioned = layout.support[layout.support_offsets[case] : layout.support_offsets[case + 1]]
@@ -166,3 +158,4 @@ def count_wins(
                 if best > 0.0 and own > best - TIED:
                     chances[t] += 1.0 / n_best
             flat += size + 1
+    return chances / layout.n_draws

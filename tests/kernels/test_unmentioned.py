@@ -76,7 +76,12 @@ def weights_of(frequencies: np.ndarray, mentioned: list[int], shape: float) -> W
 
 
 def dense_unequal(weights: Weights, n_draws: int, mass: float = 0.3) -> np.ndarray:
-    return split_every_unequal_rest(np.full(n_draws, mass), weights, KEY, np.arange(n_draws))
+    return some_unequal(weights, np.arange(n_draws), mass=mass)
+
+
+def some_unequal(weights: Weights, draws: np.ndarray, wanted: int = -1, *, mass: float = 0.3) -> np.ndarray:
+    masses = np.full(len(draws), mass)
+    return split_every_unequal_rest(masses, weights, KEY, draws, new_atoms(weights.sums), wanted)
 
 
 def largest_unequal(
@@ -107,10 +112,10 @@ def test_lazy_and_dense_splits_by_unequal_weights_are_the_same_numbers(mentioned
 
 def test_some_draws_and_conditions_are_looked_up_without_the_others() -> None:
     weights, draws, some = weights_of(FREQUENCIES, [2, 5], 0.1), np.arange(40), np.array([3, 17, 39])
-    split = split_every_unequal_rest(np.full(3, 0.3), weights, KEY, some)
+    split = some_unequal(weights, some)
     np.testing.assert_array_equal(split, dense_unequal(weights, 40)[some])
     for code in (0, 1, 4, 10):
-        looked_up = split_every_unequal_rest(np.full(40, 0.3), weights, KEY, draws, code)
+        looked_up = some_unequal(weights, draws, code)
         np.testing.assert_array_equal(looked_up[:, code], dense_unequal(weights, 40)[:, code])
 
 
@@ -138,7 +143,7 @@ def test_conditions_that_weigh_the_same_are_split_no_further_than_they_matter(he
         assert codes == np.argsort(-masses[draw])[:7].tolist()
         np.testing.assert_allclose(found, masses[draw, codes], rtol=1e-13)
     for code in (0, 2, 40, 49, 52, 199):
-        looked_up = split_every_unequal_rest(np.full(20, 0.3), weights, KEY, some, code)
+        looked_up = some_unequal(weights, some, code)
         np.testing.assert_array_equal(looked_up[:, code], masses[:, code])
 
 

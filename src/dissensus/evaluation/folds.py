@@ -527,7 +527,7 @@ class PanelSplit:
 
     def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
         """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
-        from dissensus.kernels.simulated_panels import Panels, winning_chances
+        from dissensus.kernels.predictive import Panels, winning_chances
 
         own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
         stated, leading = leading_conditions(batch)

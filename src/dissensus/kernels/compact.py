@@ -540,21 +540,14 @@ def draw_atoms(
     return n, found
 
 
+@compiled
 def split_every_unequal_rest(
-    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, wanted: int = -1
+    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, atoms: Atoms, wanted: int
 ) -> FloatArray:
     """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K).
 
-    Where a single condition is wanted, the others are not all written out.
+    Where a single condition is wanted, and not -1, the others are not all written out.
     """
-    return split_unequal_masses(masses, weights, key, draws, new_atoms(weights.sums), wanted)
-
-
-@compiled
-def split_unequal_masses(
-    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, atoms: Atoms, wanted: int
-) -> FloatArray:
-    """Do what :func:`split_every_unequal_rest` says."""
     split, best, codes = np.zeros((len(draws), len(weights.sums) - 1)), np.empty(0), np.empty(0, np.int64)
     for row in range(len(draws)):
         n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best, codes, atoms, wanted)
@@ -567,15 +560,8 @@ def split_unequal_masses(
 LOOKS = (0.3, 0.03, 0.0)
 
 
-def greatest_of_unequal(
-    known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, weights: Weights, key: np.uint64
-) -> float:
-    """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
-    return find_unequal(known, rests, order, worths, weights, key, new_atoms(weights.sums))
-
-
 @compiled
-def find_unequal(
+def greatest_of_unequal(
     known: FloatArray,
     rests: FloatArray,
     order: IntArray,
@@ -584,7 +570,7 @@ def find_unequal(
     key: np.uint64,
     atoms: Atoms,
 ) -> float:
-    """Do what :func:`greatest_of_unequal` says."""
+    """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
     greatest, highest, none = -np.inf, -np.inf, len(worths) + 1
     best, codes = np.empty(0), np.empty(0, np.int64)
     for worth in worths:

@@ -11,7 +11,7 @@ and ``tied``, those as good, itself included. With ties broken at random it is a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,6 @@ from dissensus.kernels.orders import Orders
 # Standings -----------------------------------------------------------------------------------------------
 
 
-# Offsets from cases to entries of a model, and the code and the value of each.
-Listed: TypeAlias = tuple[IntArray, IntArray, FloatArray]
-
-
 class Standings(NamedTuple):
     """Hold the standings of the supports of some cases, side by side: how many are better, and how many as good."""
 
@@ -36,7 +32,7 @@ class Standings(NamedTuple):
 
 @compiled
 def predicted_standings(
-    listed: Listed, rows: IntArray, support_offsets: IntArray, support: IntArray, n: int
+    listed: tuple[IntArray, IntArray, FloatArray], rows: IntArray, support_offsets: IntArray, support: IntArray, n: int
 ) -> tuple[Standings, FloatArray]:
     """Find the standing and the value of every mentioned condition in the predictions of a model.
 

@@ -322,15 +322,6 @@ def raw_normal(stream: Stream) -> float:
 
 
 @inner
-def large_gamma(stream: Stream, shape: float) -> float:
-    """Draw from Gamma(shape), shape >= 1."""
-    stream.gammas += ONE
-    value, state = next_gamma(state_of(stream), shape, spread(shape))
-    put_back(stream, state)
-    return value
-
-
-@inner
 def log_gamma(stream: Stream, shape: float) -> float:
     """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is."""
     stream.gammas += ONE
@@ -346,7 +337,10 @@ def gamma(stream: Stream, shape: float) -> float:
         return exponential(stream)
     if shape < 1.0:
         return math.exp(log_gamma(stream, shape)) if shape > 0.0 else 0.0
-    return large_gamma(stream, shape)
+    stream.gammas += ONE
+    value, state = next_gamma(state_of(stream), shape, spread(shape))
+    put_back(stream, state)
+    return value
 
 
 @inner

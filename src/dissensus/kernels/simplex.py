@@ -90,8 +90,7 @@ def sample_dirichlet(
         How many gamma, exponential and uniform variates were drawn.
     """
     streams = new_streams()
-    room = np.empty((3, np.diff(column_offsets).max(initial=1)))
-    fill_cases(shapes, column_offsets, keys, cases, values, streams, room)
+    fill_cases(shapes, column_offsets, keys, cases, values, streams)
     return tallies(streams)
 
 
@@ -103,12 +102,11 @@ def fill_cases(
     cases: tuple[int, int],
     values: FloatArray,
     streams: Streams,
-    room: FloatArray,
 ) -> None:
-    """Do what :func:`sample_dirichlet` says, for plain arrays."""
+    """Do what :func:`sample_dirichlet` says."""
     first, last = cases
     draws = len(values) // max(1, column_offsets[last] - column_offsets[first])
-    stream = streams[0]
+    stream, room = streams[0], np.empty((3, column_offsets[last] - column_offsets[first]))
     for i in range(first, last):
         begin, end = column_offsets[i], column_offsets[i + 1]
         offset = column_offsets[first]

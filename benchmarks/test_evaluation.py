@@ -14,8 +14,7 @@ import pytest
 from dissensus import Predictions, Study, calibrate, evaluate, simulate
 from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
 from dissensus.aggregations.case_prior import REFITS
-from dissensus.evaluation.annotators import AnnotatorsAre
-from dissensus.evaluation.folds import MOST_GROUPS
+from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
 from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.plugins import Aggregation
 from measuring import Record, in_turn, peak_memory, seconds

@@ -17,7 +17,7 @@ from dissensus.aggregations.prior_fit import FIRMNESS, SAYINGS, Evidence, PriorL
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.evaluation.folds import check_some_remain, remains, without
+from dissensus.evaluation.calibration import check_some_remain, remains, without
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dissensus import Study
 from dissensus.aggregations import MeanRating, MedianRating, NormalInverseGamma, NormalInverseGammaPrior
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import weighted_medians
 

@@ -20,7 +20,7 @@ from dissensus.aggregations.case_prior import (
 )
 from dissensus.aggregations.prior_fit import Evidence, PriorLikelihood, fitted_likelihood, moved, raw_covariates
 from dissensus.aggregations.priors import Lessons, ScoreRange
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import bundled, restored
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.simulate.differential_study import NEAR_TIES

@@ -10,7 +10,7 @@ from scipy import optimize
 from dissensus import Study
 from dissensus.aggregations import NormalInverseGamma, annotator_shifts
 from dissensus.aggregations.rating_regression import estimated_shifts
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 
 SHIFTS = np.array([0.9, -0.4, 0.1, -0.8, 0.5])
 

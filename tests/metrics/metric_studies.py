@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import CategoryAccuracy, KendallTau, LogScore, SpearmanFootrule
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.grades import GradeMetric

@@ -14,7 +14,7 @@ from sklearn.calibration import calibration_curve
 
 import dissensus as ds
 from dissensus import metrics as m
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.label_sums import binned_sums, confusions
 from dissensus.metrics.base import Average
 from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said

@@ -14,7 +14,7 @@ import dissensus as ds
 import naive_metrics as naive
 from dissensus import metrics as m
 from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics.base import OrderMetric
 from dissensus.plugins import Aggregation, Batch, Drawn, Metric, Predicted
 from metrics.metric_studies import (

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import dissensus as ds
 from dissensus import metrics as m
 from dissensus.aggregations import MajorityVote, MeanRating
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.metrics.numbers import Limit, number_labels

@@ -9,7 +9,7 @@ import pytest
 
 import dissensus as ds
 from dissensus.aggregations import PlackettLuce
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.spec import distinct_names
 from dissensus.metrics import AUROC, SubsetAccuracy, TopKAccuracy, UserDataSetMetric, UserMetric
 from dissensus.metrics.base import restored_metric

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -20,10 +19,9 @@ from dissensus.aggregations import (
     plackett_luce_log_likelihood,
 )
 from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.plugins import Aggregation
 from dissensus.simulate.differential_study import NEAR_TIES
-from dissensus.simulate.printed_cases import printed_cases
 
 STUDY = ds.Study.from_rankings(
     [
@@ -158,18 +156,3 @@ def test_maximum_likelihood_is_not_beaten_by_its_neighbours() -> None:
         # conditions at the boundary stay there: their ratios among each other are no part of the estimate
         neighbour = inside * np.exp(rng.normal(scale=0.05, size=inside.shape) * (best > 0))
         assert (plackett_luce_log_likelihood(said, neighbour) <= height + 1e-6).all()
-
-
-def test_printed_cases_come_out() -> None:
-    """A long run against the printed value, which is a share of 1000 draws rounded to two digits: 4 of its errors."""
-    printed_study = printed_cases()
-    for aggregation, name in (
-        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), "plackett_luce"),
-        (ProbabilisticInverseRank(reliability=30, ties="each"), "inverse_rank"),
-    ):
-        table = aggregation.sample(printed_study.annotations, draws=40_000).summary()
-        for name_of_case, prediction in ((case.name, one) for case in printed_study.cases for one in case.predictions):
-            own = table.filter(pl.col("case") == name_of_case, pl.col("condition").is_in(prediction.conditions))
-            found, printed = float(own["top"].sum()), getattr(prediction, name)
-            error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
-            assert abs(found - printed) < 4 * error + 0.005

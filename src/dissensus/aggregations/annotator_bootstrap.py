@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation, PointAggregation, plausibilities_of, stream_keys_of, without_rest
 from dissensus.aggregations.point_estimates import InverseRank
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count
 from dissensus.core.errors import DissensusError
 from dissensus.core.spec import one_spec

@@ -13,7 +13,7 @@ from dissensus.aggregations.base import REST_STREAM, plausibilities_of, stream_k
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import MajorityVote, votes
 from dissensus.aggregations.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_positive
 from dissensus.core.ragged import take_rows
 from dissensus.draws import Plausibilities

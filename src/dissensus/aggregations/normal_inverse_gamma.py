@@ -18,7 +18,7 @@ from dissensus.aggregations.rating_regression import (
     variances_of,
     without_shifts,
 )
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import GREATEST, check_fields, check_length, check_positive
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import check_names

@@ -17,7 +17,7 @@ from dissensus.aggregations.base import (
     with_support,
 )
 from dissensus.aggregations.dawid_skene import chain_rows, check_kept, first_votes, kept_draws
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.core.checks import check_count, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregations.base import PointAggregation, normalised, plausibilities_of
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts

@@ -10,9 +10,8 @@ from functools import cache, cached_property, update_wrapper
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
-from dissensus.core.aliases import Path
-from dissensus.core.errors import DissensusError
-from dissensus.core.names import known_name
+from dissensus.core.arrays import Path
+from dissensus.core.errors import DissensusError, known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from markupsafe import Markup, escape
 
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arrays import FloatArray, IntArray, Path
 from dissensus.core.errors import FormatError
 from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.core.screen import visible

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,

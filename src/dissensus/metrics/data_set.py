@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import KINDS, Average, Drawn, Metric, Predicted, Truth
 from dissensus.predictions.lists import Predictions

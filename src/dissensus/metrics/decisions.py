@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share
 from dissensus.core.ragged import product
 from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, expected_worth

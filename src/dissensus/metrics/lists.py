@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_share
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.metrics.base import KINDS, Drawn, Metric, OrderMetric, Predicted, expected_worth

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import product
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of

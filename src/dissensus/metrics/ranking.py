@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_share
 from dissensus.metrics.base import Average, Truth
 from dissensus.metrics.data_set import Added, BinaryMetric, Part, Question, Said

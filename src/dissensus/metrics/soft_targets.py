@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.ragged import clustered, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import Rows
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.evaluation.first_screen import RULES, triage
 from dissensus.evaluation.sums import EACH, block_places
 from dissensus.study.panel import ANONYMOUS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import words

@@ -12,10 +12,10 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.aggregations.case_prior import REFITS
+from dissensus.core.arrays import CERTAIN
 from dissensus.core.errors import listing
 from dissensus.core.screen import visible
 from dissensus.core.spec import written
-from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.curves import RESAMPLES
 from dissensus.evaluation.sentences import capital, joined, roughness, rows_of
 from dissensus.evaluation.words import counted, number, percent

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import Aliases, Said
 from dissensus.core.errors import FormatError, listing
+from dissensus.core.names import Aliases, Said
 from dissensus.study.reading.format import Options
 from dissensus.study.tables import ALIASES, normalised
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import INSPECT, Source
-from dissensus.core.names import known_name
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.reading.format import (

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import Aliases
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Source, read_text
-from dissensus.core.names import check_names, known_name
+from dissensus.core.names import Aliases, check_names
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts

@@ -1,15 +1,44 @@
-"""What dataclasses that hold arrays have in common: how they are compared, hashed and pickled, and read in parts."""
+"""Arrays: the aliases of their types, dataclasses that hold them, and which of their numbers are near or certain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from os import PathLike
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+SmallFloatArray: TypeAlias = npt.NDArray[np.float16]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+# A place on disk.
+Path: TypeAlias = "str | PathLike[str]"
+
+# Sums that differ by no more than this are equal: they are rounded.
+NEAR = 1e-12
+
+# Cases below this certainty count as uncertain.
+CERTAIN = 0.99
+
+# Monte Carlo errors of certainties above this deserve a warning.
+ROUGH = 0.03
 
 Kind = TypeVar("Kind")
+
+
+def is_uncertain(certainties: Any, threshold: float = CERTAIN) -> Any:
+    """Tell which certainties, in an array or a column, are below the threshold.
+
+    >>> is_uncertain(np.array([0.5, 0.99, 1.0]))
+    array([ True, False, False])
+    """
+    return certainties < threshold - NEAR
 
 
 class Value:

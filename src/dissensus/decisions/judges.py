@@ -467,22 +467,6 @@ def as_opinions(judge: Predictions, said: Study) -> Study:
     return Study(said.conditions, panel, np.arange(n + 1), offsets, codes, said.unranked, said.question)
 
 
-def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
-    """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
-    pairs = Pairs.of_kinds(said, different_opinions(said))
-    if isinstance(metric, DataSetMetric):
-        scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
-        share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]
-        masses = np.array([weighted_counts(pairs.cell_case, share * label, said.n_cases) for label in pairs.labels.T])
-        own, is_binary = np.ones(said.n_cases) if weights is None else weights, said.question == "binary"
-        seen = Said(scores, shares_of_first(scores), own, is_binary, np.zeros_like(rows), rows)
-        base, slopes = Side(seen, masses).linear(metric)
-        of_cell = base + (pairs.labels * slopes.T[pairs.cell_case]).sum(axis=1)
-    else:
-        of_cell = of_cells([metric], pairs, model)[0]
-    return np.asarray(of_cell[pairs.cell])
-
-
 def _humans(said: Study, of_opinion: FloatArray, on: Labelled) -> tuple[FloatArray, float, float, Part | None]:
     """Average the values of the opinions of every case, and find what makes means vary.
 

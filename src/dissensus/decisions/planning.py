@@ -744,7 +744,7 @@ def expected_gains(theta: FloatArray, values: FloatArray) -> tuple[FloatArray, F
 
 def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
     """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
-    pairs = Pairs(said, different_opinions(said))
+    pairs = Pairs.of_kinds(said, different_opinions(said))
     if isinstance(metric, DataSetMetric):
         scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
         share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]

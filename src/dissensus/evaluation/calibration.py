@@ -55,7 +55,6 @@ from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel
 from dissensus.evaluation.tally import informed_by, prior_for
 from dissensus.evaluation.words import counted
-from dissensus.predictions.alignment import aligned_models
 from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.reading import as_study

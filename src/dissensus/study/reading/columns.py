@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.names import Aliases, Said
 from dissensus.core.checks import check_length
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import INSPECT, Source, read_text
-from dissensus.core.names import check_names
-from dissensus.core.errors import known_name
+from dissensus.core.names import Aliases, Said, check_names
 from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts

@@ -17,7 +17,7 @@ from dissensus.draws import Batch
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate, paper
 from dissensus.figures.charts import kept_places
-from dissensus.metrics.accuracy import Coverage
+from dissensus.metrics import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase

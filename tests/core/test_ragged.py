@@ -1,7 +1,5 @@
 """Arithmetic of ragged arrays, against lists of lists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

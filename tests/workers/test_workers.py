@@ -132,13 +132,8 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
             n_workers(wrong)
         assert caught.value.got == type(wrong).__name__
     assert n_workers(ThreadPoolExecutor(7)) == 7
-    script = (
-        "import sys\n"
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "from dissensus.workers import n_workers\n"
-        "n_workers(ThreadPoolExecutor(1))\n"
-        "print('distributed' in sys.modules, 'numpy' in sys.modules)\n"
-    )
+    script = "import sys; from concurrent.futures import ThreadPoolExecutor; from dissensus.workers import n_workers; "
+    script += "n_workers(ThreadPoolExecutor(1)); print('distributed' in sys.modules, 'numpy' in sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert outcome.stdout == "False False\n"
 
@@ -147,9 +142,7 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
 
 
 @pytest.mark.cluster
-def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent_without_a_word(
-    client: Client, tmp_path: Path
-) -> None:
+def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent(client: Client, tmp_path: Path) -> None:
     found = dict(worked(client, pieces.flaky, str(tmp_path).encode(), payloads(8)))
     assert sorted(found.values()) == [b"%d" % number for number in range(8)]
     large = dict(worked(client, pieces.size, b"", payloads(3, size=12_000_000)))
@@ -188,9 +181,7 @@ def test_a_piece_that_kills_every_worker_is_one_error(client: Client) -> None:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
-def test_a_scheduler_that_does_not_answer_is_told(
-    address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_scheduler_answers(address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(workers, "ANSWER", 0.5)
     with pytest.raises(DissensusError, match="no scheduler answers there") as caught, connected(address):
         pass

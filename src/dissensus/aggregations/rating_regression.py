@@ -27,8 +27,7 @@ from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import product, weighted_counts
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.opinions import Moments
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind

@@ -31,6 +31,9 @@ RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
 
 Result = TypeVar("Result")
 
+# Is told the number of cases of each batch done.
+Advance: TypeAlias = Callable[[int], None] | None
+
 
 @with_checked_methods
 @dataclass(frozen=True, eq=False)
@@ -245,9 +248,7 @@ def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[
     return numbers if np.isfinite(list(numbers.values())).all() else {}
 
 
-def collected(
-    plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Callable[[int], None] | None
-) -> list[Result]:
+def collected(plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Advance) -> list[Result]:
     """Apply a function to every batch and tell ``advance`` the number of cases done."""
     results = []
     for n_cases, result in plausibilities.map(lambda batch: (batch.n_cases, function(batch))):
@@ -272,11 +273,15 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
+    winners = chances.mean(axis=2).argmax(axis=0)
+    return *share_of_draws(chances[winners, np.arange(chances.shape[1])], n_chains), winners
+
+
+def share_of_draws(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
+    """Average what is marked in draws (n_cases, n_draws); return the means and their Monte Carlo standard errors."""
     from dissensus.kernels.chains import standard_errors
 
-    winners = chances.mean(axis=2).argmax(axis=0)
-    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
-    return marks.mean(axis=1), standard_errors(marks, n_chains), winners
+    return marks.mean(axis=1), standard_errors(np.ascontiguousarray(marks), n_chains)
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:
@@ -306,9 +311,7 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
 
 
 @checked
-def expected_risk(
-    plausibilities: Plausibilities, categories: Categories, *, advance: Callable[[int], None] | None = None
-) -> pl.DataFrame:
+def expected_risk(plausibilities: Plausibilities, categories: Categories, *, advance: Advance = None) -> pl.DataFrame:
     """Average the levels of the conditions of each case by their plausibilities: mean and range over draws.
 
     To the mean, unmentioned conditions contribute their mean level, weighted by the rest mass: it is the mean over all

@@ -30,12 +30,13 @@ from pathlib import Path as FilePath
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, known_name, listing, suggestion
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+
+    from dissensus.core.arrays import Path
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)B?", re.IGNORECASE)
@@ -307,12 +308,9 @@ def polars_frame(frame: Any) -> pl.DataFrame:
 
 
 def _mixed(name: str, error: Exception) -> DissensusError:
-    return DissensusError(
-        f"the column {name} mixes different types",
-        expected="columns that hold text only or numbers only",
-        got=str(error).splitlines()[0],
-        advice=f"convert it first: frame[{name}] = frame[{name}].astype(str)",
-    )
+    expected, got = "columns that hold text only or numbers only", str(error).splitlines()[0]
+    advice = f"convert it first: frame[{name}] = frame[{name}].astype(str)"
+    return DissensusError(f"the column {name} mixes different types", expected=expected, got=got, advice=advice)
 
 
 def sheet_table(data: bytes, place: FilePath, limits: Limits, sheet: str | None) -> pl.DataFrame:
@@ -327,14 +325,10 @@ def sheet_table(data: bytes, place: FilePath, limits: Limits, sheet: str | None)
         raise FormatError("the spreadsheet cannot be read", got=got, where=str(place)) from error
     filled = {name: table for name, table in found.items() if len(table)}
     if len(filled) != 1:
-        what, got = "several sheets" if filled else "no such sheet, or it is empty", listing(book.sheet_names, most=12)
-        raise FormatError(
-            f"the spreadsheet has {what}",
-            expected="the name of one sheet",
-            got=f"sheets {got}",
-            where=str(place),
-            advice=f"say which: --sheet {next(iter(filled), 'NAME')} (sheet=...)",
-        )
+        problem = f"the spreadsheet has {'several sheets' if filled else 'no such sheet, or it is empty'}"
+        expected, got = "the name of one sheet", f"sheets {listing(book.sheet_names, most=12)}"
+        advice = f"say which: --sheet {next(iter(filled), 'NAME')} (sheet=...)"
+        raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
     (table,) = filled.values()
     limits.check("columns", table.width, where=str(place))
     return _named(table[1:], [str(name or "") for name in table.row(0)], b"", place)

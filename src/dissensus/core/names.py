@@ -83,11 +83,8 @@ def check_names(what: str, names: Sequence[str]) -> None:
     different = set(names)
     if len(different) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
-        raise DissensusError(
-            f"{what} names must all be different",
-            got=f"{len(twice)} used more than once: {listing(twice)}",
-            advice=f"give every {what} a name of its own",
-        )
+        got, advice = f"{len(twice)} used more than once: {listing(twice)}", f"give every {what} a name of its own"
+        raise DissensusError(f"{what} names must all be different", got=got, advice=advice)
     if "" in different:
         check_not_empty(what, names)
     different_names.add(names)
@@ -112,30 +109,24 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
     if chosen.ndim == 1 and not chosen.size and is_list(cases):
         return everyone[:0]
     if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
-        raise DissensusError(
-            "the choice of cases is not understood",
-            expected="a list of names or of positions, a slice, or a mask with one entry per case",
-            got=f"{cases!r:.60}",
-            advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
-        )
+        expected = "a list of names or of positions, a slice, or a mask with one entry per case"
+        problem, got = "the choice of cases is not understood", f"{cases!r:.60}"
+        advice = f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else ""
+        raise DissensusError(problem, expected=expected, got=got, advice=advice)
     if chosen.dtype.kind == "U":
         try:
             return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
         except KeyError as error:
-            case = error.args[0]
-            raise DissensusError(
-                f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
-            ) from None
+            case, expected = error.args[0], f"one of {len(known)} cases"
+            advice = suggestion(case, known)
+            raise DissensusError(f"unknown case {case!r}", expected=expected, advice=advice) from None
     if chosen.dtype.kind == "b":
         check_length("mask value", len(chosen), len(known))
         return np.flatnonzero(chosen)
     outside = chosen[(chosen < -len(known)) | (chosen >= len(known))]
     if len(outside):
-        raise DissensusError(
-            "there is no case at this position",
-            expected=f"0 to {len(known) - 1}, or negative numbers that count from the end",
-            got=str(outside[0]),
-        )
+        expected = f"0 to {len(known) - 1}, or negative numbers that count from the end"
+        raise DissensusError("there is no case at this position", expected=expected, got=str(outside[0]))
     return np.take(everyone, chosen)
 
 
@@ -186,11 +177,8 @@ def checked_costs(costs: Mapping[str, float] | None, names: Sequence[str]) -> di
     found = dict.fromkeys(names, 1.0)
     for name, value in (costs or {}).items():
         if not 0 < value < float("inf"):
-            raise DissensusError(
-                f"the cost of one {name} must be positive",
-                expected="a positive number",
-                got=f"{float(value):g}",
-                advice="costs are relative: give what is cheap a small number, such as 0.01",
-            )
+            problem, expected = f"the cost of one {name} must be positive", "a positive number"
+            advice = "costs are relative: give what is cheap a small number, such as 0.01"
+            raise DissensusError(problem, expected=expected, got=f"{float(value):g}", advice=advice)
         found[known_name("cost", name, names)] = float(value)
     return found

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_positive
@@ -17,9 +18,6 @@ from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.tally import TRUTH
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # Values that differ by less than this part of them are equal.
 ROUNDING = 1e-12
@@ -215,8 +213,6 @@ class Comparison(Shown):
         >>> result.compare().to_frame().select("run", "metric", "first", "second", "difference").row(0)
         ('majority-vote', 'top-1 accuracy', 'A', 'B', 0.5)
         """
-        import polars as pl
-
         names = [one.name for one in fields(Difference)]
         shown = {name: [getattr(d, name) for d in self.differences] for name in names[: names.index("is_primary") + 1]}
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
@@ -234,8 +230,6 @@ class Comparison(Shown):
         >>> result.compare().summary().select("verdict", "difference").rows()
         [('A is better than B', 0.25)]
         """
-        import polars as pl
-
         rows = {id(one): row for row, one in enumerate(self.differences)}
         return self.to_frame()[[rows[id(one)] for one in self.deciding()]].select("verdict", pl.exclude("verdict"))
 
@@ -303,22 +297,12 @@ class Comparison(Shown):
         >>> result.compare().rank_frame().filter(run="majority-vote").select("model", "rank").rows()
         [('A', 1), ('A', 2), ('B', 1), ('B', 2)]
         """
-        import polars as pl
-
-        result = self.evaluation
+        metrics, models = [metric.name for metric in self.evaluation.metrics], self.evaluation.models
         rows = [
-            {
-                **identity,
-                "metric": metric.name,
-                "model": model,
-                "rank": rank + 1,
-                "probability": float(self.ranks[r, k, m, rank]),
-            }
-            for r, identity in enumerate([one.identity for one in result.estimates])
-            for k, metric in enumerate(result.metrics)
-            for m, model in enumerate(result.models)
-            for rank in range(len(result.models))
-            if identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
+            {**one.identity, "metric": metrics[k], "model": models[m], "rank": rank + 1, "probability": p}
+            for one, ranks in zip(self.evaluation.estimates, self.ranks, strict=True)
+            for (k, m, rank), p in zip(np.ndindex(ranks.shape), ranks.ravel().tolist(), strict=True)
+            if one.identity["estimand"] not in PARTIAL or not np.isnan(p)
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -335,8 +319,6 @@ class Comparison(Shown):
         >>> result.compare().flips().select("first", "second", "first_better").row(0)
         ('A', 'B', 'top-1 accuracy (annotators); top-1 accuracy (majority-vote)')
         """
-        import polars as pl
-
         rows, known = [], dict[frozenset[str], list[Difference]]()
         for each in self.differences:
             if each.is_distinguishable:
@@ -363,12 +345,12 @@ def compared(evaluation: Evaluation, pair: tuple[str, ...] = (), margin: float |
         check_positive(margin=margin)
     for name in pair:
         known_name("model", name, evaluation.models)
-    differences = [found for one in evaluation.estimates for found in one.differences]
     ranks = [
         [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
         for one in evaluation.estimates
     ]
-    told = differences if margin is None else [replace(one, margin=margin) for one in differences]
+    told = (found for one in evaluation.estimates for found in one.differences)
+    told = told if margin is None else (replace(one, margin=margin) for one in told)
     found = Comparison(tuple(told), np.array(ranks), evaluation)
     if not pair:
         return found

@@ -57,7 +57,6 @@ from dissensus.evaluation.tally import (
     table_entries,
     with_places,
 )
-from dissensus.metrics.accuracy import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.reading import as_study
@@ -690,6 +689,7 @@ def paper() -> dict[str, Any]:
     ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
     """
     from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 
     return {
         "aggregations": (

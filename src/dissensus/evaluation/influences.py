@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ from dissensus.evaluation.sums import (
 )
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Truth
-from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
+from dissensus.metrics.data_set import Added, DataSetMetric, Said, first_shares
 from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
 
@@ -236,7 +236,7 @@ def whole_of(
                     else:
                         _add(sums, (m, k), metric.added(said, masses))
         for (m, k), total in sums.items():
-            metric = cast("SummedMetric", metrics[k])
+            metric = metrics[k]
             values[m, k, own] = metric.of_added(total)
             if isinstance(metric, RankingMetric) and any(one[0] == -np.inf for one in marks[m]):
                 off[m, k] = max(off[m, k], metric.off_by(total, marks[m]))

@@ -27,8 +27,7 @@ from dissensus.core.spec import as_specs, check_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import HALF, Metric
-from dissensus.predictions.alignment import aligned_models, predictions_of_finding
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models, predictions_of_finding
 from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
@@ -260,9 +259,8 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
     """Return the cases that every model has, in the order of the annotations."""
     shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
     if not shared:
-        raise DissensusError(
-            "the models have no case in common", got=f"{len(models)} models: {', '.join(map(repr, models))}"
-        )
+        got = f"{len(models)} models: {', '.join(map(repr, models))}"
+        raise DissensusError("the models have no case in common", got=got)
     return [name for name in annotations.case_names if name in shared]
 
 

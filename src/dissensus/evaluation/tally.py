@@ -40,8 +40,7 @@ from dissensus.evaluation.intervals import (
 from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
 from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.study import Study
 from dissensus.workers import worked
 

@@ -103,11 +103,9 @@ class Panel(Value):
         check_sum_of_votes(votes)
         named = np.flatnonzero((votes != 1) & (self.annotators != ANONYMOUS))
         if len(named):
-            raise DissensusError(
-                "an annotator with a name has one vote",
-                got=f"{votes[named[0]]} votes at position {named[0] + 1}",
-                advice="give an opinion that should count for more a weight, or leave the names of annotators out",
-            )
+            got = f"{votes[named[0]]} votes at position {named[0] + 1}"
+            advice = "give an opinion that should count for more a weight, or leave the names of annotators out"
+            raise DissensusError("an annotator with a name has one vote", got=got, advice=advice)
 
     @property
     def n_cases(self) -> int:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dissensus.agreement.coefficients import Table, inner
 from dissensus.core.arrays import FloatArray
@@ -44,9 +45,6 @@ from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.reading import as_study
 from dissensus.study.study import Study
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # So many rows are shown; the rest is counted.
 MOST_SHOWN = 12
@@ -162,8 +160,8 @@ class Experts(Shown):
         }
         worth = {}
         for name, one in given["worth"].items():
-            value, low, high = (math.inf if one[part] is None else one[part] for part in ("value", "low", "high"))
-            worth[name] = Worth(value, low, high, one["most"])
+            known: dict[str, Any] = {part: math.inf if value is None else value for part, value in one.items()}
+            worth[name] = Worth(**known)
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:
@@ -182,8 +180,6 @@ class Experts(Shown):
         >>> found.to_frame().columns[:3]
         ['metric', 'model', 'experts']
         """
-        import polars as pl
-
         found = pl.DataFrame(list(self.rows))
         for part in ("value", "low", "high"):
             of_model = {name: getattr(one, part) for name, one in self.worth.items()}
@@ -202,8 +198,6 @@ class Experts(Shown):
         >>> found.annotators().columns[:3]
         ['annotator', 'metric', 'n_cases']
         """
-        import polars as pl
-
         return pl.DataFrame(list(self.annotator_rows))
 
     def by_stratum(self) -> pl.DataFrame:
@@ -218,8 +212,6 @@ class Experts(Shown):
         >>> found.by_stratum()["stratum"].unique().sort().to_list()
         ['A', 'B']
         """
-        import polars as pl
-
         return pl.DataFrame(list(self.strata_rows))
 
     def alt_test(self, epsilon: float = 0.2) -> dict[str, AlternativeAnnotator]:
@@ -448,8 +440,8 @@ def experts_of(
             for row, *p in zip(same, *adjusted, strict=True):
                 by_stratum.append({**row, "p_adjusted": p[0], "verdict": verdict(row, *p)})
     notes += _notes(sample, called, trained_on, level)
-    parts = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
-    return Experts(*parts, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
+    held = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
+    return Experts(*held, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
 
 
 def _verdict(
@@ -586,7 +578,6 @@ def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: flo
     epsilon
         By how much the annotator may be the better one, between 0 and 1: 0.2 for experts, 0.1 for crowds.
     """
-    import polars as pl
     from scipy.stats import false_discovery_control, ttest_1samp
 
     check_share("epsilon", epsilon)

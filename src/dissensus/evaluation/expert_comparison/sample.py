@@ -35,8 +35,7 @@ from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Wo
 from dissensus.evaluation.intervals import Part
 from dissensus.evaluation.labels import vote_labels
 from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
@@ -84,8 +83,20 @@ class Pairs:
     ----------
     study
         The opinions that count, on cases with two annotators or more.
-    kinds : (n_opinions,)
-        Which of the different things each opinion says.
+    weights, clusters : (n_cases,)
+        How much each case counts, and what is resampled together: groups of cases, or cases.
+    kinds, case, cell : (n_opinions,)
+        Which of the different things each opinion says, and the positions of its case and of its cell.
+    cell_case, cell_opinion : (n_cells,)
+        Positions of the case of each cell, ascending, and of one of its opinions.
+    own
+        Pairs of opinions on a case by one annotator, each with itself among them, ascending by the first.
+    masses, others : (n_opinions,)
+        How much each opinion counts, with all its votes, and how much all other annotators of the case do; the latter
+        is zero where there is nobody else.
+    shares, rates, targets : (n_opinions,)
+        Share of each opinion in its case, as the one that agrees, none where there is nobody else; the same over
+        ``others``; and its share as the one that is agreed with.
 
     Examples
     --------
@@ -96,7 +107,19 @@ class Pairs:
     """
 
     study: Study
+    weights: FloatArray
+    clusters: IntArray
     kinds: IntArray
+    case: IntArray
+    cell: IntArray
+    cell_case: IntArray
+    cell_opinion: IntArray
+    own: tuple[IntArray, IntArray]
+    masses: FloatArray
+    others: FloatArray
+    shares: FloatArray
+    rates: FloatArray
+    targets: FloatArray
 
     @staticmethod
     def of(study: Study) -> Pairs:
@@ -106,86 +129,45 @@ class Pairs:
         first[case[::-1]] = seats[::-1]
         unlike = (seats != first[case]) | ((said.annotators == ANONYMOUS) & (said.votes > 1))
         said = said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
-        return Pairs(said, different_opinions(said))
+        return Pairs.of_kinds(said, different_opinions(said))
 
-    @property
-    def case(self) -> IntArray:
-        """Position of the case of each opinion."""
-        return self.study.panel.case_of_opinion
+    @staticmethod
+    def of_kinds(study: Study, kinds: IntArray) -> Pairs:
+        """Pair all opinions of a study, given which of the different things each says."""
+        case, n_kinds, seats = study.panel.case_of_opinion, int(kinds.max(initial=0)) + 1, seats_of(study)
+        keys, cell_opinion, cell = np.unique(case * n_kinds + kinds, return_index=True, return_inverse=True)
+        order = np.argsort(seats, kind="stable")
+        seat = np.empty(len(order), dtype=np.int64)
+        _, seat[order], sizes = np.unique(seats[order], return_inverse=True, return_counts=True)
+        offsets, places = take_rows(offsets_from_lengths(sizes), seat)
+        own = row_of_each(offsets), order[places]
 
-    @cached_property
-    def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
-        n_kinds = int(self.kinds.max(initial=0)) + 1
-        keys, first, cell = np.unique(self.case * n_kinds + self.kinds, return_index=True, return_inverse=True)
-        return keys // n_kinds, first, cell
+        def apart(values: FloatArray, per_vote: FloatArray) -> FloatArray:
+            """Sum values of a case without what the annotator of each opinion said, one vote."""
+            by_case = weighted_counts(case, values, study.n_cases)[case]
+            return by_case - weighted_counts(own[0], per_vote[own[1]], study.n_opinions)
 
-    @property
-    def cell_case(self) -> IntArray:
-        """Position of the case of each cell, ascending, shape (n_cells,)."""
-        return self._cells[0]
-
-    @property
-    def cell_opinion(self) -> IntArray:
-        """Position of one of the opinions of each cell, shape (n_cells,)."""
-        return self._cells[1]
-
-    @property
-    def cell(self) -> IntArray:
-        """The cell of each opinion, shape (n_opinions,)."""
-        return self._cells[2]
+        masses = np.asarray(study.weights * study.votes, dtype=np.float64)
+        others = apart(masses, study.weights)
+        others = np.where(others > NOBODY * weighted_counts(case, masses, study.n_cases)[case], others, 0.0)
+        counted = np.where(others > 0, masses, 0.0)
+        everyone = weighted_counts(case, counted, study.n_cases)
+        shares = counted / np.where(everyone > 0, everyone, 1.0)[case]
+        rates = _over(shares, others)
+        targets = masses * apart(rates, rates / study.votes)
+        cases, cells = (study.case_weights, study.panel.clusters), (cell, keys // n_kinds, cell_opinion)
+        return Pairs(study, *cases, kinds, case, *cells, own, masses, others, shares, rates, targets)
 
     def by_cell(self, values: FloatArray) -> FloatArray:
         """Add up values of opinions by cell."""
         return weighted_counts(self.cell, values, len(self.cell_case))
 
-    @cached_property
-    def masses(self) -> FloatArray:
-        """How much each opinion counts, with all its votes, shape (n_opinions,)."""
-        return np.asarray(self.study.weights * self.study.votes)
-
-    @cached_property
-    def own(self) -> tuple[IntArray, IntArray]:
-        """Pairs of opinions on a case by one annotator, each with itself among them, ascending by the first."""
-        order = np.argsort(seats_of(self.study), kind="stable")
-        seat = np.empty(len(order), dtype=np.int64)
-        _, seat[order], sizes = np.unique(seats_of(self.study)[order], return_inverse=True, return_counts=True)
-        offsets, places = take_rows(offsets_from_lengths(sizes), seat)
-        return row_of_each(offsets), order[places]
-
-    def without_own(self, by_case: FloatArray, values: FloatArray) -> FloatArray:
-        """Take what an annotator said, one vote, off the sum of the case: values (n_own,) of :attr:`own` pairs."""
-        return by_case - weighted_counts(self.own[0], values, self.study.n_opinions)
-
-    @cached_property
-    def others(self) -> FloatArray:
-        """How much all other annotators of the case count, of each opinion; zero where there is nobody else."""
-        total = weighted_counts(self.case, self.masses, self.study.n_cases)[self.case]
-        found = self.without_own(total, self.study.weights[self.own[1]])
-        return np.where(found > NOBODY * total, found, 0.0)
-
-    def over_others(self, sums: FloatArray) -> FloatArray:
-        """Divide sums over the others of each opinion by how much these count; zero where there is nobody else."""
-        return np.divide(sums, self.others, out=np.zeros_like(sums), where=self.others > 0)
-
-    @cached_property
-    def shares(self) -> FloatArray:
-        """Share of each opinion in its case, as the one that agrees; those that have no others have none."""
-        own = np.where(self.others > 0, self.masses, 0.0)
-        everyone = weighted_counts(self.case, own, self.study.n_cases)
-        return np.asarray(own / np.where(everyone > 0, everyone, 1.0)[self.case])
-
-    @cached_property
-    def targets(self) -> FloatArray:
-        """Share of each opinion in its case, as the one that is agreed with."""
-        per_vote = self.over_others(self.shares)
-        total = weighted_counts(self.case, per_vote, self.study.n_cases)[self.case]
-        return self.masses * self.without_own(total, (per_vote / self.study.votes)[self.own[1]])
-
     def mean_of_others(self, values: FloatArray) -> FloatArray:
         """Average values of cells (..., n_cells) over the others of each opinion, shape (..., n_opinions)."""
-        own, masses = self.own[1], self.by_cell(self.masses)
+        (one, own), masses = self.own, self.by_cell(self.masses)
         by_case = weighted_counts(self.cell_case, masses * values, self.study.n_cases)[..., self.case]
-        return self.over_others(self.without_own(by_case, self.study.weights[own] * values[..., self.cell[own]]))
+        of_own = weighted_counts(one, self.study.weights[own] * values[..., self.cell[own]], self.study.n_opinions)
+        return _over(by_case - of_own, self.others)
 
     def summed(self, values: Callable[[IntArray, IntArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Add up values of pairs by opinion.
@@ -204,8 +186,7 @@ class Pairs:
         """
         study, cell, (one, other) = self.study, self.cell, self.own
         offsets = np.searchsorted(self.cell_case, np.arange(study.n_cases + 1))
-        per_vote = self.over_others(self.shares)
-        masses, rates = self.by_cell(self.masses), self.by_cell(per_vote)
+        masses, rates = self.by_cell(self.masses), self.by_cell(self.rates)
         block = np.cumsum(np.diff(offsets) ** 2) // PAIRS_AT_ONCE
         limits = np.append(np.flatnonzero(np.diff(block, prepend=-1)), study.n_cases)
         alone, involved = [], []
@@ -220,13 +201,12 @@ class Pairs:
             place = cell[opinions] - start
             starts = begins[:-1] - offsets[self.cell_case[start:stop]]
             there, back = starts[cell[one[own]] - start] + cell[also], starts[cell[also] - start] + cell[one[own]]
-            weights, rate = study.weights[also], (per_vote / study.votes)[also]
+            weights, rate = study.weights[also], (self.rates / study.votes)[also]
             of_others = weighted_counts(a, masses[b] * found, stop - start)[:, place]
             of_others -= weighted_counts(who, weights * found[:, there], n)
             as_target = weighted_counts(b - start, rates[start + a] * found, stop - start)[:, place]
             as_target -= weighted_counts(who, rate * found[:, back], n)
-            others = self.others[opinions]
-            mean = np.divide(of_others, others, out=np.zeros_like(of_others), where=others > 0)
+            mean = _over(of_others, self.others[opinions])
             alone.append(mean)
             involved.append(self.shares[opinions] * mean + self.masses[opinions] * as_target)
         return np.concatenate(alone, axis=1), np.concatenate(involved, axis=1)
@@ -242,7 +222,12 @@ class Pairs:
         is_kept = np.zeros(self.study.n_cases, dtype=np.bool_)
         is_kept[cases] = True
         opinions, cells = np.flatnonzero(is_kept[self.case]), np.flatnonzero(is_kept[self.cell_case])
-        return Pairs(self.study.select(cases), self.kinds[opinions]), opinions, cells
+        return Pairs.of_kinds(self.study.select(cases), self.kinds[opinions]), opinions, cells
+
+
+def _over(sums: FloatArray, others: FloatArray) -> FloatArray:
+    """Divide sums over the others of each opinion by how much these count; zero where there is nobody else."""
+    return np.divide(sums, others, out=np.zeros_like(sums), where=others > 0)
 
 
 def different_opinions(study: Study) -> IntArray:
@@ -675,14 +660,14 @@ class Sample:
         mass = pairs.by_cell(pairs.shares)
         rows = np.flatnonzero(mass > 0)
         masses, about = pairs.by_cell(pairs.shares * self.others)[:, rows] / mass[rows], pairs.cell_case[rows]
-        return self.side(self.said[rows], about, self.weights[about] * mass[rows], masses)
+        return self.side(self.said[rows], about, self.pairs.weights[about] * mass[rows], masses)
 
     @cached_property
     def sides(self) -> list[Side]:
         """Models against all annotators, one row per case."""
         pairs, n_cases = self.pairs, self.pairs.study.n_cases
         masses = weighted_counts(pairs.cell_case, pairs.by_cell(pairs.targets) * pairs.labels.T, n_cases)
-        return [self.side(own, np.arange(n_cases), self.weights, masses) for own in self.scores]
+        return [self.side(own, np.arange(n_cases), self.pairs.weights, masses) for own in self.scores]
 
     def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
         """Return what computes a metric, by its place, of pairs of cells, (1, n_pairs); the mean is the metric."""
@@ -696,11 +681,6 @@ class Sample:
 
     # Values of cases --------------------------------------------------------------------------------------
 
-    @property
-    def weights(self) -> FloatArray:
-        """How much each case counts, shape (n_cases,)."""
-        return self.pairs.study.case_weights
-
     @cached_property
     def means(self) -> FloatArray:
         """Agreement of annotators and of models on each case, shape (1 + models, metrics, n_cases)."""
@@ -709,14 +689,9 @@ class Sample:
         return np.concatenate([weighted_counts(pairs.case, pairs.shares * self.alone, n_cases)[None], models])
 
     @cached_property
-    def clusters(self) -> IntArray:
-        """What is resampled together: groups of cases, or cases."""
-        return self.pairs.study.panel.clusters
-
-    @cached_property
     def crossing(self) -> Crossing | None:
         """Who read what with whom; nothing if annotators are no sample."""
-        return Crossing.of(self.pairs, self.weights, self.clusters)
+        return Crossing.of(self.pairs, self.pairs.weights, self.pairs.clusters)
 
     @cached_property
     def effects(self) -> FloatArray:
@@ -726,7 +701,7 @@ class Sample:
         the mean of its case without it says how far it moves.
         """
         pairs, case = self.pairs, self.pairs.case
-        weight, involved = (self.weights / self.weights.sum())[case], pairs.shares + pairs.targets
+        weight, involved = ((self.pairs.weights / self.pairs.weights.sum())[case], pairs.shares + pairs.targets)
         left = np.where(involved < 1 - ROUNDED, 1 - involved, np.inf)
         alone = (self.involved - involved * self.means[0][:, case]) * (1 - involved / 2) / left
         models = pairs.targets * (self.of_models[..., pairs.cell] - self.means[1:][..., case])
@@ -745,7 +720,7 @@ class Sample:
                 if effects is not None:
                     effects[1:, k] += slopes[:, None] * effects[0, point]
         moved = None if effects is None or self.crossing is None else self.crossing.part(with_gaps(effects))
-        return self._summarised(means, self.weights, self.clusters, moved, margin, level)
+        return self._summarised(means, self.pairs.weights, self.pairs.clusters, moved, margin, level)
 
     def _summarised(
         self,
@@ -771,7 +746,7 @@ class Sample:
         for k, metric in enumerate(self.metrics):
             for number, name in enumerate(self.models, 1):
                 gap = number + len(self.models), k
-                row = {"metric": metric.name, "model": name}
+                row: dict[str, Any] = {"metric": metric.name, "model": name}
                 for columns, place in ((EXPERTS, (0, k)), (AGREED, (number, k)), (APART, gap)):
                     row |= {column: float(values[place]) for column, values in zip(columns, found, strict=False)}
                 rows.append({**row, "p_value": float(p_value[gap]), "p_noninferior": float(p_noninferior[gap])})
@@ -801,19 +776,19 @@ class Sample:
 
             def compare(k: int, own: FloatArray = own, moves: FloatArray = moves) -> tuple[float, ...]:
                 of_panel = panels.agreement(k)
-                weights, part = np.where(np.isnan(of_panel), 0.0, self.weights), None
+                weights, part = np.where(np.isnan(of_panel), 0.0, self.pairs.weights), None
                 key = (weights > 0).tobytes()
                 if key not in crossings:
                     crossings[key] = None
                     if weights[:n_some].any():
                         wanted = squared_shares(pairs, weights)
-                        crossings[key] = Crossing.of(few, weights[:n_some], some.clusters, wanted)
+                        crossings[key] = Crossing.of(few, weights[:n_some], few.clusters, wanted)
                 crossing = crossings[key]
                 if crossing is not None:
                     here = weights[:n_some] / weights[:n_some].sum()
                     part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
+                return tuple(map(float, estimates(gaps, weights, self.pairs.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)
         return found
@@ -840,10 +815,10 @@ class Sample:
             (same[0] / np.maximum(n_pairs[0], 1))[both],
             ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
         )
-        weights, bounds = self.weights[both], (np.array(-1.0), np.array(1.0))
+        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
         if not both.any():
             return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
-        gap = estimates(within - between, weights, self.clusters[both], bounds, None, level)
+        gap = estimates(within - between, weights, self.pairs.clusters[both], bounds, None, level)
         return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 
     def annotator_rows(self, level: float) -> list[dict[str, Any]]:
@@ -862,7 +837,7 @@ class Sample:
                 continue
             share = pairs.shares[own] / weighted_counts(row, pairs.shares[own], len(cases))[row]
             values = both[..., own] * share
-            means, weights = weighted_counts(row, values, len(cases)), self.weights[cases]
+            means, weights = weighted_counts(row, values, len(cases)), self.pairs.weights[cases]
             others = self.others[:, own] if self.sees_whole else np.empty((0, 0))
             for k, metric in enumerate(self.metrics):
                 if metric.sees == "data set":
@@ -872,13 +847,13 @@ class Sample:
                     means[0, k] = weighted_counts(row, share * alone.values(ours), len(cases))
                     for number, scores in enumerate(self.scores, 1):
                         means[number, k] = self.side(scores[cases], cases, weights, said).values(theirs)
-            for one in self._summarised(means, weights, self.clusters[cases], None, None, level):
+            for one in self._summarised(means, weights, self.pairs.clusters[cases], None, None, level):
                 if math.isnan(one["experts"]):  # an annotator gives no scores
                     continue
                 mine = {to: one[of] for of, to in zip(EXPERTS, AGREED, strict=True)}
                 beside = {"model": one["model"], "model_agreement": one["agreement"]}
-                row = {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside}
-                found.append(row | {part: one[part] for part in APART[:3]})
+                head = {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside}
+                found.append(head | {part: one[part] for part in APART[:3]})
         return found
 
 

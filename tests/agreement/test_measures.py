@@ -1,4 +1,4 @@
-"""Measures of agreement equal published values, other libraries, and every pair of table_of_choices written out."""
+"""Coefficients of agreement against naive twins and published values, their intervals, and bad input."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from sklearn.metrics import cohen_kappa_score
 
 import dissensus as ds
 import naive_agreement as naive
+from dissensus import DissensusError, Study
 from dissensus.agreement import agreement_measures, coefficients, cohen_kappa
-from dissensus.agreement import measures as module
-from dissensus.agreement.coefficients import Table
+from dissensus.agreement.coefficients import Alpha, Table, disagreement_of, krippendorff_alpha
+from shared_data import dermatology, needs_shared
+from strategies import rankings
 
 NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
 GRADED = (
@@ -47,12 +49,12 @@ def value(study: Any, measure: str) -> float:
     return float(agreement_measures(study, [measure])["value"][0])
 
 
-def disputed(n_cases: int, seed: int, n_conditions: int = 4) -> ds.Study:
-    """Simulate three named annotators who give the true grade 60 % of the time, or guess."""
+def disputed(n_cases: int, seed: int = 0, **more: Any) -> ds.Study:
+    """Simulate three named annotators who give the true one of four grades 60 % of the time, or guess."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(n_conditions, size=(n_cases, 1))
-    said = np.where(rng.random((n_cases, 3)) < 0.6, truth, rng.integers(n_conditions, size=(n_cases, 3)))
-    return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], n_conditions)
+    truth = rng.integers(4, size=(n_cases, 1))
+    said = np.where(rng.random((n_cases, 3)) < 0.6, truth, rng.integers(4, size=(n_cases, 3)))
+    return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], **more)
 
 
 def rated(n_cases: int, seed: int) -> ds.Study:
@@ -83,7 +85,8 @@ DIAGNOSES = (
 SIX = [[row.count(digit) for digit in "12345"] for row in DIAGNOSES]
 """Fleiss (1971), Psychological Bulletin 76, 378-382: thirty patients, six raters each, five diagnoses."""
 
-UNITS = zip("123321412...", "1233224125.3", ".3332342251.", "12332441251.", strict=True)
+OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+UNITS = list(zip(*OBSERVERS, strict=True))
 GWET = study_of([{w: int(c) - 1 for w, c in zip(PEOPLE, unit, strict=True) if c != "."} for unit in UNITS], 5)
 """Gwet (2014), Handbook of Inter-Rater Reliability, table of 12 units and 4 raters with missing ratings."""
 
@@ -221,21 +224,6 @@ def test_weights_of_cases_are_how_often_cases_count() -> None:
         assert value(weighted, measure) == pytest.approx(value(thrice, measure), abs=slack)
 
 
-def test_groups_are_resampled_whole() -> None:
-    table = [{"Ada": i % 4, "Bo": (i * i) % 4} for i in range(20)]
-    alone, grouped = (study_of([*table, *table], groups=g) for g in (None, [str(i) for i in range(20)] * 2))
-    widths = [(t["high"] - t["low"]).to_numpy() for t in map(agreement_measures, (alone, grouped))]
-    assert (widths[1] > 1.2 * widths[0]).all()
-
-
-def test_a_study_has_the_measures_that_suit_it() -> None:
-    said = disputed(30, 0)
-    assert tuple(agreement_measures(said)["measure"]) == NOMINAL
-    assert tuple(agreement_measures(said.asked("grades"))["measure"]) == GRADED
-    ratings = agreement_measures(rated(30, 0))["measure"]
-    assert tuple(ratings) == ("alpha-ordinal", "alpha-interval", "alpha-ratio", "icc-2-1", "icc-2-k")
-
-
 # Undefined -----------------------------------------------------------------------------------------------
 
 
@@ -253,9 +241,6 @@ def test_what_is_undefined_says_why() -> None:
     notes = dict(ratings.select("measure", "note").rows())
     assert notes["alpha-ratio"] == "undefined: ratios need ratings of zero or more"
     assert notes["icc-2-1"] == "undefined: annotators have no names"
-
-
-def test_annotators_of_one_case_each_cannot_be_told_from_cases() -> None:
     frame = pl.DataFrame({"case": ["x", "x", "y", "y"], "annotator": list("ABCD"), "score": [1, 2, 5, 7]})
     table = agreement_measures(ds.Study.from_long(frame), ["icc-2-1"])
     assert np.isnan(table["value"][0])
@@ -293,7 +278,7 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
     sets = [[[name for name, here in zip("ab", row, strict=True) if here] for row in case] for case in marks]
     said = ds.Study.from_sets(sets, ["a", "b"])
     table = agreement_measures(said, ["fleiss-kappa", "gwet-ac1"])
-    assert table["finding"].to_list() == ["a", "a", "b", "b", module.ALL_FINDINGS, module.ALL_FINDINGS]
+    assert table["finding"].to_list() == ["a", "a", "b", "b", coefficients.ALL_FINDINGS, coefficients.ALL_FINDINGS]
     values = table["value"].to_list()
     assert values[4] == pytest.approx((values[0] + values[2]) / 2)
     assert values[0] == value(said.of_finding("a"), "fleiss-kappa")
@@ -303,3 +288,195 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
 
 
 # Coverage ------------------------------------------------------------------------------------------------
+
+
+DISTANCES: tuple[Any, ...] = ("first-choice", "overlap", "set", "masi")
+LEVELS: tuple[Any, ...] = ("first-choice", "ordinal", "interval", "ratio")
+TIMES = st.lists(st.integers(0, 3), min_size=5, max_size=5)
+NUMBERS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 7.0, 1e-6, 4e5])
+EMPTY: list[Any] = [[], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]]
+CASES = st.lists(st.lists(NUMBERS, max_size=4), min_size=1, max_size=5)
+
+
+def simulated(n_cases: int, seed: int) -> Study:
+    rng = np.random.default_rng(seed)
+    scores = rng.gamma(4.0, size=(n_cases, 1)) * np.exp(0.4 * rng.normal(size=(n_cases, 3)))
+    return Study.from_scores(np.round(scores, 1).tolist())
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Study:
+    """Draw a study with ties, abstentions and rankings without weight."""
+    n_conditions = draw(st.integers(2, 5))
+    nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=4), min_size=1, max_size=4))
+    weights = [[draw(st.sampled_from([0.0, 1.0, 1.0, 2.0])) for _ in case] for case in nested]
+    return Study.from_rankings(nested, n_conditions, weights=weights)
+
+
+def numbers(alpha: Alpha) -> list[float]:
+    return [alpha.value, alpha.low, alpha.high, alpha.observed, alpha.expected]
+
+
+def value_of_alpha(study: Any, distance: Any = "first-choice", depth: int = 2) -> float:
+    return krippendorff_alpha(study, distance=distance, depth=depth, draws=1).value
+
+
+# Published, and written out ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("distance", "published"), [("first-choice", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
+)
+def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(distance: Any, published: float) -> None:
+    """Krippendorff (2011), "Computing Krippendorff's alpha-reliability", example C and sections D to F."""
+    numbers = Study.from_scores([[float(c) for c in unit if c != "."] for unit in UNITS])
+    alpha = krippendorff_alpha(numbers, distance=distance, draws=20)
+    assert alpha.value == pytest.approx(published, abs=0.0005)
+    assert (alpha.n_cases, alpha.n_rankings) == (11, 40)
+    if distance != "ratio":
+        other = krippendorff_alpha(GWET, distance=distance, draws=20)
+        np.testing.assert_allclose([other.value, other.low], [alpha.value, alpha.low], atol=1e-12)
+
+
+@given(said=studies(), times=TIMES)
+def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: Study, times: list[int]) -> None:
+    cases, counts = naive.blocks_by_case(said), np.array([times[: said.n_cases]], dtype=float)
+    repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
+    apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
+    for distance, of in zip(DISTANCES, (*apart, naive.jaccard_distance, naive.masi_distance), strict=True):
+        np.testing.assert_allclose(value_of_alpha(said, distance), naive.alpha(cases, of), atol=1e-10)
+        found = disagreement_of(Table.of(said.counted), distance, 2).values(counts)[0]
+        np.testing.assert_allclose(found, naive.alpha(repeated, of), atol=1e-10)
+
+
+@given(cases=CASES, times=TIMES)
+def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
+    cases: list[list[float]], times: list[int]
+) -> None:
+    said, counts = Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
+    repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
+    for distance in LEVELS:
+        np.testing.assert_allclose(value_of_alpha(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
+        found = disagreement_of(Table.of(said), distance).values(counts)[0]
+        np.testing.assert_allclose(found, naive.alpha_of_numbers(repeated, distance), atol=1e-9)
+
+
+@pytest.mark.parametrize("distance", LEVELS)
+def test_shared_ratings_count_for_each_who_gave_them_and_those_of_weight_zero_are_missing(distance: Any) -> None:
+    counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
+    listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
+    shared = krippendorff_alpha(Study.from_counts(counts, levels=levels), distance=distance, draws=5)
+    assert shared.n_rankings == 13
+    assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
+    frame = pl.DataFrame({"case": ["x", "x", "x", "y", "y"], "score": [1, 2, 9, 4, 4], "weight": [1, 1, 0, 1, 1]})
+    without = naive.alpha_of_numbers([[1, 2], [4, 4]], distance)
+    assert value_of_alpha(Study.from_long(frame), distance) == pytest.approx(without)
+
+
+# Laws ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("distance", "change"),
+    [
+        ("first-choice", lambda x: -(x**3)),
+        ("ordinal", np.exp),
+        ("ordinal", np.negative),
+        ("interval", lambda x: 1e6 - 3 * x),
+        ("ratio", lambda x: 1000 * x),
+    ],
+)
+def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
+    said = simulated(40, 0)
+    other = Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
+    np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
+
+
+def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
+    same = Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
+    for distance in DISTANCES:
+        alpha = krippendorff_alpha(same, distance=distance, draws=10)
+        assert np.isnan(numbers(alpha)[:3]).all()
+        assert "undefined, as no two rankings differ" in repr(alpha)
+        for nested in EMPTY:
+            alpha = krippendorff_alpha(Study.from_rankings(nested, 3), distance=distance, draws=10)
+            assert np.isnan(numbers(alpha)).all()
+            assert (alpha.n_cases, alpha.n_rankings) == (0, 0)
+            assert "undefined, as no case has two rankings" in repr(alpha)
+    for distance in LEVELS:
+        for scores in ([[3, 3], [3, 3]], [[0, 0], [0, 0]], [[1], []]):
+            assert np.isnan(value_of_alpha(Study.from_scores(scores), distance))
+
+
+# Intervals -----------------------------------------------------------------------------------------------
+
+
+def test_one_case_or_one_group_has_no_interval_and_groups_are_resampled_whole() -> None:
+    for said in (Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
+        alpha = krippendorff_alpha(said)
+        assert np.isfinite(alpha.value)
+        assert np.isnan([alpha.low, alpha.high]).all()
+    nested, names = disputed(40).to_rankings() * 2, [str(i) for i in range(80)]
+    alone, together = (
+        krippendorff_alpha(Study.from_rankings(nested, case_names=names, groups=groups))
+        for groups in (None, [str(i % 40) for i in range(80)])
+    )
+    assert together.value == alone.value
+    assert together.high - together.low > 1.2 * (alone.high - alone.low)
+
+
+def test_weights_of_cases_count_and_their_scale_does_not() -> None:
+    said = disputed(10, case_weights=[1.0] * 9 + [0.0])
+    fewer = disputed(10).select(range(9))
+    np.testing.assert_allclose(numbers(krippendorff_alpha(said)), numbers(krippendorff_alpha(fewer)))
+    heavier, lighter = (disputed(10, case_weights=[scale] * 9 + [3 * scale]) for scale in (1.0, 1e-6))
+    np.testing.assert_allclose(numbers(krippendorff_alpha(heavier)), numbers(krippendorff_alpha(lighter)))
+
+
+def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, Any]] = [(disputed(40), distance) for distance in DISTANCES]
+    asked += [(simulated(40, 2), distance) for distance in LEVELS]
+
+    def found(seed: int = 0) -> list[list[float]]:
+        return [numbers(krippendorff_alpha(said, distance=distance, draws=50, seed=seed)) for said, distance in asked]
+
+    first = found()
+    assert first == found()
+    assert all(one[1] != other[1] for one, other in zip(first, found(1), strict=True))
+    monkeypatch.setattr(coefficients, "NUMBERS_AT_ONCE", 200)
+    monkeypatch.setattr(coefficients, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(coefficients, "DENSE", 1.0)
+    np.testing.assert_allclose(found(), first, rtol=1e-12)
+
+
+# Refusals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "message"),
+    [
+        (disputed(3), {"distance": "euclid"}, "distance is not understood"),
+        (disputed(3), {"draws": 0}, "draws must be a whole number"),
+        (disputed(3), {"seed": -1}, "seed"),
+        (disputed(3), {"level": 1.0}, "level must be between 0 and 1"),
+        (disputed(3), {"level": "0.9"}, "level must be between 0 and 1"),
+        (disputed(3), {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
+        (disputed(3), {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
+        (disputed(3), {"distance": "ratio"}, "ratios need ratings"),
+        *((simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
+        (Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+    ],
+)
+def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DissensusError, match=message):
+        krippendorff_alpha(study, **options)
+
+
+@needs_shared
+def test_alpha_of_the_published_differential_diagnoses() -> None:
+    said = dermatology()
+    alpha = krippendorff_alpha(said)
+    assert (alpha.n_cases, alpha.n_rankings) == (1922, 9577)
+    assert alpha.value == pytest.approx(0.499, abs=0.001)
+    assert 0.47 < alpha.low < alpha.value < alpha.high < 0.53

@@ -1,11 +1,14 @@
-"""Certainty of first places and of one place against its naive twin, its properties, published numbers, bad input."""
+"""Certainty, categories and plausibility regions: naive twins, properties, published numbers, bad input."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import pickle
 from collections.abc import Callable
 from functools import partial
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,10 @@ from hypothesis import strategies as st
 import dissensus as ds
 import naive_certainty as naive
 from dissensus import aggregations as by
-from dissensus.certainty import rank_certainty, rank_shares
-from dissensus.certainty.categories import Categories
+from dissensus.aggregations import Dirichlet, PlackettLuce
+from dissensus.certainty import plausibility_regions, rank_certainty, rank_shares
+from dissensus.certainty.categories import VIA, Categories, Via, expected_risk
+from dissensus.certainty.regions import PlausibilityRegions, conformities
 from dissensus.certainty.top_sets import (
     UNMENTIONED,
     Certainty,
@@ -315,6 +320,8 @@ def test_certainty_of_the_dermatology_annotations() -> None:
 # Bad input ------------------------------------------------------------------------------------------------
 
 
+LABELS, CONDITIONS = ["low", "low", "high"], ["acne", "eczema", "melanoma"]
+VOTES = by.MajorityVote().sample(ds.Study.from_counts([[4, 3, 3]], CONDITIONS))
 ANIMALS = by.MajorityVote().sample(
     ds.Study.from_counts([[3, 1, 0], [1, 1, 0]], ["cat", "horse", "cow"], case_names=["first", "second"])
 )
@@ -359,6 +366,38 @@ TOO_FAR = r"top must be smaller than the number of conditions\n.*1 to 2\n.*got: 
                 ("unknown condition 0", ["cat", [0]]),
             )
         ),
+        (
+            r"every condition needs a category\n.*2 conditions without one: 'acne', 'ec",
+            lambda: Categories.from_mapping({"melanoma": "high"}, CONDITIONS),
+        ),
+        (
+            r"there is no condition 'melanom'\n.*\n.*did you mean 'melanoma'",
+            lambda: Categories.from_mapping({"acne": "low", "eczema": "low", "melanom": "high"}, CONDITIONS),
+        ),
+        (
+            r"there is no level of category 'high'\n.*'low', 'hihg'\n.*did you mean 'hihg'",
+            lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "hihg": 1}),
+        ),
+        ("finite", lambda: Categories.from_labels(LABELS, CONDITIONS, levels={"low": 0, "high": float("nan")})),
+        ("the number of levels does not fit", lambda: Categories(("a", "b"), ("x", "y"), np.array([0, 1]), (0.0,))),
+        ("a category code has no name", lambda: Categories(("a", "b"), ("x",), np.array([0, 1]))),
+        ("the number of category codes does not fit", lambda: Categories(("a", "b"), ("x",), np.array([0]))),
+        (
+            r"there is no category 'hihg'\n.*\n.*did you mean 'high'",
+            lambda: Categories.from_labels(LABELS, CONDITIONS).renamed({"hihg": "x"}),
+        ),
+        (
+            r"about other conditions\n.*3 conditions\n.*2",
+            lambda: expected_risk(VOTES, Categories.from_labels(["low", "high"], ["acne", "eczema"])),
+        ),
+        (
+            r"there is no condition 'melanoma' among the categories\n.*\n.*did you mean 'melanomas'",
+            lambda: expected_risk(VOTES, Categories.from_labels(["1", "2", "3"], ["acne", "eczema", "melanomas"])),
+        ),
+        (
+            r"these categories have no levels\n.*\n.*'face', 'leg'\n.*levels=",
+            lambda: expected_risk(VOTES, Categories.from_labels(["face", "leg", "leg"], CONDITIONS)),
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(message: str, ask: Callable[[], object]) -> None:
@@ -376,3 +415,267 @@ def test_an_unmentioned_condition_among_several_is_less_probable_than_a_mentione
     tops = np.array([2])
     assert winning_members(layout, orders, tops, False).tolist() == [[1, 1]]
     assert winning_members(layout, orders, tops, True).tolist() == [[1, 0]]
+
+
+# Building -------------------------------------------------------------------------------------------------
+
+
+def test_categories_come_from_names_lines_and_tables(tmp_path: Path) -> None:
+    by_name = {"melanoma": "high", "acne": "low", "eczema": "low"}
+    mapped = Categories.from_mapping(by_name, CONDITIONS)
+    (tmp_path / "lines.txt").write_text("low\nlow \nhigh\n", encoding="utf-8")
+    (tmp_path / "table.csv").write_text("condition,category\nmelanoma,high\nacne,low\neczema,low\n", encoding="utf-8")
+    pl.DataFrame({"category": [2, 0, 0], "condition": ["melanoma", "acne", "eczema"]}).write_parquet(
+        tmp_path / "t.parquet"
+    )
+    assert mapped.names == ("low", "high")
+    assert mapped.codes.tolist() == [0, 0, 1]
+    assert mapped.levels == (0.0, 2.0)
+    assert Categories.from_labels(["low", "low", "high"], CONDITIONS) == mapped
+    assert Categories.from_file(tmp_path / "lines.txt", CONDITIONS) == mapped
+    assert Categories.from_file(tmp_path / "table.csv", CONDITIONS) == mapped
+    numbered = Categories.from_file(tmp_path / "t.parquet", CONDITIONS)
+    assert numbered.renamed({"0": "low", "2": "high"}) == mapped
+    assert pickle.loads(pickle.dumps(mapped)) == mapped
+    assert mapped.aligned(["melanoma", "acne", "eczema"]).codes.tolist() == [1, 0, 0]
+    assert mapped.aligned(CONDITIONS) is mapped
+
+
+def test_levels_are_given_or_follow_from_the_names() -> None:
+    labels = ["mild", "grave", "mild"]
+    assert Categories.from_labels(labels, CONDITIONS).levels == ()
+    assert Categories.from_labels(labels, CONDITIONS).names == ("mild", "grave")
+    given_levels = Categories.from_labels(labels, CONDITIONS, levels={"grave": 0, "mild": 1, "none": 2})
+    assert (given_levels.names, given_levels.levels) == (("grave", "mild"), (0.0, 1.0))
+    assert Categories.from_labels(["10", "9", "-1.5"], CONDITIONS).names == ("-1.5", "9", "10")
+    assert Categories.from_labels(["nan", "1", "1"], CONDITIONS).levels == ()
+
+
+@needs_shared
+def test_published_risks_are_read() -> None:
+    folder = SHARED / "dermatology_ddx"
+    conditions = [line.strip() for line in (folder / "dermatology_conditions.txt").read_text("utf-8").splitlines()]
+    risks = Categories.from_file(folder / "dermatology_risks.txt", conditions)
+    assert repr(risks) == "Categories: 0 201, 1 150, 2 68 of 419 conditions; levels 0, 1, 2"
+
+
+# Against the naive twins ----------------------------------------------------------------------------------
+
+
+@given(small_studies(), st.sampled_from(AGGREGATIONS), st.sampled_from(VIA), st.data())
+def test_certainty_by_category_agrees_with_the_naive_twin(
+    study: ds.Study, aggregation: Aggregation, via: Via, data: st.DataObject
+) -> None:
+    codes = data.draw(st.lists(st.integers(0, 2), min_size=study.n_conditions, max_size=study.n_conditions))
+    draws = aggregation.sample(study, draws=6, threads=1)
+    categories = Categories.from_labels([str(code) for code in codes], study.conditions)
+    found = annotation_certainty(draws, categories=categories, via=via)
+    expected = [
+        naive.category_certainty(dense, support, codes, via=via)
+        for dense, support in zip(draws.dense(), supports(draws), strict=True)
+    ]
+    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
+
+
+@given(small_studies(), st.sampled_from(AGGREGATIONS), st.data())
+def test_expected_risk_agrees_with_the_naive_twin(
+    study: ds.Study, aggregation: Aggregation, data: st.DataObject
+) -> None:
+    size = study.n_conditions
+    levels = data.draw(st.lists(st.integers(-2, 3), min_size=size, max_size=size))
+    draws = aggregation.sample(study, draws=4, threads=1)
+    frame = expected_risk(draws, Categories.from_labels([str(level) for level in levels], study.conditions))
+    numbers = [float(level) for level in levels]
+    for row, dense, support in zip(frame.iter_rows(), draws.dense(), supports(draws), strict=True):
+        expected = (naive.mean_risk(dense, support, numbers), *naive.risk_range(dense, numbers))
+        np.testing.assert_allclose(row[1:], np.array(expected), rtol=0, atol=1e-12)
+    assert frame.columns == ["case", "mean", "min", "max"]
+    assert tuple(frame["case"]) == draws.case_names
+
+
+# Properties -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        PlackettLuce(),  # unmentioned conditions by how frequent they are
+        PlackettLuce(1, alpha=1.0, prior="observed"),
+        PlackettLuce(1, alpha=0.02, prior="symmetric"),
+        Dirichlet(2, alpha=0.5),
+    ],
+)
+def test_the_range_of_risk_is_that_of_the_draws_also_where_the_rest_decides(aggregation: Aggregation) -> None:
+    study = ds.simulate.study(n_cases=12, n_conditions=60, seed=5)
+    levels = np.array(study.categories.levels)[study.categories.codes]
+    draws = aggregation.sample(study.annotations, draws=150)
+    risks = draws.dense() @ levels
+    found = expected_risk(draws, study.categories)
+    np.testing.assert_allclose(found["min"], risks.min(axis=1), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["max"], risks.max(axis=1), rtol=0, atol=1e-12)
+    assert ((found["min"] <= found["mean"]) & (found["mean"] <= found["max"])).all()
+    np.testing.assert_allclose(found["mean"], risks.mean(axis=1), atol=5 * risks.std(axis=1).max() / np.sqrt(150))
+    turned = [found[name] for name in ("mean", "max", "min")]
+    other_way = dataclasses.replace(study.categories, levels=tuple(-level for level in study.categories.levels))
+    for column, mirrored in zip(("mean", "min", "max"), turned, strict=True):
+        np.testing.assert_allclose(expected_risk(draws, other_way)[column], -mirrored, atol=1e-12)
+
+
+def test_the_top_condition_and_the_most_mass_may_differ_and_the_order_of_conditions_does_not_matter() -> None:
+    risks = Categories.from_labels(["low", "high", "high"], CONDITIONS)
+    assert annotation_certainty(VOTES, categories=risks).winners == (("low",),)
+    assert annotation_certainty(VOTES, categories=risks, via="mass").winners == (("high",),)
+    mapped = Categories.from_mapping({"melanoma": "2", "eczema": "1", "acne": "0"})
+    assert expected_risk(VOTES, mapped)["mean"].to_list() == pytest.approx([0.9])
+    assert annotation_certainty(VOTES, categories=mapped).winners == (("0",),)
+
+
+# Bad input ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "condition,risk\nacne,low\n", "the table has no column 'category'"),
+        ("a.csv", "condition,category\nacne,low\nacne,high\n", "condition names must all be different"),
+        ("a.json", '{"acne": "low"}', "these are not categories"),
+        ("a.txt", "low\nhigh\n", r"the number of categories does not fit\n.*3, one per.*\n.*2\n.*a.txt"),
+        ("a.txt", "low\n\nhigh\n", "a category has an empty name"),
+        ("a.txt", "", "the file is empty"),
+        ("b.txt", None, "there is no such file"),
+    ],
+)
+def test_files_that_make_no_sense_are_refused(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ds.DissensusError, match=message):
+        Categories.from_file(tmp_path / name, CONDITIONS)
+
+
+def spread(plausibilities: ds.Plausibilities) -> FloatArray:
+    """Write draws out, the unmentioned conditions of a case sharing the rest equally."""
+    dense = plausibilities.dense()
+    for draws, support in zip(dense, supports(plausibilities), strict=True):
+        others = [k for k in range(dense.shape[2]) if k not in support]
+        if others:
+            draws[:, others] = draws[:, others].mean(axis=1, keepdims=True)
+    return dense
+
+
+def scored(plausibilities: ds.Plausibilities, scores: FloatArray) -> ds.Predictions:
+    return ds.Predictions.from_scores(scores, plausibilities.conditions, case_names=plausibilities.case_names)
+
+
+@given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
+def test_the_conformity_is_the_mean_score_by_plausibility(study: ds.Study, aggregation: Aggregation, seed: int) -> None:
+    drawn = aggregation.sample(study, draws=4, threads=1)
+    scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
+    expected = np.einsum("cdk,ck->cd", spread(drawn), scores)
+    np.testing.assert_allclose(conformities(drawn, scored(drawn, scores)), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_cases", "n_draws", "coverage", "place"),
+    [
+        (9, 1, 0.9, 1),  # 0.1 * 10 is one, though 1 - 0.9 is a little less than 0.1
+        (8, 1, 0.9, 0),
+        (49, 1, 0.9, 5),
+        (49, 1, 0.89, 5),
+        (50, 1, 0.89, 5),
+        (10, 1, 0.5, 5),
+        (9, 4, 0.9, 1),
+        (49, 20, 0.9, 81),
+        (3, 50, 0.9, 0),
+    ],
+)
+def test_the_threshold_is_an_order_statistic(n_cases: int, n_draws: int, coverage: float, place: int) -> None:
+    rng = np.random.default_rng(n_cases)
+    drawn = ds.Plausibilities.from_draws(rng.dirichlet(np.ones(4), size=(n_cases, n_draws)))
+    model = scored(drawn, rng.normal(size=(n_cases, 4)))
+    regions = plausibility_regions(drawn, model, coverage=coverage)
+    in_order = np.sort(conformities(drawn, model), axis=None)
+    assert regions.threshold == (in_order[place - 1] if place else -math.inf)
+    assert (regions.n_cases, regions.n_draws, regions.coverage) == (n_cases, n_draws, coverage)
+    assert regions.guarantee == pytest.approx(coverage if n_draws == 1 else max(0.0, 2 * coverage - 1))
+
+
+def test_the_share_of_draws_in_the_region_is_counted_by_case() -> None:
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.0, 1.0]], [[0.1, 0.9]] * 4])
+    model = scored(drawn, np.array([[1.0, 0.0], [0.0, 1.0]]))
+    np.testing.assert_array_equal(PlausibilityRegions(0.5, 0.9, 10, 1).contains(drawn, model), [0.5, 1.0])
+    np.testing.assert_array_equal(PlausibilityRegions(-math.inf, 0.9, 10, 1).contains(drawn, model), [1.0, 1.0])
+    drawn = ds.Plausibilities.from_draws([[[0.5, 0.3, 0.2]]], conditions=list("abc"), case_names=["x"])
+    frame = pl.DataFrame({"case": ["x"], "condition": ["b"], "score": [0.5]})
+    listed = ds.Predictions.from_long(frame, list("abc"), kind="scores")
+    assert conformities(drawn, listed)[0, 0] == pytest.approx(0.15)
+
+
+def test_results_do_not_depend_on_threads_or_on_the_order_of_a_model() -> None:
+    study = ds.simulate.study(n_cases=40, seed=8)
+    model = next(iter(study.predictions.values()))
+    turned = model.select(list(reversed(model.case_names)))
+    one, many = (Dirichlet().sample(study.annotations, draws=30, threads=threads) for threads in (1, 3))
+    regions = plausibility_regions(one, model.align(one.case_names), coverage=0.8)
+    assert regions == plausibility_regions(many, turned.align(one.case_names), coverage=0.8)
+    np.testing.assert_array_equal(regions.contains(one, model), regions.contains(many, turned))
+    assert regions.top_sets(one, model, top=2) == regions.top_sets(many, turned, top=2)
+
+
+# Grids ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_conditions", "points"), [(1, 5), (2, 1), (2, 4), (3, 6), (4, 3)])
+def test_a_grid_has_every_point_once_and_all_sum_to_one(n_conditions: int, points: int) -> None:
+    model = ds.Predictions.from_scores(np.random.default_rng(1).normal(size=(3, n_conditions)))
+    found, is_inside = PlausibilityRegions(0.1, 0.9, 10, 1).grid(model, points=points)
+    steps = max(1, points - 1)
+    assert len({tuple(point) for point in np.rint(found * steps).astype(int).tolist()}) == len(found)
+    assert len(found) == math.comb(steps + n_conditions - 1, n_conditions - 1)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(is_inside, model.to_scores() @ found.T >= 0.1)
+
+
+# Sets -----------------------------------------------------------------------------------------------------
+
+
+@given(small_studies(), st.sampled_from(AGGREGATIONS), st.integers(0, 2**32 - 1))
+def test_sets_hold_what_may_be_among_the_first_of_a_draw_inside(
+    study: ds.Study, aggregation: Aggregation, seed: int
+) -> None:
+    drawn = aggregation.sample(study, draws=4, threads=1)
+    scores = np.random.default_rng(seed).normal(size=(drawn.n_cases, drawn.n_conditions))
+    model = scored(drawn, scores)
+    found = conformities(drawn, model)
+    regions = PlausibilityRegions(float(np.median(found)), 0.5, 1, 1)
+    compared = naive.compared(drawn)
+    for top in range(1, drawn.n_conditions):
+        sets = regions.top_sets(drawn, model, top=top)
+        for case, support in enumerate(supports(drawn)):
+            early = {
+                drawn.conditions[code]
+                for draw, theta in enumerate(compared[case])
+                if found[case, draw] >= regions.threshold
+                for members in naive.top_sets(theta, top)
+                for code in members
+                if code in support
+            }
+            assert {name for block in sets.to_lists()[case] for name in block} == early
+
+
+# Bad input ------------------------------------------------------------------------------------------------
+
+
+def test_models_without_scores_or_of_other_cases_are_refused() -> None:
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]], conditions=["a", "b"], case_names=["x"])
+    regions = PlausibilityRegions(0.1, 0.9, 10, 1)
+    with pytest.raises(ds.DissensusError, match=r"the grid is too large\n.*20,000,000.*\n.*40 conditions"):
+        regions.grid(ds.Predictions.from_scores(np.ones((2, 40))))
+    for said in (ds.Predictions.from_rankings([["a", "b"]], ["a", "b"]), ds.Predictions.from_sets([["a"]], ["a", "b"])):
+        for ask in (partial(plausibility_regions, drawn), regions.grid, partial(regions.top_sets, drawn)):
+            with pytest.raises(ds.DissensusError, match=r"plausibility regions need scores\n.*(rankings|sets)"):
+                ask(said)
+    with pytest.raises(ds.DissensusError):
+        plausibility_regions(drawn, ds.Predictions.from_scores([[0.5, 0.5]], ["a", "b"], case_names=["y"]))
+    for coverage in (0.0, 1.0, -0.1, 1.5, float("nan")):
+        with pytest.raises(ds.DissensusError, match="coverage must be between 0 and 1"):
+            plausibility_regions(drawn, scored(drawn, np.ones((1, 2))), coverage=coverage)

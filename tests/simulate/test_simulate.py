@@ -1,9 +1,10 @@
-"""Simulated studies: reproducible, and shaped like published ones."""
+"""Simulated studies: reproducible, shaped like published ones; the truth is known, and all else follows from it."""
 
 from __future__ import annotations
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,11 @@ from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty
 from dissensus.core.arrays import FloatArray
 from dissensus.metrics import SetAccuracy, TopKAccuracy
+from dissensus.simulate.answers import SKILLS, Skill
 from dissensus.simulate.differential_study import (
-    AGES,
     MODELS,
     NEAR_TIES,
-    SITES,
-    SKIN_TYPES,
+    STRATA,
     Expertise,
     SimulatedStudy,
     condition_names,
@@ -48,18 +48,13 @@ def test_the_same_seed_gives_the_same_cases_however_many_there_are(large: Simula
 
 def shape(said: Study) -> dict[str, float]:
     certainty = annotation_certainty(PlackettLuce(3, alpha=1.0, prior="observed").sample(said, draws=300))
+    sizes = said.mentions_per_ranking
     support = [len({name for ranking in case for block in ranking for name in block}) for case in said.to_rankings()]
-    return {
-        "annotators": float(said.rankings_per_case.mean()),
-        "conditions in a ranking": float(said.mentions_per_ranking.mean()),
-        "single conditions": float((said.mentions_per_ranking == 1).mean()),
-        "three conditions": float((said.mentions_per_ranking == 3).mean()),
-        "ties": float(said.has_tie.mean()),
-        "conditions of a case": float(np.mean(support)),
-        "certainty": certainty.mean,
-        "uncertain cases": certainty.share_below(0.99),
-        "agreement": annotator_agreement(said).mean,
-    }
+    means = {"annotators": said.rankings_per_case, "conditions in a ranking": sizes, "single conditions": sizes == 1}
+    means |= {"three conditions": sizes == 3, "ties": said.has_tie, "conditions of a case": np.array(support)}
+    of_draws = {"certainty": certainty.mean, "uncertain cases": certainty.share_below(0.99)}
+    found = {name: float(values.mean()) for name, values in means.items()}
+    return {**found, **of_draws, "agreement": annotator_agreement(said).mean}
 
 
 @needs_shared
@@ -67,17 +62,9 @@ def test_statistics_are_close_to_those_of_the_released_annotations(large: Simula
     rankings = json.loads((SHARED / "dermatology_ddx" / "dermatology_selectors.json").read_text(encoding="utf-8"))
     released = shape(Study.from_rankings(rankings, 419))
     simulated = shape(large.annotations)
-    within = {
-        "annotators": 0.2,
-        "conditions in a ranking": 0.04,
-        "single conditions": 0.02,
-        "three conditions": 0.02,
-        "ties": 0.02,
-        "conditions of a case": 0.3,
-        "certainty": 0.03,
-        "uncertain cases": 0.05,
-        "agreement": 0.05,
-    }
+    within = {"annotators": 0.2, "conditions in a ranking": 0.04, "conditions of a case": 0.3, "certainty": 0.03}
+    within |= dict.fromkeys(("single conditions", "three conditions", "ties"), 0.02)
+    within |= dict.fromkeys(("uncertain cases", "agreement"), 0.05)
     assert released["single conditions"] == pytest.approx(0.54, abs=0.005)
     assert released["ties"] == pytest.approx(0.16, abs=0.005)
     for name, tolerance in within.items():
@@ -106,7 +93,7 @@ def test_conditions_have_a_long_tail_every_risk_and_strata_their_shares(large: S
     assert (categories.names, categories.levels) == (("low", "medium", "high"), (0, 1, 2))
     assert categories.conditions == said.conditions
     assert np.bincount(categories.codes[said.codes]) / said.codes.size == pytest.approx([0.53, 0.37, 0.1], abs=0.12)
-    for column, shares in {"site": SITES, "skin type": SKIN_TYPES, "age": AGES}.items():
+    for column, shares in STRATA.items():
         assert sum(shares.values()) == pytest.approx(1)
         for label, share in shares.items():
             assert large.strata[column].count(label) / 1500 == pytest.approx(share, abs=0.05)
@@ -128,13 +115,8 @@ def test_models_list_ten_conditions_each_with_falling_scores() -> None:
 def test_the_model_that_looks_best_is_not_the_best_at_whole_differential_diagnoses() -> None:
     study = simulate.study(n_cases=400, models=NEAR_TIES, seed=1)
     metrics = [TopKAccuracy(1), SetAccuracy(2), SetAccuracy(3)]
-    result = evaluate(
-        study.annotations,
-        study.predictions,
-        aggregations=[PlackettLuce(3, alpha=1.0, prior="observed")],
-        metrics=metrics,
-        draws=200,
-    )
+    paper = [PlackettLuce(3, alpha=1.0, prior="observed")]
+    result = evaluate(study.annotations, study.predictions, aggregations=paper, metrics=metrics, draws=200)
     usual = result.point_estimates().filter(pl.col("metric") == "top-1 accuracy")
     for _, found in usual.group_by("aggregation"):
         assert found.sort("point_estimate", descending=True)["model"][0] == "Aster"
@@ -197,10 +179,8 @@ def test_nothing_but_noise_decides_near_ties_for_a_classifier_while_another_mode
 
 
 def test_confidence_changes_scores_and_not_the_order() -> None:
-    models = {"sure": Expertise.blurred(0.5, confidence=3.0), "shy": Expertise.blurred(0.5, confidence=0.5)}
-    one, other = (
-        simulate.study(n_cases=50, models={"A": expertise}, seed=1).predictions["A"] for expertise in models.values()
-    )
+    models = [{"A": Expertise.blurred(0.5, confidence=confidence)} for confidence in (3.0, 0.5)]
+    one, other = (simulate.study(n_cases=50, models=own, seed=1).predictions["A"] for own in models)
     assert np.array_equal(one.codes, other.codes)
     assert (one.values[one.offsets[:-1]] > other.values[other.offsets[:-1]]).all()
 
@@ -242,3 +222,83 @@ def test_a_model_that_confuses_similar_conditions_names_them_in_the_place_of_eac
     alike = confused.codes.reshape(200, -1)[:, :6] % 10
     assert (plain.codes[plain.offsets[:-1]] == study.theta.argmax(axis=1)).all()
     assert (alike == alike[:, :1]).all(), "the six conditions of one noun have the same score"
+
+
+# Answers ------------------------------------------------------------------------------------------------
+
+
+def test_the_prevalence_is_that_of_what_a_large_panel_says() -> None:
+    for prevalence in (0.05, 0.4):
+        study = simulate.binary(n_cases=20_000, n_annotators=3, prevalence=prevalence)
+        assert study.labels.mean() == pytest.approx(prevalence, abs=0.01)
+    assert study.annotations.question == "binary"
+    assert study.annotations.conditions == ("absent", "present")
+    assert study.truth.dense()[:, 0, 1] == pytest.approx(study.chances)
+
+
+def test_annotators_say_yes_as_often_as_the_chances_have_it() -> None:
+    study = simulate.binary(n_cases=4000, n_annotators=40, strictness=1.0, seed=5)
+    said = study.annotations.codes.reshape(4000, 40)
+    for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
+        cases = (study.chances > low) & (study.chances <= high)
+        assert said[cases].mean() == pytest.approx(study.chances[cases].mean(), abs=0.04)
+    rates = said.mean(axis=0)
+    assert np.corrcoef(rates, study.strictness)[0, 1] < -0.95
+
+
+def test_calibrated_models_are_calibrated_and_others_are_not() -> None:
+    study = simulate.binary(n_cases=60_000, n_annotators=2, prevalence=0.2, seed=2)
+    gaps = {}
+    for name, model in study.predictions.items():
+        scores = model.to_scores()[:, 1]
+        bins = np.digitize(scores, np.linspace(0, 1, 11)[1:-1])
+        gaps[name] = max(abs(scores[bins == k].mean() - study.chances[bins == k].mean()) for k in range(10))
+    assert max(gaps["Fir"], gaps["Gorse"]) < 0.02
+    assert min(gaps["Hazel"], gaps["Iris"]) > 0.1
+
+
+def test_a_model_without_noise_knows_the_chances_and_more_noise_knows_less() -> None:
+    models = {"all": Skill(0.0), "some": Skill(1.0), "little": Skill(5.0)}
+    study = simulate.binary(n_cases=3000, n_annotators=2, models=models)
+    scores = {name: model.to_scores()[:, 1] for name, model in study.predictions.items()}
+    assert scores["all"] == pytest.approx(study.chances)
+    right = {name: ((score > 0.5) == study.labels).mean() for name, score in scores.items()}
+    assert 1 == right["all"] > right["some"] > right["little"]
+
+
+def test_the_same_seed_gives_the_same_answers_however_many_cases_there_are() -> None:
+    few = simulate.checklists(n_cases=20, not_assessed=0.2, opinions=(2, 4), seed=9)
+    many = simulate.checklists(n_cases=50, not_assessed=0.2, opinions=(2, 4), seed=9)
+    assert many.checklists.select(slice(0, 20)) == few.checklists
+    assert many.predictions["Iris"].select(slice(0, 20)) == few.predictions["Iris"]
+    assert simulate.checklists(n_cases=20, seed=10).checklists != simulate.checklists(n_cases=20, seed=9).checklists
+
+
+def test_opinions_are_as_many_as_asked_for_and_some_answers_are_missing() -> None:
+    study = simulate.checklists(n_cases=400, n_annotators=6, opinions=(1, 3), not_assessed=0.25)
+    per_case = study.checklists.panel.annotators_per_case
+    assert set(per_case.tolist()) == {1, 2, 3}
+    assert (study.checklists.answers == -1).mean() == pytest.approx(0.25, abs=0.02)
+    assert list(study.predictions) == list(SKILLS)
+
+
+def test_findings_have_their_own_prevalence_and_come_together() -> None:
+    how: dict[str, Any] = {"n_cases": 20_000, "n_annotators": 1, "prevalence": [0.1, 0.4]}
+    study = simulate.checklists(findings=["AF", "ST"], together=0.6, **how)
+    assert study.labels.mean(axis=0) == pytest.approx([0.1, 0.4], abs=0.01)
+    assert study.labels.all(axis=1).mean() > 0.06
+    apart = simulate.checklists(findings=2, together=0.0, **how)
+    assert apart.labels.all(axis=1).mean() == pytest.approx(0.04, abs=0.01)
+
+
+WRONG: list[dict[str, Any]] = [
+    *({"prevalence": 0.0}, {"prevalence": [0.1]}, {"together": 1.0}, {"strictness": -1.0}, {"clarity": 0.0}),
+    *({"not_assessed": 1.0}, {"opinions": (3, 9)}, {"findings": 0}, {"models": {"A": 1.0}}, {"n_cases": 0}),
+    {"seed": -1},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_answers_that_cannot_be_simulated_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(DissensusError):
+        simulate.checklists(**{"n_cases": 5, "n_annotators": 5, **wrong})

@@ -69,7 +69,13 @@ def test_held_out_ratings_find_shifts_and_the_reliability_that_is_true() -> None
 
 
 def test_the_command_line_goes_all_the_way(tmp_path: Path) -> None:
-    ds.write(STUDY.ratings, tmp_path / "ratings.csv")
+    said = STUDY.ratings
+    table = {
+        "case": [said.case_names[i] for i in said.panel.case_of_opinion],
+        "annotator": [said.annotator_names[i] for i in said.annotators],
+        "score": said.scores,
+    }
+    pl.DataFrame(table).write_csv(tmp_path / "ratings.csv")
     for name, model in STUDY.predictions.items():
         pl.DataFrame({"case": model.case_names, "prediction": model.numbers}).write_csv(tmp_path / f"{name}.csv")
     words = ("evaluate", "ratings.csv", *(f"--predictions={name}={name}.csv" for name in STUDY.predictions))

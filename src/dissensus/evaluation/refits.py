@@ -27,7 +27,7 @@ from dissensus.study.opinions import Opinions
 
 if TYPE_CHECKING:
     from dissensus.aggregations.case_prior import CasePrior
-    from dissensus.aggregations.rating_regression import RatingPrior
+    from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 
 # Of more draws, the refits weigh this many, evenly spaced.
 REFIT_DRAWS = 250
@@ -201,9 +201,9 @@ def reweighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     is_known = ~np.isnan(values)
     rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
-    sums, counts = (
-        np.einsum("rd,mkd->rmk", rows, part)  # not by BLAS, whose bits depend on its threads
-        for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
-    )
-    means = sums / np.maximum(counts, LEAST)
+    if is_known.all():  # not by BLAS, whose bits depend on its threads
+        means = np.einsum("rd,mkd->rmk", rows, values) / rows.sum(axis=1)[:, None, None]
+    else:
+        sums = np.einsum("rd,mkd->rmk", rows, np.where(is_known, values, 0.0))
+        means = sums / np.maximum(np.einsum("rd,mkd->rmk", rows, is_known.astype(np.float64)), LEAST)
     return np.stack(np.broadcast_arrays(means[:1], means[1:], is_known.any(axis=-1)))

@@ -32,8 +32,8 @@ from dissensus.aggregations.case_prior import (
     known_prior,
     with_refits,
 )
+from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
-from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.aliases import FloatArray, Path
 from dissensus.core.bundle import bundled, restored

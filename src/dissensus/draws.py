@@ -112,17 +112,10 @@ class Batch:
         if np.ndim(draws) != 3:
             raise DissensusError("draws have the wrong shape", expected="(cases, draws, K)", got=str(np.shape(draws)))
         n_cases, n_draws, n_conditions = draws.shape
-        return Batch(
-            case_names=tuple(case_names),
-            n_conditions=n_conditions,
-            n_draws=n_draws,
-            n_chains=n_chains,
-            support_offsets=np.arange(n_cases + 1) * n_conditions,
-            support=np.tile(np.arange(n_conditions), n_cases),
-            values=np.concatenate([draws, np.zeros((n_cases, n_draws, 1))], axis=2).ravel(),
-            rest_shapes=np.zeros(n_cases),
-            rest_keys=np.zeros(n_cases, dtype=np.uint64),
-        )
+        offsets, support = np.arange(n_cases + 1) * n_conditions, np.tile(np.arange(n_conditions), n_cases)
+        values = np.concatenate([draws, np.zeros((n_cases, n_draws, 1))], axis=2).ravel()
+        sizes, no_rest = (n_conditions, n_draws, n_chains), (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64))
+        return Batch(tuple(case_names), *sizes, offsets, support, values, *no_rest)
 
     @property
     def n_cases(self) -> int:

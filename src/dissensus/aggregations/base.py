@@ -210,24 +210,21 @@ def plausibilities_of(
 ) -> Plausibilities:
     """Wrap a function that draws annotated cases; see :class:`CaseSampler`.
 
-    Of ratings, all ``conditions`` are the support of every case; of rankings, they are those of the opinions.
+    Of ratings, all ``conditions`` are the support of every case; of rankings, they are those of the opinions. ``rest``
+    says how the rest of each case is split: shapes of unmentioned conditions (n_cases,), keys of random streams
+    (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
     """
     if isinstance(said, Moments):
         support_offsets = np.arange(said.n_cases + 1) * len(conditions)
         support = np.tile(np.arange(len(conditions)), said.n_cases)
     else:
         conditions, support_offsets, support = said.conditions, said.support_offsets, said.support
+    shapes, keys, sums = rest or (np.zeros(said.n_cases), np.zeros(said.n_cases, dtype=np.uint64), None)
+    laid_out = draws, chains, support_offsets, support
+    whole = Batch(said.case_names, len(conditions), *laid_out, np.empty(0), shapes, keys, sums)
+    sampler = CaseSampler(whole, fill)
     return Plausibilities(
-        conditions=conditions,
-        case_names=said.case_names,
-        excluded=said.excluded,
-        n_draws=draws,
-        n_chains=chains,
-        support_offsets=support_offsets,
-        support=support,
-        sampler=CaseSampler(said.case_names, len(conditions), support_offsets, support, fill, draws, chains, rest),
-        rest_sums=None if rest is None else rest[2],
-        fitted=fitted or {},
+        conditions, said.case_names, said.excluded, *laid_out, sampler, rest_sums=sums, fitted=fitted or {}
     )
 
 
@@ -428,38 +425,23 @@ Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None, Floa
 
 @dataclass(frozen=True, eq=False)
 class CaseSampler:
-    """Wrap what a function draws of some cases.
+    """Wrap what a function draws of some cases; ``whole`` is the outline of all of them."""
 
-    ``rest`` says how the rest of each case is split: shapes of unmentioned conditions (n_cases,), keys of random
-    streams (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
-    """
-
-    case_names: tuple[str, ...]
-    n_conditions: int
-    support_offsets: IntArray
-    support: IntArray
+    whole: Batch
     fill: Fill
-    draws: int
-    chains: int = 1
-    rest: tuple[FloatArray, KeyArray, FloatArray | None] | None = None
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        values, order, numbers = self.fill(cases)
-        offsets, members = take_rows(self.support_offsets, cases)
-        n_cases = len(self.case_names)
-        shapes, keys, sums = self.rest or (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64), None)
-        return Batch(
-            case_names=tuple(self.case_names[i] for i in cases),
-            n_conditions=self.n_conditions,
-            n_draws=self.draws,
-            n_chains=self.chains,
+        (values, order, numbers), whole = self.fill(cases), self.whole
+        offsets, members = take_rows(whole.support_offsets, cases)
+        return replace(
+            whole,
+            case_names=tuple(whole.case_names[i] for i in cases),
             support_offsets=offsets,
-            support=self.support[members],
+            support=whole.support[members],
             values=values,
-            rest_shapes=shapes[cases],
-            rest_keys=keys[cases],
-            rest_sums=sums,
+            rest_shapes=whole.rest_shapes[cases],
+            rest_keys=whole.rest_keys[cases],
             order_values=order,
             numbers=numbers,
         )

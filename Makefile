@@ -49,9 +49,11 @@ format: $(VENV)/.ready-dev ## let ruff format and mend what it can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to benchmarks/results.json
-	@$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=benchmarks/raw.json -p no:cacheprovider -s
-	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.json benchmarks/results.json
+bench: $(VENV)/.ready-bench $(VENV)/.kernels ## measure; ratios of one run go to benchmarks/results.json (OLD=DIR: a checkout of version 0.2, in the same run)
+	@rm -f benchmarks/raw.jsonl benchmarks/old.json
+	@PYTHONPATH=benchmarks MEASURED=benchmarks/raw.jsonl DISSENSUS_OLD=$(OLD) $(BIN)/pytest benchmarks -o pythonpath=benchmarks -p recording -p no:cacheprovider -s
+	@$(if $(OLD),cd $(OLD) && PYTHONPATH=src $(CURDIR)/$(BIN)/pytest benchmarks --benchmark-only -o pythonpath=benchmarks --benchmark-json=$(CURDIR)/benchmarks/old.json -p no:cacheprovider)
+	@$(BIN)/python benchmarks/ratios.py benchmarks/raw.jsonl benchmarks/results.json $(if $(OLD),benchmarks/old.json)
 
 bench-scale: $(VENV)/.ready-dev $(VENV)/.kernels ## measure a million cases, into docs/evidence/scale.md; half an hour (SIZES=10000,30000 to try)
 	@PYTHONPATH=benchmarks $(BIN)/python -m scale

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.jit import compiled
 from dissensus.kernels.randomness import (
     Streams,

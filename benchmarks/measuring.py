@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+
+Record: TypeAlias = Callable[..., None]
+"""Write a row: ``what`` was measured, a ``ratio`` or a ``value`` with its ``unit``, and the ``limit`` of it, if any."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Study
 from dissensus.aggregations import Dirichlet, PlackettLuce, ProbabilisticInverseRank, sampling_diagnostics
 from dissensus.aggregations.base import CaseSampler
 from dissensus.aggregations.plackett_luce import chained_draws
 from dissensus.plugins import Aggregation
-from measuring import in_turn, seconds
+from measuring import Record, in_turn, seconds
 from studies import published_or_simulated
 
 DRAWS, WARMUP = 1000, 100
@@ -38,11 +37,6 @@ def sampling(aggregation: Aggregation, said: Study, *, threads: int = 1) -> Call
 
 def plackett_luce(reliability: float) -> PlackettLuce:
     return PlackettLuce(reliability=reliability, chains=1, warmup=WARMUP, alpha=1.0, prior="observed")
-
-
-def record(benchmark: BenchmarkFixture, function: Callable[[], object], **measured: object) -> None:
-    benchmark.extra_info.update(measured)
-    benchmark.pedantic(function, rounds=1)
 
 
 def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[], object]:
@@ -77,63 +71,57 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
 
 
 @pytest.mark.parametrize("tight", [False, True], ids=["calls", "tight"])
-def test_plackett_luce_against_its_random_numbers(said: Study, benchmark: BenchmarkFixture, tight: bool) -> None:
+def test_plackett_luce_against_its_random_numbers(said: Study, record: Record, tight: bool) -> None:
     draw = sampling(plackett_luce(3), said)
     pair = in_turn(draw, floor(plackett_luce(3), said, tight=tight))
     record_floor(
-        benchmark, draw, "Plackett-Luce, prior observed, reliability 3, 100 + 1000 sweeps", pair.ratio, 1.6, tight=tight
+        record, "Plackett-Luce, prior observed, reliability 3, 100 + 1000 sweeps", pair.ratio, 1.6, tight=tight
     )
 
 
-def record_floor(
-    benchmark: BenchmarkFixture, draw: Callable[[], None], what: str, ratio: float, limit: float, *, tight: bool
-) -> None:
+def record_floor(record: Record, what: str, ratio: float, limit: float, *, tight: bool) -> None:
     """Hold the sampler to the floor of one call per variate, and show the other one beside it."""
     if tight:
-        record(benchmark, draw, what=f"{what} / its variates in the tightest loop", value=ratio, unit="times")
+        record(what=f"{what} / its variates in the tightest loop", value=ratio, unit="times")
     else:
-        record(benchmark, draw, what=f"{what} / its variates alone, one call each", ratio=ratio, limit=limit)
+        record(what=f"{what} / its variates alone, one call each", ratio=ratio, limit=limit)
 
 
-def test_effective_draws_per_second(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_effective_draws_per_second(said: Study, record: Record) -> None:
     aggregation = plackett_luce(3)
     draw = sampling(aggregation, said)
     draw()
     best = min(seconds(draw) for _ in range(5))
     ess = sampling_diagnostics(aggregation.sample(said, draws=DRAWS)).top_ess
     record(
-        benchmark,
-        draw,
         what="effective draws of the top-1 indicator per second, prior observed, reliability 3",
         value=float(ess.sum() / best),
         unit="1/s",
+        seconds=best,
     )
-    benchmark.extra_info["seconds"] = best
 
 
 @pytest.mark.parametrize("tight", [False, True], ids=["calls", "tight"])
 @pytest.mark.parametrize("aggregation", [Dirichlet(), ProbabilisticInverseRank(reliability=30)], ids=["D", "PrIRN"])
 def test_dirichlets_against_their_random_numbers(
-    said: Study, benchmark: BenchmarkFixture, aggregation: Aggregation, tight: bool
+    said: Study, record: Record, aggregation: Aggregation, tight: bool
 ) -> None:
     draw = sampling(aggregation, said)
     pair = in_turn(draw, floor(aggregation, said, tight=tight))
-    record_floor(benchmark, draw, f"{type(aggregation).__name__}, 1000 draws", pair.ratio, 1.5, tight=tight)
+    record_floor(record, f"{type(aggregation).__name__}, 1000 draws", pair.ratio, 1.5, tight=tight)
 
 
-def test_cost_does_not_follow_reliability(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_reliability(said: Study, record: Record) -> None:
     ten, one = sampling(plackett_luce(10), said), sampling(plackett_luce(1), said)
     pair = in_turn(ten, one)
-    record(benchmark, ten, what="sampling, prior observed: reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
+    record(what="sampling, prior observed: reliability 10 / reliability 1", ratio=pair.ratio, limit=1.6)
 
 
-def test_cost_does_not_follow_the_number_of_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_the_number_of_conditions(said: Study, record: Record) -> None:
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100_000 - said.n_conditions))])
     many, few = sampling(plackett_luce(3), more), sampling(plackett_luce(3), said)
     pair = in_turn(many, few, rounds=12)
     record(
-        benchmark,
-        many,
         what="sampling, prior observed: 100 000 conditions / as many as there are (419), same opinions",
         ratio=pair.ratio,
         limit=1.1,
@@ -146,15 +134,13 @@ def tied(size: int) -> Study:
     return Study.from_rankings(rankings, 300)
 
 
-def test_cost_of_a_tie_is_linear(benchmark: BenchmarkFixture) -> None:
+def test_cost_of_a_tie_is_linear(record: Record) -> None:
     large, small = sampling(plackett_luce(1), tied(200)), sampling(plackett_luce(1), tied(20))
     pair = in_turn(large, small, rounds=3)
-    record(
-        benchmark, large, what="sampling, prior observed: a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0
-    )
+    record(what="sampling, prior observed: a tie of 200 conditions / of 20", ratio=pair.ratio, limit=15.0)
 
 
-def test_two_threads(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_two_threads(said: Study, record: Record) -> None:
     two, one = sampling(plackett_luce(3), said, threads=2), sampling(plackett_luce(3), said)
     pair = in_turn(two, one)
-    record(benchmark, two, what="sampling, prior observed: two threads / one thread", ratio=pair.ratio, limit=0.6)
+    record(what="sampling, prior observed: two threads / one thread", ratio=pair.ratio, limit=0.6)

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
-from measuring import seconds
+from measuring import Record, seconds
 
 SCRIPT = Path(__file__).parent / "every_kernel.py"
 
@@ -31,21 +30,19 @@ def run(cache: Path, *words: str) -> str:
     return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_compilation_of_all_kernels(compiled: dict[str, Any], tmp_path: Path, benchmark: BenchmarkFixture) -> None:
+def test_compilation_of_all_kernels(compiled: dict[str, Any], tmp_path: Path, record: Record) -> None:
     """Do what the first command does: all kernels, in two processes on two processors."""
     start = "from dissensus.compilation import compile_kernels; compile_kernels()"
     taken = seconds(lambda: run(tmp_path, "-c", start))
-    benchmark.extra_info.update(
+    record(
         what=f"compile all {compiled['kernels']} kernels, once, as the first command does",
         value=taken,
         limit=25.0,
         unit="s",
     )
-    benchmark.pedantic(SCRIPT.stat, rounds=1)
 
 
 @pytest.mark.parametrize("part", ["aggregating", "all"])
-def test_compilation_one_after_another(compiled: dict[str, Any], benchmark: BenchmarkFixture, part: str) -> None:
+def test_compilation_one_after_another(compiled: dict[str, Any], record: Record, part: str) -> None:
     what = "those of aggregation" if part == "aggregating" else "all"
-    benchmark.extra_info.update(what=f"compile {what}, one after another", value=compiled[part], unit="s of processor")
-    benchmark.pedantic(SCRIPT.stat, rounds=1)
+    record(what=f"compile {what}, one after another", value=compiled[part], unit="s of processor")

@@ -6,12 +6,11 @@ import subprocess
 import sys
 
 import numpy as np
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Study, evaluate, simulate
 from dissensus.aggregations import PlackettLuce
-from measuring import in_turn, seconds
-from test_aggregation import DRAWS, record, sampling
+from measuring import Record, in_turn, seconds
+from test_aggregation import DRAWS, sampling
 from test_evaluation import MEGABYTE
 
 N_CASES = 100_000
@@ -35,7 +34,7 @@ def judge(n_cases: int) -> None:
     evaluate(said, models, aggregations=[SPEC], metrics=METRICS, draws=DRAWS, panel=False)
 
 
-def test_metrics_of_a_whole_data_set_against_sampling_alone(benchmark: BenchmarkFixture) -> None:
+def test_metrics_of_a_whole_data_set_against_sampling_alone(record: Record) -> None:
     said, models = binary_study(N_CASES)
 
     def ours() -> object:
@@ -43,17 +42,17 @@ def test_metrics_of_a_whole_data_set_against_sampling_alone(benchmark: Benchmark
 
     pair = in_turn(ours, sampling(SPEC, said, threads=2), rounds=2)
     what = "AUROC, sensitivity and F1 of two models on 100 000 cases / sampling alone"
-    record(benchmark, ours, what=what, ratio=pair.ratio, limit=3.0)
+    record(what=what, ratio=pair.ratio, limit=3.0)
 
 
-def test_memory_of_metrics_of_a_whole_data_set(benchmark: BenchmarkFixture) -> None:
+def test_memory_of_metrics_of_a_whole_data_set(record: Record) -> None:
     code = f"from test_data_set import judge; from measuring import peak_memory; judge({N_CASES}); print(peak_memory())"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="benchmarks")
     value = int(found.stdout) / MEGABYTE
-    record(benchmark, lambda: None, what="the same, peak memory", value=value, unit="MB", limit=1000)
+    record(what="the same, peak memory", value=value, unit="MB", limit=1000)
 
 
-def test_fourteen_findings_of_ten_thousand_cases(benchmark: BenchmarkFixture) -> None:
+def test_fourteen_findings_of_ten_thousand_cases(record: Record) -> None:
     study = simulate.checklists(n_cases=10_000, findings=14, seed=1)
     models = dict(list(study.predictions.items())[:2])
 
@@ -63,4 +62,4 @@ def test_fourteen_findings_of_ten_thousand_cases(benchmark: BenchmarkFixture) ->
         )
 
     what = "14 findings of 10 000 cases, two models, 200 draws, one run"
-    record(benchmark, ours, what=what, value=seconds(ours), unit="s")
+    record(what=what, value=seconds(ours), unit="s")

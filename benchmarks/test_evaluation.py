@@ -10,18 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Predictions, Study, calibrate, evaluate, simulate
 from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
 from dissensus.aggregations.case_prior import REFITS
-from dissensus.evaluation.annotators import AnnotatorsAre
-from dissensus.evaluation.folds import MOST_GROUPS
+from dissensus.evaluation.annotators import MOST_GROUPS, AnnotatorsAre
 from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 from dissensus.plugins import Aggregation
-from measuring import in_turn, peak_memory, seconds
+from measuring import Record, in_turn, peak_memory, seconds
 from studies import published_or_simulated
-from test_aggregation import DRAWS, record, sampling
+from test_aggregation import DRAWS, sampling
 
 METRICS = (TopKAccuracy(3), SetAccuracy(2), SetAccuracy(3), AverageOverlap(3))
 SWEEP: tuple[Aggregation, ...] = (
@@ -69,13 +67,11 @@ def evaluating(
     )
 
 
-def test_main_figure_against_sampling(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_main_figure_against_sampling(said: Study, record: Record) -> None:
     draws = [sampling(aggregation, said) for aggregation in SWEEP]
     figure = evaluating(said, noisy_models(said), *SWEEP)
     pair = in_turn(figure, lambda: [draw() for draw in draws], rounds=3)
     record(
-        benchmark,
-        figure,
         what="main figure (10 aggregations, prior observed, 4 models, 4 metrics, certainty of top 1 to 3) / sampling",
         ratio=pair.ratio,
         limit=2.2,
@@ -84,14 +80,12 @@ def test_main_figure_against_sampling(said: Study, benchmark: BenchmarkFixture) 
 
 
 @pytest.mark.parametrize(("n_annotators", "pool"), [(6, 6), (3, 40)], ids=["6 of 6", "3 of 40"])
-def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, benchmark: BenchmarkFixture) -> None:
+def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, record: Record) -> None:
     said = crossed(n_annotators, pool)
     models, few = noisy_models(said, listed=10), PlackettLuce(reliability=3)
     sample = evaluating(said, models, few, annotators="sample")
     pair = in_turn(sample, evaluating(said, models, few), rounds=3)
     record(
-        benchmark,
-        sample,
         what=f"annotators as a sample / fixed, {n_annotators} of {pool} a case; the limit is the number of groups",
         ratio=pair.ratio,
         limit=float(min(pool, MOST_GROUPS)),
@@ -100,15 +94,13 @@ def test_annotators_left_out_against_fixed_ones(n_annotators: int, pool: int, be
 
 
 @pytest.mark.parametrize("annotators", ["fixed", "sample"])
-def test_informed_against_adjusted(annotators: AnnotatorsAre, benchmark: BenchmarkFixture) -> None:
+def test_informed_against_adjusted(annotators: AnnotatorsAre, record: Record) -> None:
     study = simulate.study(n_cases=1947, n_conditions=419, seed=0)
     said, models = study.annotations, dict(study.predictions)
     informed = evaluating(said, models, PlackettLuce(prior="informed"), annotators=annotators)
     adjusted = evaluating(said, models, PlackettLuce(), annotators=annotators)
     pair = in_turn(informed, adjusted, rounds=3)
     record(
-        benchmark,
-        informed,
         what=f"evaluation with an informed prior and {REFITS} refits / adjusted, annotators {annotators}",
         ratio=pair.ratio,
         limit=3.0,
@@ -116,7 +108,7 @@ def test_informed_against_adjusted(annotators: AnnotatorsAre, benchmark: Benchma
     )
 
 
-def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
+def test_cost_of_an_informed_evaluation_is_linear_in_cases(record: Record) -> None:
     sizes = (500, 2000, 8000)
     study = simulate.study(n_cases=max(sizes), n_conditions=60, seed=0)
     times = []
@@ -126,8 +118,6 @@ def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkF
         run()
         times.append(min(seconds(run) for _ in range(2)))
     record(
-        benchmark,
-        evaluating(study.annotations, dict(study.predictions), PlackettLuce(prior="informed")),
         what="exponent of the cost of an informed evaluation in cases, 500 to 8000",
         ratio=float(np.polyfit(np.log(sizes), np.log(times), 1)[0]),
         limit=1.1,
@@ -135,12 +125,10 @@ def test_cost_of_an_informed_evaluation_is_linear_in_cases(benchmark: BenchmarkF
     )
 
 
-def test_calibration_against_sampling(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_calibration_against_sampling(said: Study, record: Record) -> None:
     grid = len(calibrate(said, max_pairs=50, draws=10).scores)
     pair = in_turn(lambda: calibrate(said, threads=1), sampling(PlackettLuce(), said), rounds=1)
     record(
-        benchmark,
-        lambda: None,
         what=f"calibrate, default grid of {grid} / one sampling of the study for each",
         ratio=pair.ratio / grid,
         limit=10.0,
@@ -161,23 +149,17 @@ def crossed(n_annotators: int, pool: int) -> Study:
     )
 
 
-def test_memory_of_the_main_figure(benchmark: BenchmarkFixture) -> None:
-    outcome: list[str] = []
-
-    def measure() -> None:
-        done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
-        outcome.append(done.stdout)
-
-    benchmark.pedantic(measure, rounds=1)
-    before, after = (int(word) for word in outcome[-1].split())
-    benchmark.extra_info.update(
+def test_memory_of_the_main_figure(record: Record) -> None:
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
+    before, after = (int(word) for word in done.stdout.split())
+    record(
         what="memory of the main figure above interpreter, libraries and data, MB",
         ratio=(after - before) / MEGABYTE,
         limit=400.0,
     )
 
 
-def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
+def test_cost_is_linear_in_cases(record: Record) -> None:
     sizes = (500, 2000, 8000, 20_000)
     said = simulate.study(n_cases=max(sizes), n_conditions=60, seed=0).annotations
     models = noisy_models(said, listed=10)
@@ -190,8 +172,6 @@ def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
         times.append(min(seconds(run) for _ in range(3)))
     exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     record(
-        benchmark,
-        evaluating(said, models, PlackettLuce(reliability=3, alpha=1.0, prior="observed")),
         what="exponent of the cost of one run in cases, prior observed, 500 to 20 000",
         ratio=exponent,
         limit=1.1,
@@ -199,7 +179,7 @@ def test_cost_is_linear_in_cases(benchmark: BenchmarkFixture) -> None:
     )
 
 
-def test_cost_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_cost_does_not_follow_conditions(said: Study, record: Record) -> None:
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(20_000 - said.n_conditions))])
     few = noisy_models(said, listed=10)
     many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}
@@ -209,20 +189,20 @@ def test_cost_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixtur
     )
     pair = in_turn(large, small, rounds=3)
     what = "evaluation of one run, prior observed: 20 000 conditions / 419, lists of ten, same opinions"
-    record(benchmark, large, what=what, ratio=pair.ratio, limit=1.2)
+    record(what=what, ratio=pair.ratio, limit=1.2)
 
 
-def test_cost_of_the_default_evaluation_does_not_follow_conditions(said: Study, benchmark: BenchmarkFixture) -> None:
+def test_cost_of_the_default_evaluation_does_not_follow_conditions(said: Study, record: Record) -> None:
     said = said.select(slice(0, 300))
     more = said.with_conditions([*said.conditions, *(f"other {i}" for i in range(100 * 419 - said.n_conditions))])
     few = dict(list(noisy_models(said, listed=10).items())[:2])
     many = {name: model.align(more.case_names, more.conditions) for name, model in few.items()}
     pair = in_turn(lambda: evaluate(more, many, threads=1), lambda: evaluate(said, few, threads=1), rounds=2)
     what = "default evaluation, 300 cases, two models: 41 900 conditions / 419, lists of ten, same opinions"
-    record(benchmark, lambda: None, what=what, ratio=pair.ratio, limit=1.5, seconds=pair.ours)
+    record(what=what, ratio=pair.ratio, limit=1.5, seconds=pair.ours)
 
 
-def test_comparison_of_many_models(benchmark: BenchmarkFixture) -> None:
+def test_comparison_of_many_models(record: Record) -> None:
     said = simulate.study(n_cases=500, n_conditions=60, seed=0).annotations
     models = {
         f"{name} {number}": Predictions.from_scores(
@@ -236,7 +216,7 @@ def test_comparison_of_many_models(benchmark: BenchmarkFixture) -> None:
     found = evaluate(said, models, draws=200, panel=False, annotators="fixed")
     taken, n_pairs = seconds(found.compare), len(models) * (len(models) - 1) // 2
     what = f"compare {len(models)} models, {n_pairs} pairs, 500 cases, without panel, annotators fixed"
-    record(benchmark, lambda: None, what=what, value=taken, unit="s", limit=2.0)
+    record(what=what, value=taken, unit="s", limit=2.0)
 
 
 OLD = os.environ.get("DISSENSUS_OLD", "")
@@ -257,22 +237,17 @@ print(time.process_time() - began)
 @pytest.mark.skipif(
     not OLD, reason="DISSENSUS_OLD is not set: a checkout of version 0.2 (4f97abf), beside the same data"
 )
-def test_the_default_evaluation_against_version_0_2(benchmark: BenchmarkFixture) -> None:
-    """Run each in processes of its own, with its own benchmarks, in turn."""
-    here, times = Path(__file__).parent.parent, dict[str, list[float]]()
-    for root in (OLD, str(here)) * 2:
+def test_the_default_evaluation_against_version_0_2(record: Record) -> None:
+    """Run each in a process of its own, with its own benchmarks."""
+    times = {}
+    for version, root in (("0.2", OLD), ("ours", str(Path(__file__).parent.parent))):
         paths = os.pathsep.join(str(Path(root) / part) for part in ("src", "benchmarks"))
-        done = subprocess.run(
-            [sys.executable, "-c", DEFAULT],
-            env={**os.environ, "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        times.setdefault(root, []).append(float(done.stdout))
-    (old, ours) = (min(found) for found in times.values())
+        environment = {**os.environ, "PYTHONPATH": paths}
+        command = [sys.executable, "-c", DEFAULT]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        times[version] = float(done.stdout)
     what = "default evaluation, 1947 cases, two models, one thread, processor time / that of version 0.2"
-    record(benchmark, lambda: None, what=what, ratio=ours / old, limit=0.2, seconds={"ours": ours, "0.2": old})
+    record(what=what, ratio=times["ours"] / times["0.2"], limit=0.2, seconds=times)
 
 
 if __name__ == "__main__":  # in a process of its own, so that nothing else counts

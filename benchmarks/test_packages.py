@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Study, evaluate
 from dissensus.aggregations import DawidSkene, MajorityVote, PlackettLuceML
-from measuring import in_turn, seconds
+from measuring import Record, in_turn, seconds
 from studies import DATA
-from test_aggregation import record
 from test_data_set import binary_study
 from test_evaluation import MEGABYTE, crossed
 
@@ -29,7 +27,7 @@ COMMAND = str(Path(sys.executable).with_name("dissensus"))
 @pytest.mark.skipif(not CROWD.is_dir(), reason="the published data is not beside the project")
 @pytest.mark.filterwarnings("ignore")  # of the peer
 @pytest.mark.parametrize("name", ["dog", "face"])
-def test_dawid_skene_against_crowd_kit(name: str, benchmark: BenchmarkFixture) -> None:
+def test_dawid_skene_against_crowd_kit(name: str, record: Record) -> None:
     pandas, peer = pytest.importorskip("pandas"), pytest.importorskip("crowdkit.aggregation")
     with next((CROWD / name).glob("answer*.csv")).open() as file:
         rows = [(row["question"], row["worker"], f"label {row['answer']}") for row in csv.DictReader(file)]
@@ -47,15 +45,13 @@ def test_dawid_skene_against_crowd_kit(name: str, benchmark: BenchmarkFixture) -
     codes = zip(drawn.case_names, ours().argmax(axis=1), strict=True)
     same = np.mean([labels[case] == said.conditions[code] for case, code in codes])
     record(
-        benchmark,
-        ours,
         what=f"Dawid-Skene, defaults, 1000 draws, all processors / crowd-kit's EM, {name}; {same:.1%} same labels",
         ratio=in_turn(ours, theirs, rounds=3).ratio,
         limit=1.0,
     )
 
 
-def test_maximum_likelihood_against_choix(benchmark: BenchmarkFixture) -> None:
+def test_maximum_likelihood_against_choix(record: Record) -> None:
     peer, said = pytest.importorskip("choix"), crossed(6, 6).select(slice(0, 100)).with_unranked("unobserved")
     orders = said.codes.reshape(said.n_cases, 6, 3)  # six rankings of three conditions, without ties
     rankings = []
@@ -65,10 +61,10 @@ def test_maximum_likelihood_against_choix(benchmark: BenchmarkFixture) -> None:
     ours = lambda: PlackettLuceML().sample(said).mean()  # noqa: E731
     theirs = lambda: [peer.ilsr_rankings(size, lists, alpha=0.01) for size, lists in rankings]  # noqa: E731
     what = "maximum likelihood of Plackett-Luce, 100 cases / choix's I-LSR (regularised), case by case"
-    record(benchmark, ours, what=what, ratio=in_turn(ours, theirs, rounds=3).ratio, limit=1.0)
+    record(what=what, ratio=in_turn(ours, theirs, rounds=3).ratio, limit=1.0)
 
 
-def test_intervals_against_a_bootstrap_around_scikit_learn(benchmark: BenchmarkFixture) -> None:
+def test_intervals_against_a_bootstrap_around_scikit_learn(record: Record) -> None:
     from sklearn.metrics import cohen_kappa_score, f1_score, roc_auc_score
 
     said, models = binary_study(1000)
@@ -87,7 +83,7 @@ def test_intervals_against_a_bootstrap_around_scikit_learn(benchmark: BenchmarkF
         return evaluate(said, one, aggregations=["majority-vote"], metrics=metrics, panel=False, threads=1).to_frame()
 
     what = f"AUROC, F1 and kappa with intervals, 1000 cases, one model / scikit-learn in {RESAMPLES} resamples"
-    record(benchmark, ours, what=what, ratio=in_turn(ours, theirs, rounds=1).ratio, limit=1.0)
+    record(what=what, ratio=in_turn(ours, theirs, rounds=1).ratio, limit=1.0)
 
 
 def required(name: str, found: set[str]) -> set[str]:
@@ -101,12 +97,12 @@ def required(name: str, found: set[str]) -> set[str]:
     return found
 
 
-def test_size_of_what_is_installed(benchmark: BenchmarkFixture) -> None:
+def test_size_of_what_is_installed(record: Record) -> None:
     names = required("dissensus", set())
     files = [Path(str(one.locate())) for name in names for one in metadata.files(name) or ()]
     megabytes = sum(path.stat().st_size for path in files if path.is_file()) / MEGABYTE
     what = f"size of the package and the {len(names) - 1} others that it needs, without extras"
-    record(benchmark, lambda: None, what=what, value=megabytes, unit="MB")
+    record(what=what, value=megabytes, unit="MB")
 
 
 @pytest.mark.parametrize(
@@ -118,10 +114,10 @@ def test_size_of_what_is_installed(benchmark: BenchmarkFixture) -> None:
     ],
     ids=["import", "help", "command"],
 )
-def test_time_to_start(what: str, command: list[str], benchmark: BenchmarkFixture) -> None:
+def test_time_to_start(what: str, command: list[str], record: Record) -> None:
     def run() -> None:
         subprocess.run(command, check=True, capture_output=True)
 
     run()
     alone = min(seconds(lambda: subprocess.run([sys.executable, "-c", ""], check=True)) for _ in range(3))
-    record(benchmark, run, what=f"{what}, above Python alone", value=min(map(seconds, [run] * 3)) - alone, unit="s")
+    record(what=f"{what}, above Python alone", value=min(map(seconds, [run] * 3)) - alone, unit="s")

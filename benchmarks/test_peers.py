@@ -12,16 +12,15 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import Study
 from dissensus.aggregations import PlackettLuce
 from dissensus.aggregations.base import CaseSampler
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.chains import diagnose
 from dissensus.kernels.race_sampler import Posterior, sample_plackett_luce
 from dissensus.simulate.differential_study import simulate_study
-from measuring import seconds
+from measuring import Record, seconds
 from peers.textbook import sample_textbook
 from studies import DATA, published_or_simulated
 
@@ -161,9 +160,7 @@ def assert_agreement(a: Run, b: Run) -> None:
     assert (np.abs(ours - theirs) < 4.0 * np.hypot(our_error, their_error)).all()
 
 
-def compare(
-    benchmark: BenchmarkFixture, cases: dict[str, Case], sample: Peer, *, name: str, draws: int, **measured: object
-) -> None:
+def compare(record: Record, cases: dict[str, Case], sample: Peer, *, name: str, draws: int, **measured: object) -> None:
     """Check that the posteriors agree, and record how much longer a peer takes for one effective draw."""
     ratios, took = {}, {}
     for kind, case in cases.items():
@@ -171,7 +168,7 @@ def compare(
         assert_agreement(ours, theirs)
         took[kind] = {"ours": ours.seconds_per_effective_draw, "theirs": theirs.seconds_per_effective_draw}
         ratios[kind] = took[kind]["theirs"] / took[kind]["ours"]
-    benchmark.extra_info.update(
+    record(
         what=f"{name} / ours, seconds per effective draw, geometric mean of {len(cases)} cases",
         value=float(np.exp(np.mean(np.log(list(ratios.values()))))),
         unit="times",
@@ -179,16 +176,15 @@ def compare(
         seconds_per_effective_draw=took,
         **measured,
     )
-    benchmark.pedantic(our_sampling(cases["typical"])[0], rounds=1)
 
 
-def test_the_textbook_sampler_in_numpy(cases: dict[str, Case], benchmark: BenchmarkFixture) -> None:
-    compare(benchmark, cases, numpy_textbook, name="textbook sampler in NumPy", draws=300)
+def test_the_textbook_sampler_in_numpy(cases: dict[str, Case], record: Record) -> None:
+    compare(record, cases, numpy_textbook, name="textbook sampler in NumPy", draws=300)
 
 
 @NEEDS_JAX
-def test_the_textbook_sampler_in_jax(cases: dict[str, Case], benchmark: BenchmarkFixture) -> None:
+def test_the_textbook_sampler_in_jax(cases: dict[str, Case], record: Record) -> None:
     draws = 1000
     first = {kind: seconds(partial(jax_textbook, case, draws, 0)) for kind, case in cases.items()}  # compiles
     name = "textbook sampler in JAX"
-    compare(benchmark, cases, jax_textbook, name=name, draws=draws, first_call_seconds=first)
+    compare(record, cases, jax_textbook, name=name, draws=draws, first_call_seconds=first)

@@ -10,10 +10,9 @@ from statistics import median
 import numpy as np
 import polars as pl
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from dissensus import read
-from measuring import in_turn
+from measuring import Record, in_turn
 
 N_CASES = 200_000
 
@@ -38,14 +37,13 @@ def long_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_time_of_reading_a_million_rows(long_csv: Path, benchmark: BenchmarkFixture) -> None:
+def test_time_of_reading_a_million_rows(long_csv: Path, record: Record) -> None:
     """At most 3 times what polars alone takes, in the median of five runs."""
     said = read(long_csv)
     assert (said.n_cases, said.n_rankings, len(said.codes)) == (N_CASES, 2 * N_CASES, 5 * N_CASES)
     pairs = [in_turn(lambda: read(long_csv), lambda: pl.read_csv(long_csv), rounds=3) for _ in range(5)]
     ratio = median(pair.ratio for pair in pairs)
-    benchmark.extra_info.update(what="read 1 000 000 rows / polars alone, median of five", ratio=ratio, limit=3.0)
-    benchmark.pedantic(read, args=(long_csv,), rounds=3)
+    record(what="read 1 000 000 rows / polars alone, median of five", ratio=ratio, limit=3.0)
 
 
 MEMORY_SCRIPT = """
@@ -64,10 +62,9 @@ print(peak_memory() - before)
 """
 
 
-def test_memory_of_reading_a_million_rows(long_csv: Path, benchmark: BenchmarkFixture) -> None:
+def test_memory_of_reading_a_million_rows(long_csv: Path, record: Record) -> None:
     """Below 10 times the size of the file, above an interpreter that has read a small file."""
     command = [sys.executable, "-c", MEMORY_SCRIPT, str(long_csv), str(Path(__file__).parent)]
     grown = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     ratio = grown / long_csv.stat().st_size
-    benchmark.extra_info.update(what="peak memory of reading / file size", ratio=ratio, limit=10.0)
-    benchmark.pedantic(long_csv.stat, rounds=1)
+    record(what="peak memory of reading / file size", ratio=ratio, limit=10.0)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.estimates import AGREEMENT, PANEL
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.figures import theme

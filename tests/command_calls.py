@@ -26,6 +26,11 @@ class Outcome:
         is_error = self.code == 2 and "error: " in text and "Traceback" not in text
         return is_error and all(part in text for part in parts)
 
+    def done(self) -> "Outcome":
+        """Expect that the command did what it was told, and return this."""
+        assert self.code == 0, self.err
+        return self
+
 
 Run = Callable[..., Outcome]
 

@@ -4,8 +4,6 @@ Blocks of ``python`` share their names within a page; a block of ``text`` right 
 block of ``console``, lines after ``$`` are commands, and what follows is what they print on a terminal.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
@@ -61,8 +59,7 @@ def answered(command: str) -> str:
         lines = Path(words[2]).read_text(encoding="utf-8").splitlines()[: int(words[1].strip("-"))]
     else:
         assert words[0] == "dissensus", command
-        outcome = told(Path.cwd(), *words[1:], columns=COLUMNS)
-        assert outcome.code == 0, outcome.err
+        outcome = told(Path.cwd(), *words[1:], columns=COLUMNS).done()
         lines = [line.rstrip() for line in outcome.out.splitlines()]
     return "\n".join([f"$ {command}", *lines, ""])
 

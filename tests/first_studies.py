@@ -1,7 +1,5 @@
 """Small evaluations of every kind of question, of which the first screen and the page are looked at."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

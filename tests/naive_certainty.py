@@ -21,7 +21,7 @@ from dissensus.aggregations import (
     PlackettLuceML,
     ProbabilisticInverseRank,
 )
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.plugins import Aggregation
 from strategies import rankings
 

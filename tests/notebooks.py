@@ -1,7 +1,5 @@
 """Run the notebooks of ``examples/`` without Jupyter; ``python tests/notebooks.py`` writes what they show into them."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

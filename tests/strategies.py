@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.core.aliases import Unranked
+from dissensus.core.names import Unranked
 
 NASTY_NAMES = (
     *('say "ah"', "Müller's, left", "line\nbreak", "carriage\rreturn", "both\r\nof them", "tab\there", "semi;colon"),

@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import average_precision_score, f1_score, recall_score, roc_auc_score
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from shared_data import SHARED, needs_shared
 
 pytestmark = [needs_shared, pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")]

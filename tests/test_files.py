@@ -74,9 +74,7 @@ READ: list[tuple[str | bytes, str, list[tuple[Any, ...]]]] = [
 
 
 @pytest.mark.parametrize(("content", "columns", "rows"), READ)
-def test_tables_are_read_as_they_are_written(
-    tmp_path: Path, content: str | bytes, columns: str, rows: list[tuple[Any, ...]]
-) -> None:
+def test_tables_as_written(tmp_path: Path, content: str | bytes, columns: str, rows: list[tuple[Any, ...]]) -> None:
     table = open_source(put(tmp_path, "a.csv", content)).table
     assert (table.columns, table.rows()) == (columns.split(","), rows)
 
@@ -150,9 +148,7 @@ DAMAGED: list[tuple[str, str | bytes, str, str, str]] = [  # name, content, prob
 
 
 @pytest.mark.parametrize(("name", "content", "problem", "where", "said"), DAMAGED, ids=lambda value: str(value)[:30])
-def test_what_is_damaged_or_would_be_guessed_is_refused_with_its_place(
-    tmp_path: Path, name: str, content: str | bytes, problem: str, where: str, said: str
-) -> None:
+def test_what_is_refused(tmp_path: Path, name: str, content: str | bytes, problem: str, where: str, said: str) -> None:
     error = refused(put(tmp_path, name, content))
     assert problem in error.problem
     assert error.where.endswith(where)

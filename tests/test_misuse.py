@@ -16,19 +16,7 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    DawidSkene,
-    Dirichlet,
-    GivenDraws,
-    InverseRank,
-    MajorityVote,
-    NormalInverseGamma,
-    OrderedProbit,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
+from dissensus import aggregations as ag
 from dissensus.core.files import open_source
 from dissensus.plugins import Aggregation
 from public_names import PUBLIC
@@ -111,7 +99,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     listed = ds.Study.from_sets([[["a"], []], [["b"]]], ["a", "b"])
     rated = ds.Study.from_scores([[1, 2], [3]])
     predicted = ds.Predictions.from_scores(np.eye(3)[:2] / 2 + 0.1, said.conditions)
-    drawn = Dirichlet().sample(said, draws=8)
+    drawn = ag.Dirichlet().sample(said, draws=8)
     categories = ds.Categories.from_labels(["low", "high", "low"], said.conditions)
     result = ds.evaluate(said, {"A": predicted}, aggregations=["dirichlet"], metrics=["top-k-accuracy:1"], draws=8)
     result.save(folder / "results")
@@ -145,7 +133,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
     of_opinions = ("annotator_agreement", "krippendorff_alpha", "pairwise_agreement", "annotator_confusion")
     return {
         "an": aggregations
-        | {"Study": said, "Predictions": predicted, "Plausibilities": drawn, "GivenDraws": GivenDraws(drawn)}
+        | {"Study": said, "Predictions": predicted, "Plausibilities": drawn, "GivenDraws": ag.GivenDraws(drawn)}
         | {"Evaluation": result, "Calibration": trust},
         "sample": {"annotations": said},
         "OrderedProbit.sample": {"annotations": graded},
@@ -168,7 +156,7 @@ def _arguments(folder: Path) -> dict[str, Any]:
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
         "Study.from_sets": {"sets": [[["a"]], [[]]], "findings": ["a", "b"], **names}
         | {"annotator_names": ["A"], "groups": ["g", "h"]},
-        "AnnotatorBootstrap": {"model": InverseRank(), "size": 2},
+        "AnnotatorBootstrap": {"model": ag.InverseRank(), "size": 2},
         "Batch.from_dense": {"draws": np.full((1, 2, 4), 0.25), "case_names": ["x"], "n_chains": 1},
         "BlandAltman": {"limit": "upper"},
         "Categories": _parts(categories),
@@ -285,9 +273,7 @@ def test_arguments_that_work_are_known_of_every_public_callable(calls: dict[str,
 
 
 @pytest.mark.parametrize("name", [*rare(LONG), *(name for name in PLACES if name not in LONG)])
-def test_wrong_values_are_refused_with_one_kind_of_error(
-    name: str, calls: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_values(name: str, calls: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     function, given = calls[name]
     found = {
@@ -347,14 +333,14 @@ EDGES = (1e-9, 1.0, 1e9)
 @pytest.mark.parametrize("unranked", ["below", "unobserved"])
 def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: Any) -> None:
     said = ds.Study.from_rankings(RANKINGS, list("abcde"), weights=list(weights), unranked=unranked)
-    kinds: list[Callable[..., Aggregation]] = [Dirichlet, ProbabilisticInverseRank, PlackettLuce]
+    kinds: list[Callable[..., Aggregation]] = [ag.Dirichlet, ag.ProbabilisticInverseRank, ag.PlackettLuce]
     chosen = [kind(reliability, alpha=alpha) for kind in kinds for reliability in EDGES for alpha in EDGES]
-    symmetric = [PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
-    points = [MajorityVote(), InverseRank(), PlackettLuceML(), AnnotatorBootstrap()]
-    confused = [DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
-    graded = [OrderedProbit(reliability, warmup=20) for reliability in EDGES]
+    symmetric = [ag.PlackettLuce(reliability, 1e-9, "symmetric") for reliability in EDGES]
+    points = [ag.MajorityVote(), ag.InverseRank(), ag.PlackettLuceML(), ag.AnnotatorBootstrap()]
+    confused = [ag.DawidSkene(reliability, target) for reliability in EDGES for target in ("truth", "votes")]
+    graded = [ag.OrderedProbit(reliability, warmup=20) for reliability in EDGES]
     for aggregation in (*chosen, *symmetric, *points, *confused, *graded):
-        study = said.asked("grades") if isinstance(aggregation, OrderedProbit) else said
+        study = said.asked("grades") if isinstance(aggregation, ag.OrderedProbit) else said
         drawn = aggregation.sample(study, draws=20, threads=1).dense()
         assert np.isfinite(drawn).all(), aggregation
         assert (drawn >= 0).all(), aggregation
@@ -364,7 +350,7 @@ def test_draws_are_sound_up_to_the_limits(weights: tuple[float, ...], unranked: 
 BEYOND: list[tuple[str, Callable[[], object]]] = [
     *(
         ("1e-09 to 1e+09", partial(kind, reliability=value))
-        for kind in (Dirichlet, ProbabilisticInverseRank, PlackettLuce, NormalInverseGamma)
+        for kind in (ag.Dirichlet, ag.ProbabilisticInverseRank, ag.PlackettLuce, ag.NormalInverseGamma)
         for value in (1e-10, 1e10, 1e300, 5e-324)
     ),
     *(
@@ -378,7 +364,7 @@ BEYOND: list[tuple[str, Callable[[], object]]] = [
     ),
     (
         "at most 995,024 draws, as it has 200 mentioned conditions",
-        partial(Dirichlet().sample, ds.Study.from_counts(np.ones((1, 200), dtype=int)), draws=2_000_000),
+        partial(ag.Dirichlet().sample, ds.Study.from_counts(np.ones((1, 200), dtype=int)), draws=2_000_000),
     ),
 ]
 

@@ -12,7 +12,7 @@ from dissensus.aggregations import ProbabilisticInverseRank, plackett_luce_log_l
 from dissensus.agreement import annotator_agreement, mean_average_overlap
 from dissensus.certainty import rank_certainty, rank_shares
 from dissensus.certainty.regions import PlausibilityRegions, conformities
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import ExpectedAccuracy, ExpectedCoverage, SetSize
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray, Path
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import Source, open_source
 from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
     from dissensus.core.receipt import Note
 
 COMMIT = "ae482174a1212b8c0e9e9e5bdfc41fdc31df9eb4"

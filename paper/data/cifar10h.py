@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import read_arrays
+from dissensus.core.files import open_source
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
 from dissensus.study.study import Study
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from dissensus.core.receipt import Note
 
 COMMIT = "597cbc5f07266c9405b830ee4a53463539124c4f"
@@ -83,7 +83,7 @@ def load_cifar10h(path: Path) -> Cifar10h:
 
 
 def _counts(place: FilePath) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    counts = read_arrays(place)
+    counts = open_source(place).content
     if not isinstance(counts, np.ndarray) or counts.ndim != 2 or counts.shape[1] != len(CLASSES):
         raise DissensusError(
             "these are not the votes of CIFAR-10H",
@@ -99,7 +99,7 @@ def _labels(directory: FilePath, n_cases: int) -> tuple[str, ...]:
     found = [directory / name for name in LABEL_FILES if (directory / name).is_file()]
     if not found:
         return ()
-    codes = read_arrays(found[0])
+    codes = open_source(found[0]).content
     if not isinstance(codes, np.ndarray) or codes.dtype.kind not in "iu" or codes.shape != (n_cases,):
         got = f"{getattr(codes, 'dtype', 'several arrays')} of shape {getattr(codes, 'shape', None)}"
         raise DissensusError(

@@ -19,7 +19,7 @@ from paper.data.printed_cases import CASES, PredictionSet
 from paper.data.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import FloatArray, Path
+    from dissensus.core.arrays import FloatArray, Path
     from dissensus.predictions.lists import Predictions
 
 COMMIT = "98349d8fefc5b45f0a2fa5f28fed98ded4225368"

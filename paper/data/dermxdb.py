@@ -15,7 +15,7 @@ from paper.data.publication import Publication, PublishedFile
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 DERMXDB = Publication(
     title="DermXDB data",

@@ -22,7 +22,7 @@ from paper.data.publication import Publication, PublishedFile
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 FINDINGS = ("1dAVb", "RBBB", "LBBB", "SB", "AF", "ST")
 NOTHING = "none of the six"

@@ -15,7 +15,7 @@ from dissensus.core.files import checked_path
 from dissensus.core.receipt import Note
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 PIECE = 1 << 20
 

@@ -14,7 +14,7 @@ from paper.data.publication import Publication, PublishedFile
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from dissensus.core.receipt import Note
 
 WIKIPEDIA_TOXICITY = Publication(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dissensus.certainty.top_sets import Certainty
-from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, is_uncertain
 from paper.reproduction.paper_runs import FAR_RELIABILITY, POINT_NAMES, SHORT, PaperRun, clearly
 from paper.reproduction.rows import AtLeast, Row, shaken_error
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from dissensus.aggregations.dirichlet import Dirichlet
 from dissensus.certainty.top_sets import Certainty, annotation_certainty, certainty_of
-from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import CERTAIN
+from dissensus.core.arrays import CERTAIN, FloatArray
 from dissensus.draws import Plausibilities
 from dissensus.figures.charts import kept_places, quantile_curve
 from paper.data.cifar10h import Cifar10h

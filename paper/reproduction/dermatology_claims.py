@@ -9,8 +9,7 @@ import numpy as np
 
 from dissensus.agreement.peers import annotator_agreement
 from dissensus.certainty.top_sets import Certainty
-from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, is_uncertain
 from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, N_CONDITIONS
 from paper.reproduction.certainty_claims import TITLE, uncertain_share

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.errors import FormatError, listing
 from paper.data.ava import AVA, FULL, load_ava
 from paper.data.chaosnli import CHAOSNLI

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGammaPrior, posterior_parameters
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.study.opinions import Moments
 
 NODES, WIDTH = 121, 12.0

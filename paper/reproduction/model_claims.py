@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from paper.reproduction.certainty_claims import Finding
 from paper.reproduction.paper_runs import FAR_BELOW, GENERALLY, MEDIUM, SHORT, clearly
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Row, Settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate, paper
 from dissensus.metrics.accuracy import TopKAccuracy

@@ -25,7 +25,7 @@ from paper.reproduction.charts_of_paper import FIGURES, charts_of
 from paper.reproduction.paper_figures import PaperFigure
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from paper.reproduction.experiments import Reproduction
     from paper.reproduction.rows import Row, Section
 

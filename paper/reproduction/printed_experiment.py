@@ -12,12 +12,12 @@ from dissensus.aggregations.base import Aggregation, PointAggregation
 from dissensus.aggregations.dirichlet import ProbabilisticInverseRank
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, PlackettLuceML
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.evaluator import evaluate, paper
 from dissensus.figures.charts import kept_places
-from dissensus.metrics.accuracy import Coverage
+from dissensus.metrics import Coverage
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 from paper.data.printed_cases import CASES, PredictionSet, PrintedCase

@@ -10,9 +10,8 @@ from scipy.special import stdtr
 
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma, estimated_prior, posterior_parameters
 from dissensus.certainty.top_sets import Certainty, annotation_certainty
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.arrays import CERTAIN, BoolArray, FloatArray
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.core.thresholds import CERTAIN
 from dissensus.study.study import Study
 from paper.reproduction.gamma_variance import GammaVariancePrior, chance_below, conjugate_chance_below
 from paper.reproduction.rows import AtLeast, Between, Claim, Printed, Row, Section, Settings, shaken_error

@@ -12,7 +12,7 @@ from paper.reproduction.ratings_experiment import AVA_TITLE, TOXICITY_TITLE
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import FloatArray
+    from dissensus.core.arrays import FloatArray
 
 DRAWS = "Each point is a draw of mean and precision (one over the variance) from the posterior of the example."
 AVA_CAPTION = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

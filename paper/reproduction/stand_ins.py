@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.study.study import Study
 from paper.reproduction.printed_experiment import MEDIUM_PL, MEDIUM_PRIRN
 

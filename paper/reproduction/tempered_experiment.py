@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dissensus.certainty.top_sets import Certainty, certainty_profile
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import CERTAIN, FloatArray
 from dissensus.core.ragged import Average, clustered, row_of_each
-from dissensus.core.thresholds import CERTAIN
-from dissensus.evaluation.folds import HeldOut, judged
+from dissensus.evaluation.calibration import HeldOut, judged
 from dissensus.study.study import Study
 from paper.data.dermatology import Dermatology
 from paper.reproduction.certainty_claims import uncertain_share

@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.aggregations.dirichlet import Dirichlet
 from dissensus.certainty.top_sets import annotation_certainty
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from paper.data.toy import ToyProblem, toy_problem
 from paper.reproduction.rows import AtLeast, AtMost, Claim, Row, Section, Settings
 

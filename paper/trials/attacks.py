@@ -14,7 +14,7 @@ import numpy as np
 
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import MajorityVote
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation.evaluator import evaluate
 from dissensus.evaluation.first_screen import why_panel_is_withheld
 from dissensus.metrics.accuracy import TopKAccuracy

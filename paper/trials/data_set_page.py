@@ -20,7 +20,7 @@ from paper.trials.panel_page import points, share
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 BEGIN, END = "<!-- trials: data sets -->", "<!-- end of data sets -->"
 PLACE = re.compile(f"{BEGIN}\n.*?{END}\n", re.DOTALL)

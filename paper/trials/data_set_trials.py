@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dissensus.aggregations.plackett_luce import PlackettLuce
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusWarning
 from dissensus.evaluation.estimates import AGREEMENT
 from dissensus.evaluation.evaluator import evaluate

@@ -16,7 +16,7 @@ from paper.trials.families import CONSTANT, FOLDS, MIXTURE, RAKING, USED, WITHOU
 from paper.trials.family_scores import FamilyScores, mean_gain, mean_score
 
 if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 BEGIN, END = "<!-- trials: families -->", "<!-- end of families -->"
 PLACE = re.compile(f"{BEGIN}\n.*?{END}\n", re.DOTALL)

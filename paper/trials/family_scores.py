@@ -6,20 +6,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.files import read_text
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import read_predictions
 from dissensus.study.reading import read
 from dissensus.study.study import Study
 from paper.trials.families import FAMILIES, USED, Family, LeftOutFirsts
-
-if TYPE_CHECKING:
-    from dissensus.core.aliases import Path
 
 Judged: TypeAlias = tuple[Study, Mapping[str, Predictions]]
 """A study and its models."""

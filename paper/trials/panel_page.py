@@ -21,7 +21,7 @@ from paper.trials.family_page import section, with_section
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from paper.trials.plan import Proof
 
 LEAST, MOST, POINTS = 0.85, 0.95, 1.0

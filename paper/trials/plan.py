@@ -22,7 +22,7 @@ from paper.trials.safety import safety_rows
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 Watch: TypeAlias = Callable[[str, int, int], None]
 """Is told what begins, how many studies are done, and how many there are."""

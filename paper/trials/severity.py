@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.metrics.data_set import DataSetMetric, Said
 from dissensus.study.study import Study
 

@@ -25,11 +25,8 @@ _RENAMED = {
     "read_annotations": "read",
     "read_checklists": "read",
     "read_ratings": "read",
-    "simulate_binary": "simulate.binary",
-    "simulate_checklists": "simulate.checklists",
-    "simulate_ratings": "simulate.ratings",
-    "simulate_study": "simulate.study",
     "write_annotations": "write",
+    **{f"simulate_{kind}": f"simulate.{kind}" for kind in ("binary", "checklists", "ratings", "study")},
 }
 
 

@@ -10,7 +10,7 @@ from .core.errors import DissensusWarning as DissensusWarning
 from .decisions.conformal import conformal as conformal
 from .decisions.judges import judges as judges
 from .decisions.planning import plan as plan
-from .decisions.relabelling import relabel as relabel
+from .decisions.planning import relabel as relabel
 from .draws import Plausibilities as Plausibilities
 from .evaluation.calibration import Calibration as Calibration
 from .evaluation.calibration import calibrate as calibrate

@@ -25,7 +25,7 @@ import numpy as np
 import dissensus as ds
 from dissensus.aggregations.base import Aggregation
 from dissensus.core.errors import DissensusError
-from dissensus.core.spec import as_specs
+from dissensus.core.spec import one_spec
 from dissensus.kernels import jit
 
 CONDITIONS = ("a", "b", "c", "d", "e", "f")
@@ -38,17 +38,16 @@ MOST_WORKERS = 3
 # Exercises --------------------------------------------------------------------------------------------------
 
 
-def draws_of(spec: str, *, question: Any = "") -> ds.Plausibilities:
+def draws_of(spec: str, question: Any = "conditions") -> ds.Plausibilities:
     """Draw from an aggregation."""
-    (aggregation,), said = as_specs(Aggregation.family, [spec]), ds.Study.from_rankings(RANKINGS, CONDITIONS)
-    return aggregation.sample(said.asked(question) if question else said, draws=20)
+    said = ds.Study.from_rankings(RANKINGS, CONDITIONS).asked(question)
+    return one_spec(Aggregation.family, spec).sample(said, draws=20)
 
 
-def draw(*specs: str, question: Any = "") -> None:
+def draw(*specs: str, question: Any = "conditions") -> None:
     """Draw from aggregations."""
     for spec in specs:
-        for _ in draws_of(spec, question=question):
-            pass
+        list(draws_of(spec, question))
 
 
 def split_rests() -> None:
@@ -93,8 +92,7 @@ def ask_for_ties() -> None:
 
 def judge(*metrics: str, models: Any = SCORES) -> None:
     """Evaluate a model; without metrics, by those of the first figure."""
-    said, categories = ds.Study.from_rankings(RANKINGS, CONDITIONS), ["x", "x", "x", "y", "y", "y"]
-    known = ds.Categories.from_labels(categories, CONDITIONS)
+    said, known = ds.Study.from_rankings(RANKINGS, CONDITIONS), ds.Categories.from_labels([*"xxxyyy"], CONDITIONS)
     wanted: dict[str, Any] = {"metrics": metrics} if metrics else {"categories": known}
     ds.evaluate(said, {"model": models}, aggregations=["majority-vote"], draws=8, **wanted).to_frame()
 
@@ -146,12 +144,7 @@ def needed(names: Iterable[str] = tuple(EXERCISES)) -> list[str]:
     where = jit.folder()
     if jit.settings.DISABLE_JIT:
         return []
-    return [name for name in EXERCISES if name in set(names) and not (where and _note(where, name).exists())]
-
-
-def _note(where: Path, name: str) -> Path:
-    """Return the file that says that an exercise was done."""
-    return where / f"{name}.done"
+    return [name for name in EXERCISES if name in set(names) and not (where and (where / f"{name}.done").exists())]
 
 
 def compile_kernels(
@@ -181,10 +174,8 @@ def compile_kernels(
     """
     where = jit.folder()
     if where is None:
-        raise DissensusError(
-            "there is no folder in which compiled kernels can be kept",
-            advice="set the environment variable NUMBA_CACHE_DIR to one that can be written",
-        )
+        advice = "set the environment variable NUMBA_CACHE_DIR to one that can be written"
+        raise DissensusError("there is no folder in which compiled kernels can be kept", advice=advice)
     if force:
         shutil.rmtree(where, ignore_errors=True)
         jit.is_ready(where)
@@ -209,18 +200,10 @@ def _work(
 ) -> None:
     """Let a process do one waiting exercise after the other; it ends when this one closes its input, or ends."""
     path = os.pathsep.join(filter(None, (str(Path(ds.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(where.parent), "PYTHONPATH": path},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(where.parent), "PYTHONPATH": path}
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process: Any = subprocess.Popen([sys.executable, "-P", "-m", __name__], env=environment, text=True, **pipes)
     with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
         while waiting:
             name = take(waiting)
             process.stdin.write(f"{name}\n")
@@ -241,7 +224,7 @@ def main() -> None:
         name = line.strip()
         EXERCISES[name]()
         if where := jit.folder():
-            _note(where, name).touch()
+            (where / f"{name}.done").touch()
         print(name, flush=True)
 
 

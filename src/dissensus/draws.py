@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_length, checked, is_list, with_checked_methods
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import case_positions, check_names
+from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-    from dissensus.core.names import Cases
     from dissensus.kernels.compact import Layout
     from dissensus.kernels.orders import Leaders, Orders
 

@@ -1,20 +1,5 @@
-"""What a metric, an aggregation, a format or a section of the report of your own is built from."""
+"""What a metric, an aggregation, a format or a section of the report of your own is built from; see the stub beside."""
 
-from dissensus.aggregations.base import Aggregation, PointAggregation
-from dissensus.draws import Batch, Sampler
-from dissensus.metrics.base import Drawn, Metric, Predicted
-from dissensus.report.section import ReportSection
-from dissensus.study.reading.format import Collection, Format
+import lazy_loader as _lazy_loader
 
-__all__ = [
-    "Aggregation",
-    "Batch",
-    "Collection",
-    "Drawn",
-    "Format",
-    "Metric",
-    "PointAggregation",
-    "Predicted",
-    "ReportSection",
-    "Sampler",
-]
+__getattr__, __dir__, __all__ = _lazy_loader.attach_stub("dissensus", __file__)

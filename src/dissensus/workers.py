@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from importlib import metadata
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from types import ModuleType
@@ -27,7 +26,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissensus.core.errors import DissensusError, MissingExtraError, listing
 from dissensus.core.output import UNDERWAY
-from dissensus.core.versions import VERSIONED
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -84,15 +82,11 @@ def n_workers(executor: object) -> int:
         return known if isinstance(known, int) else os.cpu_count() or 1
     distributed = sys.modules.get("distributed")
     if distributed is None or not isinstance(executor, distributed.Client):
-        raise DissensusError(
-            "this cannot run the pieces",
-            expected="an executor of concurrent.futures, a client of dask.distributed, or nothing",
-            got=type(executor).__name__,
-        )
+        expected = "an executor of concurrent.futures, a client of dask.distributed, or nothing"
+        raise DissensusError("this cannot run the pieces", expected=expected, got=type(executor).__name__)
     if executor.asynchronous:
-        raise DissensusError(
-            "the client of Dask is asynchronous", expected="Client(...)", got="Client(..., asynchronous=True)"
-        )
+        got = "Client(..., asynchronous=True)"
+        raise DissensusError("the client of Dask is asynchronous", expected="Client(...)", got=got)
     with explained(executor, sending=True):
         return max(1, int(sum(executor.nthreads().values())))
 
@@ -143,11 +137,10 @@ def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, An
                 raise result if result.where else result.at(f"piece {name}")
             yield name, result
     except BrokenExecutor as error:
-        raise DissensusError(
-            "a worker died (killed, or out of memory)",
-            got=f"{len(payloads) - len(waiting) - len(under_way) - 1} of {len(payloads)} pieces are finished",
-            advice=f"{GO_ON}, with fewer workers if memory was short",
-        ) from error
+        done_before = len(payloads) - len(waiting) - len(under_way) - 1
+        got = f"{done_before} of {len(payloads)} pieces are finished"
+        advice = f"{GO_ON}, with fewer workers if memory was short"
+        raise DissensusError("a worker died (killed, or out of memory)", got=got, advice=advice) from error
     finally:
         with suppress(Exception):  # if the scheduler is lost, so are its tasks
             for future in under_way:
@@ -183,13 +176,10 @@ def done_there(work: Work, settings: bytes, payload: Any, versions: Mapping[str,
     here = versions_here() if versions else {}
     differ = [name for name, version in versions.items() if here.get(name) != version]
     if differ:
-        return DissensusError(
-            f"a worker has another version of {listing(differ)}, and its numbers may differ",
-            expected=", ".join(f"{name} {versions[name]}" for name in differ),
-            got=", ".join(f"{name} {here.get(name)}" for name in differ),
-            where=f"worker {platform.node()}",
-            advice="give workers and this process the same environment",
-        )
+        problem = f"a worker has another version of {listing(differ)}, and its numbers may differ"
+        expected, got = (", ".join(f"{name} {one.get(name)}" for name in differ) for one in (versions, here))
+        where, advice = f"worker {platform.node()}", "give workers and this process the same environment"
+        return DissensusError(problem, expected=expected, got=got, where=where, advice=advice)
     try:
         return work(settings, payload)
     except DissensusError as error:
@@ -209,13 +199,11 @@ def explained(
         raise
     except Exception as error:
         _refuse_lost(executor, error, lost=sending and isinstance(error, OSError))
-        died = type(error).__name__ == "KilledWorker"
-        raise DissensusError(
-            "the workers of a piece died, one after the other" if died else problem,
-            got=f"{type(error).__name__}: {error}",
-            where=where,
-            advice=f"give workers more memory, or let fewer run at once; {GO_ON}" if died else GO_ON,
-        ) from error
+        advice, got = GO_ON, f"{type(error).__name__}: {error}"
+        if type(error).__name__ == "KilledWorker":
+            problem = "the workers of a piece died, one after the other"
+            advice = f"give workers more memory, or let fewer run at once; {GO_ON}"
+        raise DissensusError(problem, got=got, where=where, advice=advice) from error
 
 
 def _refuse_lost(executor: object, error: BaseException | None = None, *, lost: bool = False) -> None:
@@ -248,12 +236,10 @@ def connected(address: str) -> Iterator[Client]:
     try:
         client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
-        raise DissensusError(
-            "no scheduler answers there",
-            expected="the address of a scheduler of Dask, such as tcp://10.0.0.5:8786",
-            got=str(address),
-            advice="see whether it runs, and whether this machine may reach it",
-        ) from error
+        expected = "the address of a scheduler of Dask, such as tcp://10.0.0.5:8786"
+        advice = "see whether it runs, and whether this machine may reach it"
+        problem = "no scheduler answers there"
+        raise DissensusError(problem, expected=expected, got=str(address), advice=advice) from error
     try:
         yield client
     finally:
@@ -308,11 +294,11 @@ def _distributed() -> ModuleType:
     try:
         import distributed
     except ImportError as error:
-        raise MissingExtraError(
+        problem, advice = (
             "computing on a cluster needs packages that are not installed",
-            expected="dask and distributed",
-            advice="pip install 'dissensus[dask]'",
-        ) from error
+            "pip install 'dissensus[dask]'",
+        )
+        raise MissingExtraError(problem, expected="dask and distributed", advice=advice) from error
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
@@ -329,7 +315,9 @@ def dask_setup(_: object) -> None:
 @cache
 def versions_here() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers depend on."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in VERSIONED}}
+    from dissensus.core.spec import present_versions  # which takes longer to import than most workers need
+
+    return {"python": platform.python_version(), **present_versions()}
 
 
 def compiled_everywhere(client: Client, compile: Callable[[], None]) -> None:  # noqa: A002 - it is what is done

@@ -33,7 +33,7 @@ from dissensus.aggregations.prior_fit import (
     score_shares,
 )
 from dissensus.aggregations.priors import FLOOR, Lessons, ScoreRange, mention_counts
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import DissensusError, DissensusWarning
 from dissensus.core.names import in_order_of_keys

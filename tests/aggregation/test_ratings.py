@@ -16,7 +16,7 @@ from dissensus.aggregations import (
     annotator_shifts,
 )
 from dissensus.aggregations.normal_inverse_gamma import estimated_shifts
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import weighted_medians
 

@@ -1,7 +1,5 @@
 """The command line in a folder of its own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

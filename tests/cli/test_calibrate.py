@@ -1,7 +1,5 @@
 """``dissensus calibrate`` as a person meets it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -24,8 +22,7 @@ def calibrated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_the_best_is_named_and_tables_are_written(calibrated: Run) -> None:
-    outcome = calibrated(*WORDS, "--predictions", "Birch=Birch.csv")
-    assert outcome.code == 0
+    outcome = calibrated(*WORDS, "--predictions", "Birch=Birch.csv").done()
     for part in ("Best: plackett-luce 1, with a mean log score of", "* plackett-luce 1 ", "Held-out panels agreed"):
         assert part in outcome.out
     assert "predicted agreement with held-out annotators" in " ".join(outcome.out.split())

@@ -1,7 +1,5 @@
 """``dissensus certainty`` as a person meets it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +24,7 @@ def told(run: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_summary_and_the_most_uncertain_cases_are_printed(told: Any) -> None:
-    outcome = told("opinions.csv", "--draws", "200")
-    assert outcome.code == 0
+    outcome = told("opinions.csv", "--draws", "200").done()
     assert "PlackettLuce(reliability=1.0" in outcome.out
     assert "! without any opinion, left out: 'c2'" in outcome.out
     for words in ("top 1", "top 2", "top 3", "below 0.99", "Most uncertain of 2 cases: c4 (0.49, Lupus)"):
@@ -39,8 +36,7 @@ def test_the_table_has_a_row_per_case_the_most_uncertain_first(told: Any) -> Non
     study = ds.simulate.study(n_cases=15, n_conditions=20, seed=1).annotations
     ds.write(study, "study.parquet")
     words = ("--aggregation", "plackett-luce", "--reliability", "3", "--top", "2", "--draws", "150", "--seed", "7")
-    outcome = told("study.parquet", *words, "--threads", "1", "--out", "table.csv")
-    assert outcome.code == 0
+    outcome = told("study.parquet", *words, "--threads", "1", "--out", "table.csv").done()
     assert "-> table.csv" in outcome.out
     table = pl.read_csv("table.csv", schema_overrides={"case": pl.String})
     assert table.columns == [
@@ -63,8 +59,7 @@ def test_categories_and_places_add_their_certainty_and_the_risk(told: Any, rank:
     lines = "".join(f"{name},{label}\n" for name, label in labels.items())
     Path("risks.csv").write_text("condition,category\n" + lines, encoding="utf-8")
     words = ("--categories", "risks.csv", "--draws", "200", "--unmentioned", "pool", "--out", "table.parquet")
-    outcome = told("opinions.csv", *words, *(("--rank", "2") if rank else ()))
-    assert outcome.code == 0
+    outcome = told("opinions.csv", *words, *(("--rank", "2") if rank else ())).done()
     assert ("rank 2" in outcome.out, "top 1" in outcome.out) == (rank == 2, rank is None)
     table, draws = pl.read_parquet("table.parquet").sort("case"), PlackettLuce().sample(study, draws=200)
     risks = ds.Categories.from_mapping(labels, study.conditions)

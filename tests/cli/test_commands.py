@@ -1,7 +1,5 @@
 """The command line as a person meets it: what it prints, and how it refuses."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.metadata import version
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import dissensus as ds
-from command_calls import Outcome, exit_code
+from command_calls import exit_code
 from dissensus.cli.app import app
 from strategies import studies
 
@@ -27,24 +25,11 @@ def put(text: str | bytes, name: str = "opinions.csv") -> str:
     return name
 
 
-def refused(outcome: Outcome, *parts: str) -> None:
-    """Expect one block on standard error, nothing on standard output, exit code 2 and no traceback."""
-    assert outcome.code == 2
-    assert outcome.out == ""
-    assert outcome.err.startswith("error: ")
-    assert "Traceback" not in outcome.err
-    lines = outcome.err.rstrip("\n").split("\n")
-    assert all(line.startswith(("  expected: ", "  got: ", "  where: ", "  do: ")) for line in lines[1:])
-    for part in parts:
-        assert part in outcome.err, outcome.err
-
-
 # Good input ---------------------------------------------------------------------------------------------
 
 
 def test_validate_prints_a_diagnosis(run: Any) -> None:
-    outcome = run("validate", put(GOOD))
-    assert outcome.code == 0
+    outcome = run("validate", put(GOOD)).done()
     words = " ".join(outcome.out.split())
     for part in (
         *("opinions.csv: read as long", "cases 4", "rankings 4", "conditions 5, of which 5 mentioned"),
@@ -81,8 +66,7 @@ def test_validate_shows_the_receipt_whole_in_80_columns(run: Any, monkeypatch: p
 def test_other_commands_tell_the_receipt_in_a_few_lines(run: Any, words: tuple[str, ...]) -> None:
     file = put("case,annotator,label,site\nc1,Ann,x,arm\nc1,Ann,y,arm\nc2,Bo,z,leg\n")
     own = () if words[0] == "convert" else ("--aggregation", "dirichlet")
-    outcome = run(words[0], file, *words[1:], *own)
-    assert outcome.code == 0, outcome.err
+    outcome = run(words[0], file, *words[1:], *own).done()
     lines = outcome.err.splitlines()
     start = lines.index("opinions.csv: read as long (recognised)")
     assert lines[start + 1 : start + 3] == [
@@ -99,7 +83,7 @@ def test_validate_understands_ratings(run: Any) -> None:
     assert all(part in words for part in ("read as ratings", "ratings 3", "scores 3 to 5, mean 4", "'c2'"))
     found = json.loads(run("validate", put(text), "--json").out)
     assert (found["ratings"], found["highest"], found["repeated_ratings"]) == (3, 5.0, 1)
-    refused(run("convert", put(text), "out.csv"), "ratings, not rankings")
+    assert run("convert", put(text), "out.csv").refused("ratings, not rankings")
     assert json.loads(run("validate", put("case,score\nc1,\n"), "--json").out)["mean"] is None
 
 
@@ -148,8 +132,8 @@ def test_help_shows_examples_and_every_command(run: Any) -> None:
 )
 def test_a_bad_file_is_refused_in_one_block_and_the_output_stays(run: Any, text: str | bytes, parts: list[str]) -> None:
     put("precious", "out.csv")
-    refused(run("validate", put(text)), "opinions.csv", *parts)
-    refused(run("convert", put(text), "out.csv", "--overwrite"), *parts)
+    assert run("validate", put(text)).refused("opinions.csv", *parts)
+    assert run("convert", put(text), "out.csv", "--overwrite").refused(*parts)
     assert Path("out.csv").read_text() == "precious"
 
 
@@ -185,9 +169,9 @@ def test_each_option_reaches_the_reader(run: Any) -> None:
         (["--conditions", "blank.txt"], "empty"),
         (["--conditions", "names.txt"], "unknown condition 'Eczma'", "did you mean 'Eczema'?", "data row 1, case 'c1'"),
     ):
-        refused(run("validate", good, *words), *parts)
+        assert run("validate", good, *words).refused(*parts)
     lists = put("id,labels\nc1,\"['x', 'y']\"\n")
-    refused(run("validate", lists, "--lists", "sets"), "lists is not understood", "'votes' or 'order' or 'tie'")
+    assert run("validate", lists, "--lists", "sets").refused("lists is not understood", "'votes' or 'order' or 'tie'")
 
 
 def test_wrong_usage_is_explained(run: Any) -> None:

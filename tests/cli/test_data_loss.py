@@ -1,7 +1,5 @@
 """Ways in which work was lost: a thesis beside the results, the opinions themselves, the directory one stands in."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -57,9 +55,7 @@ def test_only_results_are_replaced_and_only_when_asked_for(run: Run, tmp_path: P
 
 
 @pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)
-def test_no_command_replaces_its_input_or_another_file_unasked(
-    run: Run, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_no_command_replaces_its_input_or_other_files_unasked(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "link.csv").symlink_to("opinions.csv")
     (tmp_path / "names.csv").write_text("Eczema\nTinea\nLupus\n")
     inputs = ["opinions.csv", "link.csv", "names.csv", *(["risks.csv"] if "risks.csv" in words else [])]
@@ -91,9 +87,7 @@ def test_commands_that_show_results_replace_nothing_unasked(run: Run, tmp_path: 
 
 
 @pytest.mark.parametrize("words", [*WRITING.values(), (*EVALUATE_INTO, "{out}")], ids=[*WRITING, "evaluate"])
-def test_targets_are_refused_before_anything_is_read(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
+def test_targets_come_first(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     def too_early(*_: object) -> None:
         raise AssertionError
 

@@ -21,8 +21,7 @@ def files(run: Any, tmp_path: Path) -> list[str]:  # noqa: ARG001 - it goes to t
 
 def test_a_plan_from_a_pilot_and_from_standard_deviations(run: Any, files: list[str], tmp_path: Path) -> None:
     asked = ["--metric", "top-k-accuracy:1", "--effect", "0.05", "--opinions", "2,5", "--cost", "case=4"]
-    outcome = run("plan", "opinions.csv", *files, *asked, "--out", "plan.csv", "--plot", "plan.svg")
-    assert outcome.code == 0, outcome.err
+    outcome = run("plan", "opinions.csv", *files, *asked, "--out", "plan.csv", "--plot", "plan.svg").done()
     assert "cheapest design for power 0.8" in outcome.out
     assert pl.read_csv(tmp_path / "plan.csv").columns[:3] == ["cases", "opinions", "annotators"]
     assert (tmp_path / "plan.svg").read_text(encoding="utf-8").startswith("<svg")
@@ -37,8 +36,7 @@ def test_a_plan_from_a_pilot_and_from_standard_deviations(run: Any, files: list[
 def test_judges_are_corrected_on_all_cases_that_they_judged(run: Any, tmp_path: Path) -> None:
     condition = ds.read(tmp_path / "opinions.csv").conditions[0]
     given = ["humans.csv", "--judge", "A=Aster.csv", "--judge", "B=Birch.csv", "--judge", "B=Birch.csv"]
-    outcome = run("judges", *given, "--condition", condition, "--out", "judges.csv", "--width", "0.2")
-    assert outcome.code == 0, outcome.err
+    outcome = run("judges", *given, "--condition", condition, "--out", "judges.csv", "--width", "0.2").done()
     assert "40 of 60 cases labelled by humans" in outcome.out
     assert "B: two answers agree in 1.00" in outcome.out
     table = pl.read_csv(tmp_path / "judges.csv")
@@ -48,16 +46,16 @@ def test_judges_are_corrected_on_all_cases_that_they_judged(run: Any, tmp_path: 
 
 
 def test_cases_to_ask_about_again_are_listed(run: Any, files: list[str], tmp_path: Path) -> None:
-    outcome = run("relabel", "opinions.csv", *files, "--metric", "top-k-accuracy:1", "-n", "5", "--out", "again.json")
-    assert outcome.code == 0, outcome.err
+    outcome = run(
+        "relabel", "opinions.csv", *files, "--metric", "top-k-accuracy:1", "-n", "5", "--out", "again.json"
+    ).done()
     assert "of the variance of the conclusion" in " ".join(outcome.out.split())
     assert len(json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))) == 5
 
 
 def test_sets_of_new_cases_are_written_and_can_be_read(run: Any, files: list[str], tmp_path: Path) -> None:
     given = ["humans.csv", *files[:2], "--allow-missing", "--alpha", "0.2"]
-    outcome = run("conformal", *given, "--new", "Birch.csv", "--out", "sets.csv")
-    assert outcome.code == 0, outcome.err
+    outcome = run("conformal", *given, "--new", "Birch.csv", "--out", "sets.csv").done()
     assert "guarantee" in outcome.out
     assert "60 sets" in outcome.out
     known = ds.read(tmp_path / "opinions.csv").case_names

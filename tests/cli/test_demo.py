@@ -1,7 +1,5 @@
 """The demo: one command from nothing to a report."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -39,9 +37,7 @@ def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -
     assert dict(result.inputs) == {"simulated study": "simulate_study(n_cases=100, seed=1)"}
 
 
-def test_the_next_demo_replaces_the_last_one_but_nothing_that_lies_among_its_results(
-    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_demo_replaces_only_what_a_demo_wrote(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "needed", lambda _: ["evaluation"])
     place, words = tmp_path / "demo-results", ("demo", "--cases", "3", "--draws", "10")
     shutil.copytree(demo.place / "demo-results", place)

@@ -1,7 +1,5 @@
 """What a command prints, and where: on terminals of two widths, in a pipe, as JSON, and quietly."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -56,8 +54,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_a_screen_has_at_most_25_lines_and_the_width_of_the_terminal(folder: Path, words: tuple[str, ...]) -> None:
-    outcome = told(folder, *words, columns=80)
-    assert outcome.code == 0, outcome.err
+    outcome = told(folder, *words, columns=80).done()
     lines = outcome.out.splitlines()
     assert 1 <= len(lines) <= 25
     assert max(map(len, lines)) <= 80
@@ -105,8 +102,7 @@ def test_without_a_command_the_help_is_shown_line_by_line(folder: Path) -> None:
 
 
 def test_cases_are_listed_by_rule_and_written(demo: Demo, tmp_path: Path) -> None:
-    outcome = told(demo.place, "cases", "demo-results", "--out", tmp_path / "cases.csv", columns=80)
-    assert outcome.code == 0, outcome.err
+    outcome = told(demo.place, "cases", "demo-results", "--out", tmp_path / "cases.csv", columns=80).done()
     written = pl.read_csv(tmp_path / "cases.csv")
     assert written["reason"].unique(maintain_order=True)[0] == "confidently wrong"
     assert f"unsettled: {(written['reason'] == 'unsettled').sum()}" in outcome.out

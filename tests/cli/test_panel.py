@@ -1,7 +1,5 @@
 """What a large panel would say, on the command line: asked for, left out, refused, and compared beside."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -22,9 +20,7 @@ def files(n_cases: int) -> list[str]:
     return put_study(ds.simulate.study(n_cases=n_cases, n_conditions=8, seed=9), "Aster", "Birch")
 
 
-def test_the_panel_is_estimated_by_itself_and_stands_beside_what_decides(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_panel_is_estimated_and_stands_beside_what_decides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     said = run("evaluate", *files(110), *WORDS).out
     assert "with one annotator" in said

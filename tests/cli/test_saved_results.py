@@ -1,7 +1,5 @@
 """The commands that compare results, draw them and write their page."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 
@@ -37,9 +35,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 RIGHT = {"low": 6, "high": 58, "near": 57}
 
 
-def test_pairs_of_the_primary_metric_stand_from_better_to_worse(
-    judged: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_of_the_primary_metric_are_in_order(judged: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     told = run("compare", judged).out
     assert "top-1 accuracy: agreement" in told
@@ -56,8 +52,7 @@ def test_pairs_of_the_primary_metric_stand_from_better_to_worse(
 
 
 def test_the_page_stands_among_the_results_and_its_size_is_told(results: Path, run: Run) -> None:
-    outcome = run("report", results)
-    assert outcome.code == 0
+    outcome = run("report", results).done()
     page = results / "report.html"
     said = outcome.out.replace("\n", "")
     assert str(page) in said
@@ -133,9 +128,7 @@ def test_the_list_tells_what_there_is_and_what_is_lacking(figures: Path, tmp_pat
         (["draws", "--run", "plackett-luce 4", "--out", "x.svg"], "there is no run 'plackett-luce 4'"),
     ],
 )
-def test_one_figure_is_written_and_bad_requests_write_nothing(
-    figures: Path, tmp_path: Path, run: Run, words: list[str], told: str
-) -> None:
+def test_bad_requests_write_no_figure(figures: Path, tmp_path: Path, run: Run, words: list[str], told: str) -> None:
     assert run("plot", figures, *words).refused(told)
     assert list(tmp_path.iterdir()) == []
     outcome = run("plot", figures, "case", "--case", "<i>3</i>", "--out", tmp_path / "case.html")

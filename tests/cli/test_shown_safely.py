@@ -1,7 +1,5 @@
 """What names hold is shown and never obeyed by the terminal, and no terminal is too simple for a command."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

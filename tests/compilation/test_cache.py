@@ -103,9 +103,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "damage", ["truncated", "empty", "garbage", "removed", pytest.param("unreadable", marks=no_root)]
 )
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
-def test_a_kernel_whose_files_are_damaged_is_compiled_anew_and_kept_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str, pattern: str
-) -> None:
+def test_damaged_files_are_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str, pattern: str) -> None:
     def hits() -> int:
         kernel = Kernel(add_one)
         assert kernel(1.5) == 2.5
@@ -125,9 +123,7 @@ def test_a_kernel_whose_files_are_damaged_is_compiled_anew_and_kept_again(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("obstacle", ["a file", pytest.param("no permission", marks=no_root)])
-def test_kernels_that_have_no_place_in_the_package_are_in_the_cache_of_the_user(
-    tmp_path: Path, package: Path, obstacle: str
-) -> None:
+def test_kernels_without_a_place_are_in_the_cache_of_the_user(tmp_path: Path, package: Path, obstacle: str) -> None:
     if obstacle == "a file":
         (package / "kernels" / "__pycache__").write_text("no folder")
     else:
@@ -141,9 +137,7 @@ def test_kernels_that_have_no_place_in_the_package_are_in_the_cache_of_the_user(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_folder_of_others_or_that_others_may_write_to_is_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_that_others_own_or_may_write_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     assert jit.is_ready(folder)
     for mode in (0o777, 0o720, 0o702):
@@ -156,9 +150,7 @@ def test_a_folder_of_others_or_that_others_may_write_to_is_not_used(
     assert not jit.is_ready(folder)
 
 
-def test_kernels_work_where_nothing_can_be_kept_or_their_folder_disappears(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_kernels_work_where_nothing_is_kept_or_folders_vanish(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(jit, "folder", lambda: None)
     nowhere = Kernel(add_one)
     assert nowhere(1) == 2

@@ -43,9 +43,7 @@ def test_after_compiling_nothing_is_left_to_compile_and_each_kernel_was_called_w
     assert n_kernels > 20
 
 
-def test_a_process_that_fails_is_told_and_commands_go_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_go_on_if_compiling_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(compilation, "EXERCISES", {"no such exercise": lambda: None})
     with pytest.raises(DissensusError, match="no such exercise"):
         compile_kernels(["no such exercise"])
@@ -56,9 +54,7 @@ def test_a_process_that_fails_is_told_and_commands_go_on(
     assert "Traceback" not in said
 
 
-def test_without_a_folder_commands_say_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_tell_of_a_missing_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(jit, "folder", lambda: None)
     assert needed() == list(EXERCISES)
     with pytest.raises(DissensusError, match="NUMBA_CACHE_DIR"):
@@ -67,9 +63,7 @@ def test_without_a_folder_commands_say_what_to_do(
     assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
 
 
-def test_a_command_compiles_what_it_needs_once_and_nothing_else(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_command_compiles_what_it_needs_once_and_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = tmp_path / jit.folder_name()
     assert jit.is_ready(place)
     monkeypatch.setattr(jit, "folder", lambda: place)
@@ -79,9 +73,7 @@ def test_a_command_compiles_what_it_needs_once_and_nothing_else(
 
 
 @pytest.mark.parametrize(("words", "is_forced"), [([], False), (["--force"], True)])
-def test_the_command_compiles_anew_only_when_forced(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], is_forced: bool
-) -> None:
+def test_kernels_are_forced_to_compile_anew(monkeypatch: pytest.MonkeyPatch, words: list[str], is_forced: bool) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(compilation, "needed", list)
     monkeypatch.setattr(compilation, "compile_kernels", lambda *_, **options: asked.append(options["force"]))

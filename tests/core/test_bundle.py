@@ -1,7 +1,5 @@
 """Values as bytes come back as they were, and nothing else comes out of bytes."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Any

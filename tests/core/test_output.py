@@ -1,7 +1,5 @@
 """Writing never destroys: targets that are refused, replacement in one step, and leftovers of processes that died."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -13,19 +11,10 @@ import pytest
 
 from dissensus.core import output
 from dissensus.core.errors import FormatError
-from dissensus.core.output import (
-    UNDERWAY,
-    checked_directory_target,
-    checked_file_target,
-    directory_written_whole,
-    foreign_entry,
-    undisturbed,
-    written_whole,
-)
 
 
 def known(place: Path) -> str:
-    return foreign_entry(place, ["a.txt", "b.txt"])
+    return output.foreign_entry(place, ["a.txt", "b.txt"])
 
 
 def entries(place: Path) -> list[str]:
@@ -50,42 +39,42 @@ def fill(place: Path, text: str = "old") -> Path:
 def test_an_interrupted_write_leaves_what_was_there_and_nothing_else(tmp_path: Path, failure: BaseException) -> None:
     file, folder = put(tmp_path / "out.txt"), fill(tmp_path / "results")
     for writing in (
-        written_whole(file, overwrite=True),
-        directory_written_whole(folder, overwrite=True, foreign=known),
+        output.written_whole(file, overwrite=True),
+        output.directory_written_whole(folder, overwrite=True, foreign=known),
     ):
         with pytest.raises((RuntimeError, KeyboardInterrupt, FormatError)), writing as temporary:  # noqa: PT012
             put(temporary / "b.txt" if temporary.is_dir() else temporary, "half")
             raise failure
     assert (file.read_text(), entries(folder)) == ("old", ["a.txt"])
     assert entries(tmp_path) == ["out.txt", "results"]
-    assert not UNDERWAY
+    assert not output.UNDERWAY
 
 
 def test_a_written_file_has_ordinary_permissions_and_keeps_those_of_the_replaced_one(tmp_path: Path) -> None:
-    with written_whole(tmp_path / "out.txt") as temporary:
+    with output.written_whole(tmp_path / "out.txt") as temporary:
         temporary.write_text("x")
     put(tmp_path / "ordinary.txt")
     assert (tmp_path / "out.txt").stat().st_mode == (tmp_path / "ordinary.txt").stat().st_mode
     (tmp_path / "out.txt").chmod(0o600)
-    with written_whole(tmp_path / "out.txt", overwrite=True) as temporary:
+    with output.written_whole(tmp_path / "out.txt", overwrite=True) as temporary:
         temporary.write_text("y")
     assert (tmp_path / "out.txt").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_appears_whole_and_an_existing_one_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
-    with written_whole(target) as temporary:
+    with output.written_whole(target) as temporary:
         put(temporary, "old")
         assert not target.exists()
-    with pytest.raises(FormatError, match="the output file exists already") as caught, written_whole(target):
+    with pytest.raises(FormatError, match="the output file exists already") as caught, output.written_whole(target):
         pass
     assert "--overwrite" in caught.value.advice
     assert target.read_text() == "old"
-    with written_whole(target, overwrite=True) as temporary:
+    with output.written_whole(target, overwrite=True) as temporary:
         put(temporary, "new")
     assert target.read_text() == "new"
     other = tmp_path / "other.txt"
-    with pytest.raises(FormatError, match="appeared"), written_whole(other):
+    with pytest.raises(FormatError, match="appeared"), output.written_whole(other):
         put(other, "somebody else's")
     assert other.read_text() == "somebody else's"
     assert entries(tmp_path) == ["other.txt", "out.txt"]
@@ -102,14 +91,14 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: 
         ("a\0b", "leads nowhere"),
     ):
         with pytest.raises(FormatError, match=message):
-            checked_file_target(tmp_path / name, overwrite=True)
+            output.checked_file_target(tmp_path / name, overwrite=True)
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refuse)
     with pytest.raises(FormatError, match="cannot be written") as caught:
-        checked_file_target(tmp_path / "a")
+        output.checked_file_target(tmp_path / "a")
     assert caught.value.got == "permission denied"
 
 
@@ -124,16 +113,18 @@ def test_an_input_is_never_replaced_whatever_it_is_called(tmp_path: Path, monkey
     for spelling in (*spellings, Path("../opinions.csv"), Path("../folder/../opinions.csv")):
         for overwrite in (False, True):
             with pytest.raises(FormatError, match="would replace an input"):
-                checked_file_target(spelling, overwrite=overwrite, inputs=[None, source])
+                output.checked_file_target(spelling, overwrite=overwrite, inputs=[None, source])
     with pytest.raises(FormatError, match="would replace an input"):
-        checked_file_target(source, overwrite=True, inputs=[tmp_path])
-    assert checked_file_target(tmp_path / "new.csv", inputs=[tmp_path, source]) == (tmp_path / "new.csv").resolve()
+        output.checked_file_target(source, overwrite=True, inputs=[tmp_path])
+    assert (
+        output.checked_file_target(tmp_path / "new.csv", inputs=[tmp_path, source]) == (tmp_path / "new.csv").resolve()
+    )
 
 
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
     for text in ("one", "two"):
-        with written_whole(tmp_path / "link.txt", overwrite=True) as temporary:
+        with output.written_whole(tmp_path / "link.txt", overwrite=True) as temporary:
             temporary.write_text(text)
         assert (tmp_path / "link.txt").is_symlink()
         assert (tmp_path / "real.txt").read_text() == text
@@ -144,16 +135,14 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 def test_a_directory_is_replaced_whole(tmp_path: Path) -> None:
     target = fill(tmp_path / "results")
-    with directory_written_whole(target, overwrite=True, foreign=known) as place:
+    with output.directory_written_whole(target, overwrite=True, foreign=known) as place:
         put(place / "b.txt", "new")
         assert entries(target) == ["a.txt"]
     assert entries(target) == ["b.txt"]
     assert entries(tmp_path) == ["results"]
 
 
-def test_when_the_second_of_two_steps_fails_the_first_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_if_the_second_of_two_steps_fails_the_first_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = fill(tmp_path / "results")
     replace = Path.replace
 
@@ -165,7 +154,7 @@ def test_when_the_second_of_two_steps_fails_the_first_is_undone(
     monkeypatch.setattr(Path, "replace", fail_once)
     with (
         pytest.raises(FormatError, match="cannot be written"),
-        directory_written_whole(target, overwrite=True, foreign=known),
+        output.directory_written_whole(target, overwrite=True, foreign=known),
     ):
         pass
     assert entries(target) == ["a.txt"]
@@ -176,12 +165,12 @@ def test_what_is_put_into_a_directory_meanwhile_is_kept(tmp_path: Path) -> None:
     target = fill(tmp_path / "results")
     with (
         pytest.raises(FormatError, match="something else"),
-        directory_written_whole(target, overwrite=True, foreign=known),
+        output.directory_written_whole(target, overwrite=True, foreign=known),
     ):
         put(target / "thesis.tex")
     assert entries(target) == ["a.txt", "thesis.tex"]
     new = tmp_path / "new"
-    with pytest.raises(FormatError, match="appeared"), directory_written_whole(new):
+    with pytest.raises(FormatError, match="appeared"), output.directory_written_whole(new):
         fill(new)
     assert entries(new) == ["a.txt"]
 
@@ -190,23 +179,21 @@ def test_only_directories_that_hold_nothing_else_are_replaced(tmp_path: Path) ->
     target = fill(tmp_path / "results")
     for given in ({"foreign": known}, {"overwrite": True}):
         with pytest.raises(FormatError, match="exists already"):
-            checked_directory_target(target, **given)
-    assert checked_directory_target(target, overwrite=True, foreign=known) == target.resolve()
+            output.checked_directory_target(target, **given)
+    assert output.checked_directory_target(target, overwrite=True, foreign=known) == target.resolve()
     (target / "b.txt").symlink_to(target / "a.txt")
     with pytest.raises(FormatError, match="something else") as caught:
-        checked_directory_target(target, overwrite=True, foreign=known)
+        output.checked_directory_target(target, overwrite=True, foreign=known)
     assert caught.value.got == "b.txt"
     (target / "b.txt").unlink()
     (target / "b.txt").mkdir()
     with pytest.raises(FormatError, match="something else"):
-        checked_directory_target(target, overwrite=True, foreign=known)
+        output.checked_directory_target(target, overwrite=True, foreign=known)
     with pytest.raises(FormatError, match="is a file"):
-        checked_directory_target(target / "a.txt", overwrite=True, foreign=known)
+        output.checked_directory_target(target / "a.txt", overwrite=True, foreign=known)
 
 
-def test_the_working_directory_and_what_holds_an_input_are_never_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_working_directory_and_inputs_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tmp_path / "project" / "here"
     here.mkdir(parents=True)
     source = put(tmp_path / "project" / "a.txt")
@@ -214,12 +201,12 @@ def test_the_working_directory_and_what_holds_an_input_are_never_replaced(
     monkeypatch.chdir(here)
     for spelling in (".", "", "../here", "..", here, tmp_path / "link", tmp_path):
         with pytest.raises(FormatError, match="holds the working directory"):
-            checked_directory_target(spelling, overwrite=True, foreign=lambda _: "")
+            output.checked_directory_target(spelling, overwrite=True, foreign=lambda _: "")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other").symlink_to(source)
     for one in (source, tmp_path / "other", Path("link/../a.txt")):
         with pytest.raises(FormatError, match="holds an input"):
-            checked_directory_target("project", overwrite=True, foreign=lambda _: "", inputs=[one])
+            output.checked_directory_target("project", overwrite=True, foreign=lambda _: "", inputs=[one])
 
 
 # Signals ------------------------------------------------------------------------------------------------
@@ -229,7 +216,7 @@ def test_an_interruption_waits_until_the_steps_are_done() -> None:
     done = []
 
     def work() -> None:
-        with undisturbed():
+        with output.undisturbed():
             signal.raise_signal(signal.SIGINT)
             done.append("after the signal")
 
@@ -259,7 +246,7 @@ def leftover(folder: Path, process: int, *, machine: str | None = None) -> Path:
 
 
 def write_something(folder: Path) -> None:
-    with written_whole(folder / "out.txt", overwrite=True) as temporary:
+    with output.written_whole(folder / "out.txt", overwrite=True) as temporary:
         temporary.write_text("x")
 
 
@@ -281,7 +268,7 @@ def test_what_is_under_way_or_not_ours_stays(tmp_path: Path, dead: int) -> None:
     ]
     for place in others:
         put(place)
-    with written_whole(tmp_path / "b.txt") as underway:
+    with output.written_whole(tmp_path / "b.txt") as underway:
         write_something(tmp_path)
         assert underway.exists()
     assert all(place.read_text() == "old" for place in others)
@@ -292,6 +279,6 @@ def test_old_results_come_back_when_a_process_died_between_the_two_steps(tmp_pat
     (room / "old").mkdir(parents=True)
     fill(room / "old" / "results")
     with pytest.raises(FormatError, match="exists already"):
-        checked_directory_target(tmp_path / "results", foreign=known)
+        output.checked_directory_target(tmp_path / "results", foreign=known)
     assert entries(tmp_path / "results") == ["a.txt"]
     assert entries(tmp_path) == ["results"]

@@ -1,7 +1,5 @@
 """Specs as text, as records and as names, and the registries that know them, whatever other packages declare."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings
@@ -12,18 +10,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dissensus import DissensusError, DissensusWarning
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
+from dissensus import DissensusError, DissensusWarning, metrics
+from dissensus import aggregations as ag
 from dissensus.aggregations.base import RecordedAggregation, restored_aggregation
 from dissensus.core.spec import (
     Family,
@@ -36,15 +24,6 @@ from dissensus.core.spec import (
     restored,
     specs_from,
 )
-from dissensus.metrics import (
-    CategoryAccuracy,
-    Coverage,
-    LogScore,
-    Overlap,
-    RankBiasedOverlap,
-    SetAccuracy,
-    TopKAccuracy,
-)
 from dissensus.metrics.base import restored_metric
 from dissensus.plugins import Aggregation, Metric
 
@@ -52,21 +31,21 @@ CATEGORIES = ("low", "low", "high")
 GIVEN: dict[str, Any] = {"categories": CATEGORIES}
 REQUIRED: dict[str, Any] = {"k": 3, "categories": CATEGORIES, "threshold": 0.2}
 
-PRIOR = NormalInverseGammaPrior(0.5, 1.0, 2.0, 3.0)
+PRIOR = ag.NormalInverseGammaPrior(0.5, 1.0, 2.0, 3.0)
 UNUSUAL: tuple[Spec, ...] = (
-    PlackettLuce(2.5, alpha=0.3, prior="symmetric", chains=2, warmup=7),
-    Dirichlet(0.25, alpha=3.0),
-    ProbabilisticInverseRank(12.0, ties="each", alpha=1e-3),
-    InverseRank("each"),
-    AnnotatorBootstrap(MajorityVote(), 4),
-    AnnotatorBootstrap(InverseRank()),
-    NormalInverseGamma((0.0, 5.0), prior=PRIOR, reliability=2.0, conditions=("low", "middle", "high")),
-    TopKAccuracy(5, j=2),
-    SetAccuracy(2),
-    Overlap(4),
-    RankBiasedOverlap(0.25, 7),
-    LogScore(floor=1e-6),
-    CategoryAccuracy(CATEGORIES, k=2),
+    ag.PlackettLuce(2.5, alpha=0.3, prior="symmetric", chains=2, warmup=7),
+    ag.Dirichlet(0.25, alpha=3.0),
+    ag.ProbabilisticInverseRank(12.0, ties="each", alpha=1e-3),
+    ag.InverseRank("each"),
+    ag.AnnotatorBootstrap(ag.MajorityVote(), 4),
+    ag.AnnotatorBootstrap(ag.InverseRank()),
+    ag.NormalInverseGamma((0.0, 5.0), prior=PRIOR, reliability=2.0, conditions=("low", "middle", "high")),
+    metrics.TopKAccuracy(5, j=2),
+    metrics.SetAccuracy(2),
+    metrics.Overlap(4),
+    metrics.RankBiasedOverlap(0.25, 7),
+    metrics.LogScore(floor=1e-6),
+    metrics.CategoryAccuracy(CATEGORIES, k=2),
 )
 
 
@@ -90,7 +69,7 @@ def as_text(value: object) -> str:
     """Write a parameter as people type it."""
     if isinstance(value, Spec):
         return value.id
-    if isinstance(value, NormalInverseGammaPrior):
+    if isinstance(value, ag.NormalInverseGammaPrior):
         return ",".join(repr(getattr(value, part.name)) for part in fields(value))
     if isinstance(value, tuple):
         return ",".join(map(as_text, value))
@@ -152,31 +131,31 @@ def test_a_kind_says_what_it_is_needs_and_takes(kind: type[Spec]) -> None:
 
 EXAMPLES: dict[Family[Any], dict[str, list[Spec]]] = {
     Aggregation.family: {
-        "plackett-luce:1,3": [PlackettLuce(1.0), PlackettLuce(3.0)],
-        "plackett-luce:3:tempered=true": [PlackettLuce(3.0, tempered=True)],
-        "dirichlet:2,0.5:alpha=3": [Dirichlet(2.0, alpha=3.0), Dirichlet(0.5, alpha=3.0)],
-        " plackett-luce : 1 , 3 : prior = symmetric ": [PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
-        "annotator-bootstrap": [AnnotatorBootstrap()],
-        "annotator-bootstrap:model=majority-vote": [AnnotatorBootstrap(MajorityVote())],
-        "annotator-bootstrap:majority-vote:5": [AnnotatorBootstrap(MajorityVote(), 5)],
-        "annotator-bootstrap:size=none": [AnnotatorBootstrap()],
+        "plackett-luce:1,3": [ag.PlackettLuce(1.0), ag.PlackettLuce(3.0)],
+        "plackett-luce:3:tempered=true": [ag.PlackettLuce(3.0, tempered=True)],
+        "dirichlet:2,0.5:alpha=3": [ag.Dirichlet(2.0, alpha=3.0), ag.Dirichlet(0.5, alpha=3.0)],
+        " plackett-luce : 1 , 3 : prior = symmetric ": [ag.PlackettLuce(g, prior="symmetric") for g in (1.0, 3.0)],
+        "annotator-bootstrap": [ag.AnnotatorBootstrap()],
+        "annotator-bootstrap:model=majority-vote": [ag.AnnotatorBootstrap(ag.MajorityVote())],
+        "annotator-bootstrap:majority-vote:5": [ag.AnnotatorBootstrap(ag.MajorityVote(), 5)],
+        "annotator-bootstrap:size=none": [ag.AnnotatorBootstrap()],
         "annotator-bootstrap:majority-vote,plackett-luce-ml:2,3": [
-            AnnotatorBootstrap(model, size) for model in (MajorityVote(), PlackettLuceML()) for size in (2, 3)
+            ag.AnnotatorBootstrap(model, size) for model in (ag.MajorityVote(), ag.PlackettLuceML()) for size in (2, 3)
         ],
-        "normal-inverse-gamma:thresholds=0,5": [NormalInverseGamma((0.0, 5.0))],
+        "normal-inverse-gamma:thresholds=0,5": [ag.NormalInverseGamma((0.0, 5.0))],
         "normal-inverse-gamma:2:prior=none:conditions=bad,good": [
-            NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))
+            ag.NormalInverseGamma(reliability=2.0, conditions=("bad", "good"))
         ],
     },
     Metric.family: {
-        "set-accuracy": [SetAccuracy()],
-        "set-accuracy:none,2,3": [SetAccuracy(), SetAccuracy(2), SetAccuracy(3)],
-        "top-k-accuracy:3": [TopKAccuracy(3)],
-        "top-k-accuracy:3:2": [TopKAccuracy(3, j=2)],
-        "top-k-accuracy:j=2:k=3": [TopKAccuracy(3, j=2)],
-        "rank-biased-overlap:0.8": [RankBiasedOverlap(0.8, 10)],
-        "category-accuracy:2": [CategoryAccuracy(CATEGORIES, 2)],
-        "coverage": [Coverage()],
+        "set-accuracy": [metrics.SetAccuracy()],
+        "set-accuracy:none,2,3": [metrics.SetAccuracy(), metrics.SetAccuracy(2), metrics.SetAccuracy(3)],
+        "top-k-accuracy:3": [metrics.TopKAccuracy(3)],
+        "top-k-accuracy:3:2": [metrics.TopKAccuracy(3, j=2)],
+        "top-k-accuracy:j=2:k=3": [metrics.TopKAccuracy(3, j=2)],
+        "rank-biased-overlap:0.8": [metrics.RankBiasedOverlap(0.8, 10)],
+        "category-accuracy:2": [metrics.CategoryAccuracy(CATEGORIES, 2)],
+        "coverage": [metrics.Coverage()],
     },
 }
 
@@ -227,18 +206,23 @@ def test_text_that_makes_no_sense_is_refused(family: Family[Any]) -> None:
 
 
 def test_specs_and_text_may_be_mixed_and_one_spec_is_one() -> None:
-    mixed = ["plackett-luce:1,3", MajorityVote(), "inverse-rank"]
-    assert as_specs(Aggregation.family, mixed) == [PlackettLuce(1.0), PlackettLuce(3.0), MajorityVote(), InverseRank()]
-    assert as_specs(Aggregation.family, "plackett-luce:1,3") == [PlackettLuce(1.0), PlackettLuce(3.0)]
+    mixed = ["plackett-luce:1,3", ag.MajorityVote(), "inverse-rank"]
+    assert as_specs(Aggregation.family, mixed) == [
+        ag.PlackettLuce(1.0),
+        ag.PlackettLuce(3.0),
+        ag.MajorityVote(),
+        ag.InverseRank(),
+    ]
+    assert as_specs(Aggregation.family, "plackett-luce:1,3") == [ag.PlackettLuce(1.0), ag.PlackettLuce(3.0)]
     with pytest.raises(DissensusError, match=r"this stands for 2 aggregations\n +expected: one\n.*'plackett-luce:1,3'"):
         one_spec(Aggregation.family, "plackett-luce:1,3")
 
 
 def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
-    record = {**PlackettLuce(3).record(), "id": "elsewhere"}
+    record = {**ag.PlackettLuce(3).record(), "id": "elsewhere"}
     stored = restored_aggregation(record)
     assert isinstance(stored, RecordedAggregation)
-    assert (stored.id, stored.limit) == ("elsewhere", PlackettLuceML())
+    assert (stored.id, stored.limit) == ("elsewhere", ag.PlackettLuceML())
 
 
 # Names ---------------------------------------------------------------------------------------------------
@@ -246,18 +230,18 @@ def test_an_aggregation_that_nobody_provides_is_stood_for() -> None:
 
 NAMES: dict[str, list[Spec]] = {
     "plackett-luce (alpha=1, prior=observed)|plackett-luce (alpha=0.5, prior=symmetric)": [
-        PlackettLuce(3, prior="observed"),
-        PlackettLuce(3, prior="symmetric", alpha=0.5),
+        ag.PlackettLuce(3, prior="observed"),
+        ag.PlackettLuce(3, prior="symmetric", alpha=0.5),
     ],
-    "plackett-luce|plackett-luce|majority-vote": [PlackettLuce(1), PlackettLuce(3), MajorityVote()],
-    "plackett-luce|dirichlet": [PlackettLuce(3, chains=2), Dirichlet(3)],
+    "plackett-luce|plackett-luce|majority-vote": [ag.PlackettLuce(1), ag.PlackettLuce(3), ag.MajorityVote()],
+    "plackett-luce|dirichlet": [ag.PlackettLuce(3, chains=2), ag.Dirichlet(3)],
     "annotator-bootstrap (model=majority-vote)|annotator-bootstrap (model=inverse-rank ties=each)": [
-        AnnotatorBootstrap(MajorityVote()),
-        AnnotatorBootstrap(InverseRank("each")),
+        ag.AnnotatorBootstrap(ag.MajorityVote()),
+        ag.AnnotatorBootstrap(ag.InverseRank("each")),
     ],
     "normal-inverse-gamma (prior=None)|normal-inverse-gamma (prior=mu=0.5 kappa=1 a=2 b=3)": [
-        NormalInverseGamma((0.0, 2.5)),
-        NormalInverseGamma((0.0, 2.5), prior=PRIOR),
+        ag.NormalInverseGamma((0.0, 2.5)),
+        ag.NormalInverseGamma((0.0, 2.5), prior=PRIOR),
     ],
     "": [],
 }
@@ -412,11 +396,11 @@ def test_ids_are_hyphenated_words_of_which_every_class_has_its_own_and_keeps_it(
 
 
 def test_what_is_no_spec_of_the_family_is_refused_and_one_is_one() -> None:
-    for item in (3, None, PlackettLuce, InverseRank()):
+    for item in (3, None, ag.PlackettLuce, ag.InverseRank()):
         with pytest.raises(DissensusError, match="this is not a metric"):
             as_specs(Metric.family, [item])
     with pytest.raises(DissensusError, match="this is not an aggregation"):
-        one_spec(Aggregation.family, TopKAccuracy(1))
+        one_spec(Aggregation.family, metrics.TopKAccuracy(1))
     with pytest.raises(DissensusError, match="this stands for 2 metrics"):
         one_spec(Metric.family, "top-k-accuracy:1,3")
-    assert one_spec(Metric.family, TopKAccuracy(2)) == TopKAccuracy(2)
+    assert one_spec(Metric.family, metrics.TopKAccuracy(2)) == metrics.TopKAccuracy(2)

@@ -33,10 +33,6 @@ def test_the_threshold_is_that_of_averaged_p_values(seed: int) -> None:
     assert ((new >= found) == (new >= wanted)).all()
 
 
-def test_too_few_labels_make_every_set_hold_everything() -> None:
-    assert threshold(np.arange(8.0), 0.1, 1) == -math.inf
-
-
 def test_equal_scores_are_in_a_set_together() -> None:
     model = ds.Predictions.from_scores([[0.4, 0.4, 0.2], [0.25, 0.25, 0.5]])
     assert np.allclose(conformity(model, "aps"), [[-0.8, -0.8, -1.0], [-1.0, -1.0, -0.5]])
@@ -112,31 +108,3 @@ def test_one_seed_gives_one_threshold_and_labels_come_from_an_aggregation_too() 
     assert ds.conformal(shuffled, model, m=1, seed=1).rows[0] == one
     found = ds.conformal(study.annotations, model, labels="dirichlet")
     assert "plausibilities of dirichlet" in repr(found)
-
-
-STUDY = ds.Study.from_counts([[3, 1, 0], [0, 4, 1]] * 10, ["a", "b", "c"])
-MODEL = [[0.9, 0.1, 0.0], [0.2, 0.7, 0.1]] * 10
-RISKS = ds.Categories.from_mapping({"a": "low", "b": "high", "c": "high"})
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({"alpha": 0.0}, "alpha must be between 0 and 1"),
-        ({"alpha": 1.0}, "alpha must be between 0 and 1"),
-        ({"alpha": 0.04}, "too few calibration cases"),
-        ({"alpha": 0.04, "method": "corrected"}, "too few calibration cases"),
-        ({"alpha": {"low": 0.1}, "categories": RISKS}, "categories have no alpha"),
-        ({"alpha": {"lov": 0.1}, "categories": RISKS}, "lov"),
-        ({"categories": ds.Categories(("a", "b", "c"), ("low", "high"), np.zeros(3, dtype=int))}, "no members"),
-        ({"categories": ds.Categories.from_mapping({"a": "low"})}, "conditions have no category"),
-        ({"score": "raps"}, "score is not understood"),
-        ({"m": 0}, "m must be a whole number"),
-        ({"predictions": [[-1.0, 0.5, 2.0]] * 20}, "needs probabilities"),
-        ({"predictions": ds.Predictions.from_sets([["a"]] * 20, ["a", "b", "c"])}, "needs scores"),
-        ({"study": ds.Study.from_scores([[1.0]] * 20), "predictions": [1.0] * 20}, "rankings"),
-    ],
-)
-def test_bad_input_is_one_clear_error(more: dict[str, Any], told: str) -> None:
-    with pytest.raises(ds.DissensusError, match=told):
-        ds.conformal(**{"study": STUDY, "predictions": MODEL, **more})

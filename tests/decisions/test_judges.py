@@ -159,9 +159,9 @@ def test_independent_judges_of_ambiguous_cases_have_no_excess_correlation_and_co
 
 def test_left_out_annotators_are_those_of_a_naive_enumeration() -> None:
     study, judges = ambiguous(np.random.default_rng(9), 30, 0.0)
-    rows = [np.repeat(np.arange(4), row) for row in study_counts(study)]
     pairs, alone = [], []
-    for own in rows:
+    codes, votes, case = study.codes, study.votes, study.panel.case_of_opinion
+    for own in (np.repeat(codes[case == row], votes[case == row]) for row in range(30)):
         three = [(a, b, c) for a in range(5) for b in range(5) for c in range(5) if len({a, b, c}) == 3]
         pairs.append(np.mean([(own[a] != own[c]) and (own[b] != own[c]) for a, b, c in three]))
         alone.append(np.mean([own[a] != own[c] for a, _, c in three]))
@@ -169,15 +169,7 @@ def test_left_out_annotators_are_those_of_a_naive_enumeration() -> None:
     assert error_correlation(study, judges)["annotators"] == pytest.approx((np.mean(pairs) - m**2) / (m - m**2))
 
 
-def study_counts(study: ds.Study) -> np.ndarray:
-    found = np.zeros((study.n_cases, 4), dtype=int)
-    np.add.at(found, (study.panel.case_of_opinion, study.codes), study.votes)
-    return found
-
-
-def binary(
-    rng: np.random.Generator, n_all: int, opinions: int
-) -> tuple[ds.Study, dict[str, Any], dict[str, Any], np.ndarray]:
+def binary(rng: np.random.Generator, n_all: int, opinions: int) -> tuple[ds.Study, Any, Any, np.ndarray]:
     """Draw a yes-or-no question, labels of humans, a judge, and a model that is to be evaluated."""
     hard = rng.normal(0, 1.5, n_all)
     p = 1 / (1 + np.exp(-hard))
@@ -264,33 +256,3 @@ def test_ratings_of_named_humans_count_their_choice_as_well() -> None:
     row = ds.judges(said, f).rows[0]
     assert row["high"] - row["low"] > 2 * float(stdtrit(5, 0.975)) * 0.3 * strict.std(ddof=1) / math.sqrt(6)
     assert row["low"] <= 3 <= row["high"]
-
-
-STUDY, JUDGE, *_ = binary(np.random.default_rng(16), 60, 2)
-
-
-@pytest.mark.parametrize(
-    ("study", "judged", "more", "told"),
-    [
-        (STUDY.select(range(5)), JUDGE, {}, "too few judged cases"),
-        (STUDY, {}, {}, "there is no judge"),
-        (STUDY, {"judge": []}, {}, "gave no answer"),
-        (STUDY, JUDGE, {"level": 1.5}, "level must be between 0 and 1"),
-        (STUDY, JUDGE, {"width": 0.0}, "width must be a positive, finite number"),
-        (STUDY, JUDGE, {"costs": {"opinion": 0.0}}, "the cost of one opinion must be positive"),
-        (STUDY, JUDGE, {"metric": "auroc"}, "a metric needs the predictions"),
-        (STUDY, JUDGE, {"strata": {"0": "a"}}, "cases have no stratum"),
-        (STUDY, JUDGE, {"strata": {str(i): str(i) for i in range(60)}}, "strata have too few labelled cases"),
-        (STUDY, JUDGE, {"condition": "maybe"}, "maybe"),
-        (
-            ds.Study.from_counts([[1, 1, 1]] * 20, ["a", "b", "c"]),
-            {"A": np.eye(3)[[0] * 20]},
-            {},
-            "the condition is not known",
-        ),
-        (ds.Study.from_sets([[{"a"}]] * 20, ["a", "b"]), {"A": np.ones((20, 2))}, {}, "one question at a time"),
-    ],
-)
-def test_bad_input_is_one_clear_error(study: ds.Study, judged: Any, more: dict[str, Any], told: str) -> None:
-    with pytest.raises(ds.DissensusError, match=told):
-        ds.judges(study, judged, **more)

@@ -1,15 +1,16 @@
-"""Planning: published yardsticks, components found again, and power that is achieved where it is predicted."""
+"""Planning: yardsticks, components found again, power achieved where it is predicted; and gains of asking again."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus.decisions.planning import Components, within_cases
-from dissensus.evaluation.expert_comparison.pairs import Pairs
-from dissensus.evaluation.expert_comparison.sample import Estimates, Sample, estimates
+from dissensus.decisions.planning import Components, expected_gains, within_cases
+from dissensus.evaluation.expert_comparison.sample import Estimates, Pairs, Sample, estimates
 from dissensus.metrics import TopKAccuracy
 from shared_data import needs_shared, vandyke
 
@@ -123,7 +124,7 @@ def compared(study: ds.Study, said: dict[str, np.ndarray]) -> Estimates:
     values, moves = sample.means[1, 0] - sample.means[2, 0], sample.effects[1, 0] - sample.effects[2, 0]
     part = None if sample.crossing is None else sample.crossing.part(moves)
     bounds = np.array(-1.0), np.array(1.0)
-    return estimates(values, sample.weights, sample.clusters, bounds, part, 0.95)
+    return estimates(values, sample.pairs.weights, sample.pairs.clusters, bounds, part, 0.95)
 
 
 @pytest.mark.slow
@@ -189,34 +190,76 @@ def test_what_is_shown_is_escaped_and_short() -> None:
     assert found.to_frame().columns == ["cases", "opinions", "annotators", "power", "width", "cost"]
 
 
-STUDY = ds.Study.from_counts([[3, 1], [0, 4]] * 10, ["a", "b"])
-MODEL = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
+# Which cases again --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("pilot", "more", "told"),
-    [
-        ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"case": 0}}, "the cost of one case must be positive"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "costs": {"cases": 1}}, "cost"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "power": 1.0}, "power must be between 0 and 1"),
-        ({"case_sd": 0.5}, {}, "the difference is not known"),
-        ({"case_sd": -1}, {"effect": 0.1}, "case_sd must be a number"),
-        ({"case_sd": 0}, {"effect": 0.1}, "nothing varies"),
-        ({"sd": 1}, {"effect": 0.1}, "component"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [1], "opinions": [1]}, "too few annotators"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "annotators": [5], "opinions": [2], "design": "nested"}, "form panels"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "cases": [0]}, "cases must be a whole number"),
-        ({"case_sd": 0.5}, {"effect": 0.1, "margin": -0.1}, "margin must be a positive, finite number"),
-        (STUDY.select([0, 1]), {"predictions": {"A": MODEL["A"][:2]}}, "too few cases with two annotators"),
-        (STUDY, {"predictions": {**MODEL, "B": MODEL["A"], "C": MODEL["A"]}}, "one model or two"),
-        (STUDY, {"predictions": MODEL, "models": ["Z"]}, "Z"),
-        (
-            ds.Study.from_counts([[2, 1], [0, 3]] * 10, ["a", "b"]),
-            {"predictions": MODEL, "metric": "top-k-accuracy:1", "opinions": [5]},
-            "too few opinions per case",
-        ),
-    ],
-)
-def test_bad_input_is_one_clear_error(pilot: object, more: dict[str, object], told: str) -> None:
-    with pytest.raises(ds.DissensusError, match=told):
-        ds.plan(pilot, **more)  # type: ignore[arg-type]
+def closed_form(counts: np.ndarray, alpha: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the gain under a Dirichlet posterior: the variance of the mean after one more answer."""
+    mass = counts + alpha
+    total = mass.sum(axis=1, keepdims=True)
+    p = mass / total
+    mean = (p * values).sum(axis=1, keepdims=True)
+    return np.asarray((p * np.square((values - mean) / (total + 1))).sum(axis=1))
+
+
+def test_gains_are_those_of_a_dirichlet_posterior_in_closed_form() -> None:
+    rng = np.random.default_rng(1)
+    counts, alpha = rng.multinomial(4, [0.5, 0.3, 0.2], 12), np.full(3, 0.7)
+    values = rng.normal(size=(12, 3))
+    theta = np.array([rng.dirichlet(row + alpha, 40_000) for row in counts])
+    spread, gains, certainty = expected_gains(theta, values)
+    assert gains == pytest.approx(closed_form(counts, alpha, values), rel=0.06)
+    assert (gains <= spread).all()
+    assert ((certainty > 0.3) & (certainty <= 1)).all()
+
+
+def test_cases_on_which_models_agree_have_nothing_to_give() -> None:
+    said = ds.Study.from_counts([[2, 2, 0], [2, 2, 0], [4, 0, 0], [2, 1, 1]], ["a", "b", "c"])
+    models = {"A": [[0.9, 0.1, 0.0]] * 4, "B": [[0.1, 0.9, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.1, 0.9]]}
+    found = ds.relabel(said, models, "top-k-accuracy:1", n=2)
+    gain = {row["case"]: row["gain"] for row in found.rows}
+    assert gain["1"] == pytest.approx(0.0, abs=1e-12)
+    assert found.rows[0]["case"] == "0"
+    assert gain["0"] > gain["2"]
+    assert sum(gain.values()) < 1
+
+
+def test_metrics_of_the_data_set_and_of_one_model_lead_to_conclusions_too() -> None:
+    study = ds.simulate.binary(n_cases=80, seed=1)
+    said, models = study.annotations, study.predictions
+    name = next(iter(models))
+    for metric in ("auroc", "top-k-accuracy:1"):
+        found = ds.relabel(said, models, metric, models=[name], draws=200)
+        assert found.rows[0]["gain"] > 0
+        assert len(found.rows) == 80
+
+
+def test_lists_are_taken_by_label_studio_and_spreadsheets(tmp_path: Path) -> None:
+    study = ds.simulate.study(n_cases=40, n_conditions=4, seed=1)
+    found = ds.relabel(study.annotations, study.predictions, models=["Aster", "Birch"], n=5)
+    found.write(tmp_path / "again.csv")
+    found.write(tmp_path / "again.json")
+    table = pl.read_csv(tmp_path / "again.csv", schema_overrides={"case": pl.String})
+    tasks = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
+    assert table["case"].to_list() == [task["data"]["case"] for task in tasks]
+    assert table["rank"].to_list() == [1, 2, 3, 4, 5]
+    assert len(repr(found).splitlines()) <= 20
+    with pytest.raises(ds.DissensusError):
+        found.write(tmp_path / "again.csv")
+    with pytest.raises(ds.DissensusError, match=r"\.csv or \.json"):
+        found.write(tmp_path / "again.txt")
+
+
+def test_the_order_of_cases_does_not_matter_and_unannotated_ones_are_noted() -> None:
+    said = ds.Study.from_rankings([[[["a"]], [["b"]]], [[["a"]]], []], ["a", "b"])
+    models = {"A": [[0.9, 0.1]] * 3, "B": [[0.1, 0.9]] * 3}
+    found = ds.relabel(said, models, "top-k-accuracy:1")
+    assert "1 cases have no opinion yet: they are not ranked" in found.notes
+    names = ["1", "0"]
+    others = {name: ds.Predictions.from_scores(one[:2], ["a", "b"], case_names=names) for name, one in models.items()}
+    turned = ds.relabel(said.select([1, 0]), others, "top-k-accuracy:1")
+    assert {row["case"]: row["gain"] for row in found.rows} == pytest.approx(
+        {row["case"]: row["gain"] for row in turned.rows}
+    )
+    same = ds.relabel(said, {"A": models["A"], "B": models["A"]}, "top-k-accuracy:1")
+    assert any("say the same" in note for note in same.notes)

@@ -1,5 +1,6 @@
-"""Pages are true: links lead somewhere, options exist, code runs and prints what is shown; and they are short."""
+"""Pages are true: links lead somewhere, options exist, code prints what is shown; nothing public is left out."""
 
+import json
 import os
 import re
 import runpy
@@ -12,10 +13,12 @@ import pytest
 import reference_pages
 from gallery_figures import FOLDER
 
+import dissensus as ds
 from dissensus.evaluation.plots import FIGURES
+from dissensus.plugins import Aggregation, Metric
 from dissensus.study.reading.format import Format
-from documentation import BLOCK, PAGES, ROOT, has_code, run
-from public_names import NAMESPACES
+from documentation import BLOCK, DOCS, PAGES, ROOT, has_code, run
+from public_names import NAMESPACES, PUBLIC
 
 IMPORTED = {"dissensus", *(f"dissensus.{name}" for name in NAMESPACES)}
 LIGHT = {
@@ -64,32 +67,30 @@ def anchors_of(text: str) -> set[str]:
 
 
 SEARCHED = {
-    "install": "start/install.md",
-    "csv": "start/first-report.md",
-    "majority vote": "explanation/which-number.md",
-    "kappa": "explanation/agreement.md",
-    "auroc": "reference/metrics.md",
-    "sensitivity": "tutorials/two-classifiers.md",
-    "non-inferiority": "explanation/comparisons.md",
-    "margin": "explanation/comparisons.md",
-    "differential diagnosis": "tutorials/differential-diagnosis.md",
-    "ties": "reference/aggregations.md",
-    "findings": "tutorials/findings.md",
-    "grades": "tutorials/grades-and-numbers.md",
-    "llm judges": "tutorials/llm-judges.md",
-    "sample size": "how-to/plan-a-study.md",
-    "soft labels": "how-to/soft-labels.md",
-    "guarantee": "how-to/conformal-sets.md",
-    "dask": "how-to/large-studies.md",
-    "label studio": "how-to/files.md",
-    "reliability": "explanation/reliability.md",
-    "plackett-luce": "reference/aggregations.md",
+    "start/install.md": ["install"],
+    "start/first-report.md": ["csv"],
+    "explanation/which-number.md": ["majority vote"],
+    "explanation/agreement.md": ["kappa"],
+    "explanation/comparisons.md": ["non-inferiority", "margin"],
+    "explanation/reliability.md": ["reliability"],
+    "reference/metrics.md": ["auroc"],
+    "reference/aggregations.md": ["ties", "plackett-luce"],
+    "tutorials/two-classifiers.md": ["sensitivity"],
+    "tutorials/differential-diagnosis.md": ["differential diagnosis"],
+    "tutorials/findings.md": ["findings"],
+    "tutorials/grades-and-numbers.md": ["grades"],
+    "tutorials/llm-judges.md": ["llm judges"],
+    "how-to/plan-a-study.md": ["sample size"],
+    "how-to/soft-labels.md": ["soft labels"],
+    "how-to/conformal-sets.md": ["guarantee"],
+    "how-to/large-studies.md": ["dask"],
+    "how-to/files.md": ["label studio"],
 }
 """Words that people type into the search, and a page that it must be able to find."""
 
 
 def test_pages_hold_the_words_that_people_search_for(site: dict[str, str]) -> None:
-    assert [word for word, page in SEARCHED.items() if word not in site[page].lower()] == []
+    assert [one for page, words in SEARCHED.items() for one in words if one not in site[page].lower()] == []
 
 
 def test_every_page_is_in_the_navigation_once(site: dict[str, str]) -> None:
@@ -134,9 +135,7 @@ def test_pages_import_public_names_only(page: Path) -> None:
 
 
 RUN = [
-    pytest.param(page, id=page.stem, marks=[] if page.stem in LIGHT else [pytest.mark.slow])
-    for page in PAGES
-    if has_code(page)
+    pytest.param(one, id=one.stem, marks=[pytest.mark.slow] * (one.stem not in LIGHT)) for one in PAGES if has_code(one)
 ]
 
 
@@ -160,3 +159,84 @@ def test_every_format_is_in_the_page_of_formats() -> None:
     own = [name for name, kind in Format.family.known().items() if kind.__module__.startswith("dissensus.")]
     assert own
     assert [name for name in own if f"| `{name}` |" not in page] == []
+
+
+# The reference: nothing public is undocumented -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def python() -> dict[str, str]:
+    return {name: reference_pages.python_page(name) for name in ("", *NAMESPACES)}
+
+
+def test_every_public_name_has_a_heading_a_sentence_and_an_example(python: dict[str, str]) -> None:
+    texts = "\n".join(python.values())
+    missing = [name for name in PUBLIC if f"\n## {name.removeprefix('simulate.')}\n" not in texts]
+    assert missing == []
+    for name, text in python.items():
+        for title, words in re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+            assert re.search(r"\w{3}.*\.", words), f"{name}.{title}"
+
+
+def test_headings_lead_to_members_of_classes(python: dict[str, str]) -> None:
+    assert "\n### Evaluation.compare\n" in python[""]
+    assert "\n### Study.from_long\n" in python[""]
+    assert "compare(first=None" in python[""].replace("\n    ", "")
+
+
+def test_every_option_of_every_command_is_told() -> None:
+    text = reference_pages.command_list()
+    for name, command in reference_pages.commands().items():
+        section = text.partition(f"## dissensus {name}\n")[2].partition("\n## ")[0]
+        wanted = {one.opts[0] for one in command.params if one.opts[0].startswith("--")} - {"--help", "--help-all"}
+        assert [option for option in wanted if f"`{option}" not in section] == [], name
+        assert all(words.strip() for _, words, _ in reference_pages.options_of(command)), name
+
+
+@pytest.mark.parametrize(("family", "kind"), [(Metric, "metrics"), (Aggregation, "aggregations")])
+def test_every_metric_and_aggregation_has_an_equation_and_a_use(family: type, kind: str) -> None:
+    words = reference_pages.WORDS[kind]
+    assert set(words) == set(reference_pages.own(family.family))  # type: ignore[attr-defined]
+    assert all(one["equation"].endswith(".") and one["use"].endswith(".") for one in words.values())
+
+
+def literal(text: str) -> str:
+    return re.sub(r"⟨.*?⟩", "…", text)
+
+
+def test_every_warning_is_explained_and_none_that_is_gone() -> None:
+    raised = {literal(problem) for _, problem, _ in reference_pages.messages("warn")}
+    told = {one["match"] for one in reference_pages.WORDS["warnings"]}
+    assert len(raised) >= 7
+    assert raised - told == set()
+    source = "".join(path.read_text(encoding="utf-8") for path in reference_pages.SOURCES.rglob("*.py"))
+    assert [part for one in told for part in one.split("…") if len(part) > 5 and part not in source] == []
+
+
+def test_errors_are_listed_with_advice() -> None:
+    text = reference_pages.error_list()
+    assert text.count("\n| ") > 300
+    assert "did you mean" not in text.split("### ")[0]
+    assert "there are too many folds" in text
+
+
+def test_every_key_and_column_of_results_on_disk_is_told(tmp_path: Path) -> None:
+    said = ds.Study.from_counts([[3, 1], [1, 3]], ["a", "b"])
+    result = ds.evaluate(said, {"A": [[0.9, 0.1], [0.2, 0.8]]}, draws=20)
+    result.save(tmp_path / "results")
+    names = ("run.json", "summary.json")
+    run, rows = (json.loads((tmp_path / "results" / name).read_text(encoding="utf-8")) for name in names)
+    tables = (result.per_case(), result.per_draw(), result.certainties())
+    page = (DOCS / "reference" / "results.md").read_text(encoding="utf-8")
+    told = {word for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)}
+    assert told >= set(run) | set(rows[0]) | {column for table in tables for column in table.columns}
+    assert f"version {run['version']}" in page
+
+
+def test_what_the_map_of_the_paper_calls_ours_exists() -> None:
+    page = (DOCS / "reference" / "paper-map.md").read_text(encoding="utf-8")
+    ours = " ".join(row.rpartition(" | ")[2] for row in page.splitlines() if row.startswith("| "))
+    called = set(re.findall(r"`(?:ds\.|result\.plot\.|study\.)?(\w+)\(", ours))
+    homes = (ds, ds.Study, *(getattr(ds, name) for name in NAMESPACES))
+    assert len(called) > 20
+    assert called - {name for home in homes for name in dir(home)} - set(FIGURES) == set()

@@ -7,9 +7,8 @@ import pytest
 
 from dissensus import DissensusError, Evaluation, Study, evaluate
 from dissensus.aggregations import Dirichlet, PlackettLuce
-from dissensus.core.aliases import BoolArray, FloatArray
-from dissensus.evaluation.annotators import Design, are_crossed, probe_vectors
-from dissensus.evaluation.folds import grouped, weight_of_cases
+from dissensus.core.arrays import BoolArray, FloatArray
+from dissensus.evaluation.annotators import Design, are_crossed, grouped, probe_vectors, weight_of_cases
 from dissensus.evaluation.tally import opinion_means
 from dissensus.metrics import TopKAccuracy
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.evaluation import curves
 from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS

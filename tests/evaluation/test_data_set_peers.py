@@ -13,7 +13,7 @@ import sklearn.metrics as peers
 
 import dissensus as ds
 from dissensus.aggregations import MajorityVote
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 

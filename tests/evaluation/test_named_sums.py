@@ -1,14 +1,20 @@
-"""Sums over cases add up, piece by piece, to those of all cases at once."""
+"""Sums over cases add up, piece by piece, to those of all cases at once, whoever and whatever adds them."""
 
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
-from dissensus.evaluation import plan, tally
+from dissensus.core.arrays import FloatArray
+from dissensus.evaluation import tally
 from dissensus.evaluation.sums import CaseWeights, Sums, Tally, design_effects, place_sums, resampled_means
+from dissensus.metrics import UserMetric
+from dissensus.simulate.differential_study import SimulatedStudy
 
 N, NAME = 60, ("run 0", "all", "each case")
 RNG = np.random.default_rng(2)
@@ -71,7 +77,6 @@ def test_the_size_of_pieces_changes_nothing_but_the_last_digits(monkeypatch: pyt
     strata = {"site": [str(case % 4) for case in range(60)]}
     how: dict[str, Any] = {"aggregations": ["dirichlet:1"], "draws": 20, "strata": strata, "panel": False}
     whole = ds.evaluate(study.annotations, study.predictions, **how)
-    monkeypatch.setattr(plan, "PIECE", 13)
     monkeypatch.setattr(tally, "PIECE", 13)
     monkeypatch.setattr(tally, "BATCH_CASES", 7)
     monkeypatch.setattr(tally, "BATCH_DRAWS", 0)
@@ -83,7 +88,6 @@ def test_the_size_of_pieces_changes_nothing_but_the_last_digits(monkeypatch: pyt
 
 
 def test_the_order_of_rows_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "PIECE", 10)
     monkeypatch.setattr(tally, "PIECE", 10)
     study = ds.simulate.study(n_cases=30, n_conditions=4, seed=5)
     order = RNG.permutation(30).tolist()
@@ -95,3 +99,70 @@ def test_the_order_of_rows_and_threads_change_no_bit(monkeypatch: pytest.MonkeyP
     assert one.compare().to_frame().equals(other.compare().to_frame())
     assert other.case_names == said.case_names
     assert one.per_case().sort("case", "run", "model").equals(other.per_case().sort("case", "run", "model"))
+
+
+@pytest.fixture(scope="module")
+def study() -> SimulatedStudy:
+    return ds.simulate.study(n_cases=130, n_conditions=6, seed=2)
+
+
+SPECS: dict[str, Any] = {"aggregations": ["plackett-luce:1", "dirichlet:1", "annotator-bootstrap"], "draws": 20}
+
+
+def test_parts_that_processes_evaluate_are_the_whole(study: SimulatedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are tried for every metric of a whole data set, among the laws."""
+    monkeypatch.setattr(tally, "PIECE", 40)
+    strata = {"site": ["rare" if place == 3 else "often" for place in range(130)]}
+    models = dict(list(study.predictions.items())[:2])
+    once = ds.evaluate(study.annotations, models, strata=strata, **SPECS)
+    assert once.panel is not None
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        found = ds.evaluate(study.annotations, models, strata=strata, executor=executor, **SPECS)
+    assert found == once
+    assert found.by_group("site").equals(once.by_group("site"))
+
+
+def test_what_learns_from_all_cases_is_refused(study: SimulatedStudy) -> None:
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ds.DissensusError, match="dawid-skene cannot be evaluated by"),
+    ):
+        ds.evaluate(study.annotations, study.predictions, aggregations=["dawid-skene"], draws=10, executor=executor)
+
+
+def test_a_metric_that_cannot_be_sent_is_one_clear_error(study: SimulatedStudy) -> None:
+    own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ds.DissensusError, match="cannot be sent to workers"):
+        ds.evaluate(study.annotations, study.predictions, metrics=[own], executor=executor, **SPECS)
+
+
+SCRIPT = """
+import dissensus as ds
+import numpy as np
+import polars as pl
+
+rng, cases = np.random.default_rng(0), [f"c{i}" for i in range(6000)]
+chance = rng.random(len(cases))
+given = [(case, f"a{who}", p) for case, p in zip(cases, chance) for who in range(4)]
+frame = pl.DataFrame(given, schema=["case", "annotator", "p"], orient="row")
+noise = rng.normal(0, 0.2, frame.height)
+labels = frame.select("case", "annotator", label=np.where(frame["p"] + noise > 0.5, "yes", "no"))
+ratings = frame.select("case", "annotator", rating=frame["p"] + noise)
+said = np.clip(chance + rng.normal(0, 0.3, len(cases)), 0.01, 0.99)
+for opinions, model in [
+    (labels, {"case": cases, "yes": said, "no": 1 - said}),
+    (ratings, {"case": cases, "value": said}),
+]:
+    print(ds.evaluate(ds.read(opinions), {"A": pl.DataFrame(model)}, draws=50).to_frame().write_csv())
+"""
+
+
+@pytest.mark.slow
+def test_tables_have_the_same_bits_with_any_number_of_blas_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+        run = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True)
+        said.append(run.stdout)
+    assert said[0].count("\n") > 20
+    assert said[0] == said[1]

@@ -11,7 +11,7 @@ import dissensus as ds
 from dissensus.aggregations import Dirichlet, InverseRank, NormalInverseGamma, PlackettLuce
 from dissensus.agreement import annotator_agreement
 from dissensus.certainty import annotation_certainty, certainty_profile, expected_risk
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation.tally import bin_of, pooled
 from dissensus.metrics import BrierScore, SetAccuracy, TopKAccuracy, UserMetric
 from dissensus.plugins import Metric
@@ -88,9 +88,11 @@ def test_metrics_by_certainty_are_means_over_the_cases_of_a_bin(result: ds.Evalu
         assert row["low"] <= row["mean"] <= row["high"]
 
 
-def test_a_certainty_at_the_edge_of_bins_is_in_the_upper_one_even_if_it_is_rounded() -> None:
+def test_a_certainty_at_the_edge_of_bins_is_in_the_upper_one_and_what_is_not_told_apart_joins_the_rest() -> None:
     certainties = np.array([0.5 - 1e-6, 0.5 - 1e-15, 0.5, 0.9 - 1e-15, 0.99 - 1e-6, 0.99 - 1e-15, 1.0])
     assert bin_of(certainties).tolist() == [0, 1, 1, 4, 4, 5, 5]
+    [batch] = InverseRank().sample(ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"]))
+    np.testing.assert_allclose(pooled(batch, np.array([0.5, 0.3, 0.2]), np.array([0])), [0.5, 0.5])
 
 
 def test_draws_in_which_a_metric_is_undefined_do_not_change_the_spread_of_a_case() -> None:
@@ -123,30 +125,6 @@ def test_tables_of_cases_are_those_of_single_functions(result: ds.Evaluation) ->
     assert result.agreement()["agreement"].to_list() == annotator_agreement(VOTES).values.tolist()
 
 
-def test_plausibilities_are_means_shares_and_some_draws(result: ds.Evaluation) -> None:
-    draws = RUNS[1].sample(VOTES, draws=DRAWS, seed=3)
-    summary, found = draws.summary(), result.plausibilities().filter(aggregation="plackett-luce")
-    assert found["condition"].to_list() == summary["condition"].to_list()
-    np.testing.assert_allclose(found["mean"], summary["mean"], atol=1e-12)
-    np.testing.assert_allclose(found["top"], summary["top"], atol=1e-12)
-    kept = np.array(found.filter(case=VOTES.case_names[7])["draws"].to_list())
-    every = draws.dense()[7].T
-    np.testing.assert_allclose(kept[:5], every[:, np.linspace(0, DRAWS - 1, 20).astype(int)], atol=5e-4)
-
-
-def test_what_is_not_told_apart_joins_the_rest_of_its_case() -> None:
-    [batch] = InverseRank().sample(ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"]))
-    np.testing.assert_allclose(pooled(batch, np.array([0.5, 0.3, 0.2]), np.array([0])), [0.5, 0.5])
-
-
-def test_unmentioned_conditions_are_any_other() -> None:
-    said = ds.Study.from_rankings([[[["a"]]], [[["b"], ["c"]]]], ["a", "b", "c", "d"], case_names=["x", "y"])
-    result = ds.evaluate(said, {}, aggregations=[InverseRank()])
-    winners = dict(result.certainties().filter(top=2).select("case", "winner").iter_rows())
-    assert winners == {"x": ["a", "any other"], "y": ["b", "c"]}
-    assert dict(result.certainties().filter(top=2).select("case", "certainty").iter_rows())["x"] == pytest.approx(1 / 3)
-
-
 def test_merging_keeps_everything(result: ds.Evaluation, tmp_path: Path) -> None:
     whole = reduce(ds.Evaluation.merge, map(evaluated, np.array_split(np.arange(150), 4)))
     assert (whole.study, whole.strata, whole.images) == (result.study, result.strata, result.images)
@@ -162,14 +140,6 @@ def test_merging_keeps_everything(result: ds.Evaluation, tmp_path: Path) -> None
     different = ds.evaluate(VOTES.select([0]), few, metrics=METRICS, draws=DRAWS, seed=3)
     with pytest.raises(ds.DissensusError, match="cannot be merged"):
         result.merge(different)
-
-
-def test_without_models_there_is_certainty() -> None:
-    result = ds.evaluate(VOTES, {}, aggregations=[Dirichlet()], draws=50, categories=RISKS)
-    tables = (result.to_frame(), result.by_certainty(), result.by_category(), result.per_case(), result.per_resample())
-    assert [len(table) for table in tables] == [0] * 5
-    assert len(result.certainties()) == 3 * 150
-    assert repr(result).startswith("150 cases")
 
 
 def test_no_opinions_and_different_conditions_are_refused() -> None:

@@ -23,6 +23,7 @@ subgroups = ["site"]
 STUDY = ds.Study.from_counts([[4, 1], [1, 4], [3, 2]] * 12, ["no", "yes"], question="binary")
 MODELS = {"A": [0.2, 0.7, 0.4] * 12, "B": [0.3, 0.6, 0.6] * 12}
 SITES = {"site": ["N", "S", "S"] * 12}
+DEVIATIONS = ("subgroups are missing: 'site'", "subgroups were added: 'sex'")
 
 
 def test_what_it_settles_holds_and_its_text_is_kept(tmp_path: Path) -> None:
@@ -42,20 +43,12 @@ def test_what_it_settles_holds_and_its_text_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_deviates_is_said_on_the_first_screen() -> None:
-    how = {
-        "aggregations": ["majority-vote"],
-        "level": 0.8,
-        "protocol": Protocol(TEXT),
-        "strata": {"sex": SITES["site"]},
-    }
-    result = ds.evaluate(STUDY, MODELS, **how)  # type: ignore[arg-type]
-    assert result.level == 0.8
-    assert result.protocol is not None
-    assert result.protocol.deviations == (
-        "level is 0.8, not 0.9",
-        "subgroups are missing: 'site'",
-        "subgroups were added: 'sex'",
+    sexes = {"sex": SITES["site"]}
+    result = ds.evaluate(
+        STUDY, MODELS, aggregations=["majority-vote"], level=0.8, protocol=Protocol(TEXT), strata=sexes
     )
+    assert result.level == 0.8
+    assert result.protocol == Protocol(TEXT, ("level is 0.8, not 0.9", *DEVIATIONS))
     assert "! This deviates from the protocol: level is 0.8, not 0.9;" in repr(result)
 
 
@@ -101,6 +94,5 @@ def test_a_study_in_pieces_is_evaluated_by_the_same_protocol(tmp_path: Path) -> 
     result = ds.load(tmp_path / "results")
     assert [metric.name for metric in result.metrics] == ["Brier score", "top-1 accuracy"]
     assert (result.level, result.panel) == (0.9, None)
-    deviations = ("subgroups are missing: 'site'", "subgroups were added: 'sex'")
-    assert result.protocol == Protocol(TEXT, deviations)
+    assert result.protocol == Protocol(TEXT, DEVIATIONS)
     assert Protocol(TEXT).sha256 in (tmp_path / "results" / "manifest.json").read_text(encoding="utf-8")

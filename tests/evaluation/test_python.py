@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from dissensus.core.spec import one_spec
+from dissensus.plugins import Metric
 
 ROWS = [
     (f"c{i}", who, ("benign", "malignant")[(i + (who == "Cy")) % 2]) for i in range(40) for who in ("Ann", "Bo", "Cy")
@@ -114,18 +116,12 @@ def test_the_report_and_the_figure_are_one_call(result: ds.Evaluation, tmp_path:
     ],
 )
 def test_a_metric_goes_by_its_usual_names_and_those_of_results(asked: str, name: str) -> None:
-    from dissensus.core.spec import one_spec
-    from dissensus.metrics.base import Metric
-
     spec: Any = one_spec(Metric.family, asked)
     assert spec.name == name
     assert one_spec(Metric.family, name) == spec
 
 
 def test_every_metric_is_found_by_the_name_that_results_give_it() -> None:
-    from dissensus.core.spec import one_spec
-    from dissensus.metrics.base import Metric
-
     whole = [kind for kind in Metric.family.known().values() if not kind.given]
     for kind in whole:
         sized = {"k": 2} if kind.id in ("kendall-tau", "spearman-footrule") else {}

@@ -13,7 +13,7 @@ import pytest
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.aggregations.base import RecordedAggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation import store
 from dissensus.metrics import TopKAccuracy, UserMetric
@@ -221,7 +221,7 @@ def test_arrays_that_lack_something_are_refused_even_with_a_fitting_hash(place: 
     for name in [name for name in arrays if name[0] != "sums"]:
         store.write_arrays({key: array for key, array in arrays.items() if key != name}, place / store.ARRAYS)
         content = described(place)
-        write(place, {**content, "files": {name: store._hash(place / name) for name in store.FILES[:-1]}}, forge=True)
+        write(place, {**content, "files": store._hashes(place, is_sample=False)}, forge=True)
         refused(place)
 
 

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import UserMetric
 
 N_CASES, DRAWS = 24, 40

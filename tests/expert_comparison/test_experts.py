@@ -1,17 +1,22 @@
 """The model beside the experts: brute-force twins for every kind of question, verdicts, bad input, coverage."""
 
+import json
 from collections.abc import Callable
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy import stats
 
 import dissensus as ds
-from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs
-from dissensus.evaluation.expert_comparison.sample import Crossing, Sample
+from dissensus.evaluation.expert_comparison.experts import Experts, alternative_annotator_test, experts
+from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, Sample
+from dissensus.evaluation.expert_comparison.survey_equivalence import Panels
+from dissensus.kernels.pluralities import plurality_agreement
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
+from shared_data import SHARED, needs_shared
 from simulation.experts import MARGIN, compared
 from simulation.grid import crossed
 
@@ -336,3 +341,145 @@ def test_scores_are_compared_at_the_specificity_of_annotators() -> None:
     areas = next(row for row in found.rows if row["metric"] == "AUROC")
     assert np.isnan(areas["experts"])
     assert 0.7 < areas["low"] < areas["agreement"] < areas["high"] < 1
+
+
+def labels(n_annotators: int = 3, n_cases: int = 40) -> ds.Study:
+    who = [f"a{number}" for number in range(n_annotators)]
+    return study_of([["ab"[i % 2]] * n_annotators for i in range(n_cases)], [who] * n_cases)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["wax", "lgbteen", "cebab_aspects", "cebab_stars"])
+def test_published_values_are_reproduced(name: str) -> None:
+    folder = SHARED / "alttest"
+    expected = json.loads((folder / "reference.json").read_text())[name]
+    humans, models = (json.loads((folder / name / f"{who}_annotations.json").read_text()) for who in ("human", "llm"))
+    is_number = name == "cebab_stars"
+    rows = [
+        (case, who, float(one) if is_number else str(one)) for who, own in humans.items() for case, one in own.items()
+    ]
+    every = sorted({str(one) for own in (*humans.values(), *models.values()) for one in own.values()})
+    value = "score" if is_number else "condition"
+    table = pl.DataFrame(rows, ["case", "annotator", value], orient="row")
+    study = ds.Study.from_long(table, score="score") if is_number else ds.Study.from_long(table, every)
+    for which, values in expected.items():
+        own, cases = models[which], list(models[which])
+        said = (
+            ds.Predictions.from_numbers([float(one) for one in own.values()], case_names=cases)
+            if is_number
+            else ds.Predictions.from_rankings([[str(one)] for one in own.values()], every, case_names=cases)
+        )
+        found = alternative_annotator_test(study, said, epsilon=values["epsilon"])
+        assert found.winning_rate == pytest.approx(values["winning_rate"], abs=1e-9)
+        assert found.advantage == pytest.approx(values["advantage"], abs=1e-9)
+
+
+def test_the_outcome_is_that_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(3, size=40)
+    skill = (0.85, 0.8, 0.75, 0.7, 0.6, 0.55)
+    said = np.array([[t if rng.random() < own else rng.integers(3) for own in skill] for t in truth])
+    guess = np.array([t if rng.random() < 0.8 else rng.integers(3) for t in truth])
+    study = study_of([["abc"[one] for one in row] for row in said], [[f"a{j}" for j in range(6)]] * 40)
+    model = model_of(["abc"[k] for k in guess])
+    p_values, advantages = [], []
+    for j in range(6):
+        others = np.delete(said, j, axis=1)
+        theirs, own = (others == said[:, [j]]).mean(axis=1), (others == guess[:, None]).mean(axis=1)
+        apart = (theirs >= own).astype(float) - (own >= theirs)
+        t = (apart.mean() - 0.1) / (apart.std(ddof=1) / np.sqrt(40))
+        p_values.append(stats.t.cdf(t, 39))
+        advantages.append((own >= theirs).mean())
+    limits = 0.05 * np.arange(1, 7) / 6 / sum(1 / k for k in range(1, 7))
+    passed = np.flatnonzero(np.sort(p_values) <= limits)
+    found = alternative_annotator_test(study, model, epsilon=0.1)
+    assert found.rows["p_value"].to_list() == pytest.approx(p_values, abs=1e-12)
+    assert found.advantage == pytest.approx(np.mean(advantages))
+    assert found.winning_rate == (passed[-1] + 1 if len(passed) else 0) / 6
+    independent = np.sum(np.sort(p_values) <= 0.05 * np.arange(1, 7) / 6)
+    assert 0 < found.winning_rate < independent / 6, p_values  # so that the harmonic sum matters
+
+
+def test_a_model_that_is_always_wrong_wins_nobody() -> None:
+    found = alternative_annotator_test(labels(), model_of(["ba"[i % 2] for i in range(40)]))
+    assert (found.winning_rate, found.advantage, found.passes) == (0.0, 0.0, False)
+    assert found.rows.select("annotator", "n_cases").rows() == [("a0", 40), ("a1", 40), ("a2", 40)]
+
+
+@pytest.mark.parametrize(
+    ("study", "epsilon", "words"),
+    [
+        (labels(), 0.0, "epsilon must be between 0 and 1"),
+        (labels(), 1.0, "epsilon must be between 0 and 1"),
+        (labels(n_annotators=1), 0.2, "no annotator shares enough cases"),
+        (labels(n_cases=29), 0.2, "no annotator shares enough cases"),
+        (study_of([["a", "a", "b"]] * 40, None), 0.2, "by name"),
+    ],
+)
+def test_bad_input_is_one_clear_error_of_test(study: ds.Study, epsilon: float, words: str) -> None:
+    with pytest.raises(ds.DissensusError, match=words):
+        alternative_annotator_test(study, model_of(["ab"[i % 2] for i in range(40)]), epsilon=epsilon)
+
+
+def listed(counts: list[int], k: int) -> float:
+    """List every panel of k and everybody who is left."""
+    votes = np.repeat(np.arange(len(counts)), counts)
+    found = []
+    for panel in combinations(range(len(votes)), k):
+        tally = np.bincount(votes[list(panel)], minlength=len(counts))
+        top = np.flatnonzero(tally == tally.max())
+        found += [float(votes[one] in top) / len(top) for one in range(len(votes)) if one not in panel]
+    return float(np.mean(found))
+
+
+def test_counting_equals_listing_two_are_worth_one_and_large_panels_stay_finite() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        counts = rng.integers(0, 4, rng.integers(1, 6))
+        if counts.sum() > 1:
+            k = int(rng.integers(1, counts.sum()))
+            assert plurality_agreement(counts[None], k)[0] == pytest.approx(listed(counts.tolist(), k), abs=1e-12)
+    counts = np.array([[700, 200, 100], [400, 400, 200], [1000, 0, 0]])
+    one, two, many = (plurality_agreement(counts, k) for k in (1, 2, 200))
+    assert one == pytest.approx(two, abs=1e-12)
+    assert many == pytest.approx([0.7, 0.4, 1.0], abs=0.01)
+
+
+def test_what_a_panel_loses_without_an_opinion_is_what_listing_says() -> None:
+    """For labels, tied first choices (seeded orders, so within their error) and ratings."""
+    labels = [["a", "a", "b", "c", "a"], ["b", "b", "a"], ["c", "c"]]
+    study = ds.Study.from_rankings([[[[one]] for one in row] for row in labels] * 10, ["a", "b", "c"])
+    tied = ds.Study.from_rankings([[[["a", "b"]], [["a"]], [["a"]], [["c"]], [["b"]]]] * 10, ["a", "b", "c"])
+    scores = [[1.0, 2.0, 4.0, 4.5]] * 10
+    for k in (1, 2, 3):
+        found, place = Panels(study).moves(k), 0
+        for row in labels:
+            size = min(k, len(row) - 2)
+            for left in range(len(row)):
+                counts = [[some.count(one) for one in "abc"] for some in (row, row[:left] + row[left + 1 :])]
+                expected = listed(counts[0], size) - listed(counts[1], size) if size else 0.0
+                assert found[place] == pytest.approx(expected, abs=1e-12)
+                place += 1
+        moved = Panels(tied).moves(k).reshape(10, 5).mean(axis=0)
+        assert moved[1] > 0 > moved[3]
+        rated = Panels(ds.Study.from_scores(scores)).moves(k)[:4]
+        without = [np.var(np.delete(scores[0], left), ddof=1) for left in range(4)]
+        assert rated == pytest.approx(-(1 + 1 / k) * (np.var(scores[0], ddof=1) - np.array(without)), abs=1e-12)
+
+
+def test_tied_first_choices_and_many_votes_are_sampled_opinion_by_opinion() -> None:
+    """Agreement of one with another is known; a million votes take no longer than five."""
+    tied = ds.Study.from_rankings([[[["a", "b"]], [["a"]], [["a"]], [["c"]], [["b"]]]] * 10, ["a", "b", "c"])
+    shares = np.array([[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
+    expected = (shares.sum(axis=0) ** 2 - (shares**2).sum(axis=0)).sum() / 20
+    assert Panels(tied).agreement(1).mean() == pytest.approx(expected, abs=0.02)
+    votes = ds.Study.from_counts([[600_000, 300_000, 100_000]] * 10, ["a", "b", "c"])
+    assert Panels(votes).agreement(1) == pytest.approx(0.46, abs=1e-5)
+    assert Panels(votes).agreement(50) == pytest.approx(0.6, abs=0.01)
+
+
+@needs_shared
+def test_values_of_chaosnli_are_reproduced() -> None:
+    counts = pl.read_csv(SHARED / "chaosnli_snli" / "counts.csv")[:, 1:].to_numpy()
+    found = [plurality_agreement(counts, k).mean() for k in range(1, 6)]
+    assert found == pytest.approx([0.65798, 0.65798, 0.69929, 0.70367, 0.71727], abs=1e-5)

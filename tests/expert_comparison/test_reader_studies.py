@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dissensus import DissensusError
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.evaluation.expert_comparison.reader_studies import Covariance, covariances, reader_study
 from shared_data import needs_shared, vandyke
 

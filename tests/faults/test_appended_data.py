@@ -8,23 +8,9 @@ from polars.testing import assert_frame_equal
 
 from command_calls import told
 from dissensus.evaluation.store import load
-from faults.large_study import (
-    CONDITIONS,
-    LEARNS,
-    LEARNS_NOTHING,
-    PIECES,
-    Folder,
-    content_of,
-    copied,
-    put_cases,
-    put_large_study,
-    put_opinions,
-    put_predictions,
-    sums_of,
-    words_of,
-)
+from faults import large_study as large
 
-FIRST, NEW = range(5 * PIECES), range(100, 112)
+FIRST, NEW = range(5 * large.PIECES), range(100, 112)
 KEPT = "cases before files were added is kept"
 
 
@@ -32,37 +18,37 @@ KEPT = "cases before files were added is kept"
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The study, and a finished run with each of two aggregations."""
     folder = tmp_path_factory.mktemp("appended")
-    put_large_study(folder)
+    large.put_large_study(folder)
     return folder
 
 
 @pytest.fixture
-def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def folder(
+    request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> large.Folder:
     """A copy of the study with a finished run of the aggregation that a test asks for."""
     aggregation: str = request.param
     kept = aggregation.replace(":", "-")
     if not (finished / kept).exists():
-        assert told(finished, *words_of(aggregation=aggregation, out=kept)).code == 0
-    copied(finished, tmp_path)
+        assert told(finished, *large.words_of(aggregation=aggregation, out=kept)).code == 0
+    large.copied(finished, tmp_path)
     (tmp_path / kept).rename(tmp_path / "run")
-    return Folder(tmp_path, monkeypatch)
+    return large.Folder(tmp_path, monkeypatch)
 
 
 def with_aggregations(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("folder", "aggregation"), [(name, name) for name in names], indirect=["folder"])
 
 
-def again(folder: Folder, aggregation: str, *more: str) -> str:
+def again(folder: large.Folder, aggregation: str, *more: str) -> str:
     """Resume, and return what was said."""
-    outcome = folder.call(*words_of("--resume", *more, aggregation=aggregation))
-    assert outcome.code == 0, outcome.err
+    outcome = folder.call(*large.words_of("--resume", *more, aggregation=aggregation)).done()
     return outcome.err
 
 
-def fresh(folder: Folder, aggregation: str) -> Path:
+def fresh(folder: large.Folder, aggregation: str) -> Path:
     """Return another run on everything that is there now."""
-    outcome = folder.call(*words_of(aggregation=aggregation, out="fresh"))
-    assert outcome.code == 0, outcome.err
+    folder.call(*large.words_of(aggregation=aggregation, out="fresh")).done()
     return folder.place / "fresh"
 
 
@@ -83,98 +69,96 @@ def check_same(run: Path, other: Path) -> None:
 
 
 def parts(run: Path) -> dict[str, bytes]:
-    return {name: data for name, data in content_of(run).items() if name.startswith(("per_case/", "certainty/"))}
+    return {name: data for name, data in large.content_of(run).items() if name.startswith(("per_case/", "certainty/"))}
 
 
-@with_aggregations(LEARNS_NOTHING)
-def test_without_learning_new_cases_are_all_that_is_computed_and_results_are_those_of_a_fresh_run(
-    folder: Folder, aggregation: str
-) -> None:
-    before, written = parts(folder.run), sums_of(folder.run)
-    put_opinions(folder.place, NEW, file="2")
-    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+@with_aggregations(large.LEARNS_NOTHING)
+def test_without_learning_only_new_cases_are_computed(folder: large.Folder, aggregation: str) -> None:
+    before, written = parts(folder.run), large.sums_of(folder.run)
+    large.put_opinions(folder.place, NEW, file="2")
+    outcome = folder.call(*large.words_of("--resume", aggregation=aggregation))
     assert outcome.code == 2
     assert "the cases of the study and of the predictions differ" in outcome.err
     assert f"{len(NEW)} cases without a prediction" in outcome.err
-    put_predictions(folder.place, NEW, file="2")
+    large.put_predictions(folder.place, NEW, file="2")
     said = again(folder, aggregation)
     assert KEPT not in said
-    after, journalled = parts(folder.run), sums_of(folder.run)
+    after, journalled = parts(folder.run), large.sums_of(folder.run)
     assert {name: after[name] for name in before} == before
     assert {name: journalled[name] for name in written} == written
     assert 0 < len(journalled) - len(written) <= len(NEW)
     check_same(folder.run, fresh(folder, aggregation))
 
 
-@with_aggregations(LEARNS)
-def test_what_was_learned_is_kept_and_told_unless_it_is_learned_again(folder: Folder, aggregation: str) -> None:
-    before, written = parts(folder.run), sums_of(folder.run)
-    put_cases(folder.place, NEW, file="2")
+@with_aggregations(large.LEARNS)
+def test_what_was_learned_is_kept_and_told_unless_it_is_learned_again(folder: large.Folder, aggregation: str) -> None:
+    before, written = parts(folder.run), large.sums_of(folder.run)
+    large.put_cases(folder.place, NEW, file="2")
     said = again(folder, aggregation)
     assert f"what was learned from {len(FIRST)} {KEPT}" in said
     assert f"{len(written)} of " in said
     after = parts(folder.run)
     assert {name: after[name] for name in before} == before
-    assert {name: sums_of(folder.run)[name] for name in written} == written
-    kept = content_of(folder.run)
+    assert {name: large.sums_of(folder.run)[name] for name in written} == written
+    kept = large.content_of(folder.run)
     assert again(folder, aggregation).startswith("the run is finished, and nothing was added: these are its results\n")
-    assert content_of(folder.run) == kept
+    assert large.content_of(folder.run) == kept
     said = again(folder, aggregation, "--learn-again")
     assert KEPT not in said
     other = fresh(folder, aggregation)
-    assert content_of(folder.run)["summary.json"] != kept["summary.json"]
+    assert large.content_of(folder.run)["summary.json"] != kept["summary.json"]
     check_same(folder.run, other)
 
 
 @pytest.mark.slow
-@with_aggregations(LEARNS)
-def test_what_was_learned_and_is_damaged_is_learned_again_only_if_asked(folder: Folder, aggregation: str) -> None:
-    put_cases(folder.place, NEW, file="2")
+@with_aggregations(large.LEARNS)
+def test_what_was_learned_and_is_damaged_is_learned_again_only_if_asked(folder: large.Folder, aggregation: str) -> None:
+    large.put_cases(folder.place, NEW, file="2")
     (folder.run / "pieces" / "learned.bundle").write_bytes(b"")
-    outcome = folder.call(*words_of("--resume", aggregation=aggregation))
+    outcome = folder.call(*large.words_of("--resume", aggregation=aggregation))
     assert outcome.code == 2
     assert "--learn-again" in outcome.err
     again(folder, aggregation, "--learn-again")
     check_same(folder.run, fresh(folder, aggregation))
 
 
-@with_aggregations(LEARNS_NOTHING)
-def test_new_opinions_on_old_cases_change_only_their_pieces(folder: Folder, aggregation: str) -> None:
-    written = sums_of(folder.run)
-    put_opinions(folder.place, [3, 4], file="2", salt=1)
+@with_aggregations(large.LEARNS_NOTHING)
+def test_new_opinions_on_old_cases_change_only_their_pieces(folder: large.Folder, aggregation: str) -> None:
+    written = large.sums_of(folder.run)
+    large.put_opinions(folder.place, [3, 4], file="2", salt=1)
     said = again(folder, aggregation)
-    kept = written.keys() & sums_of(folder.run).keys()
+    kept = written.keys() & large.sums_of(folder.run).keys()
     assert len(written) - 2 <= len(kept) < len(written)
     assert f"{len(kept)} of {len(written)} pieces are finished" in said
     check_same(folder.run, fresh(folder, aggregation))
 
 
 @pytest.mark.slow
-@with_aggregations(LEARNS)
-def test_new_conditions_compute_everything_again_and_say_so(folder: Folder, aggregation: str) -> None:
-    written = sums_of(folder.run)
-    put_cases(folder.place, NEW, file="2", conditions=[*CONDITIONS, "Vitiligo"])
+@with_aggregations(large.LEARNS)
+def test_new_conditions_compute_everything_again_and_say_so(folder: large.Folder, aggregation: str) -> None:
+    written = large.sums_of(folder.run)
+    large.put_cases(folder.place, NEW, file="2", conditions=[*large.CONDITIONS, "Vitiligo"])
     said = again(folder, aggregation)
     assert "the files that were added name other conditions: everything is learned and computed again" in said
-    assert not written.keys() & sums_of(folder.run).keys()
+    assert not written.keys() & large.sums_of(folder.run).keys()
     check_same(folder.run, fresh(folder, aggregation))
 
 
 @pytest.mark.slow
-@with_aggregations(LEARNS_NOTHING)
-def test_files_that_come_one_after_the_other_end_as_all_at_once(folder: Folder, aggregation: str) -> None:
+@with_aggregations(large.LEARNS_NOTHING)
+def test_files_that_come_one_after_the_other_end_as_all_at_once(folder: large.Folder, aggregation: str) -> None:
     for file, numbers in (("2", NEW[:4]), ("3", NEW[4:8]), ("4", NEW[8:])):
-        put_cases(folder.place, numbers, file=file)
+        large.put_cases(folder.place, numbers, file=file)
         again(folder, aggregation)
     check_same(folder.run, fresh(folder, aggregation))
 
 
 @pytest.mark.slow
-@with_aggregations(LEARNS_NOTHING)
-def test_an_old_report_does_not_stay_beside_new_results(folder: Folder, aggregation: str) -> None:
-    words = [word for word in words_of("--resume", aggregation=aggregation) if word != "--no-report"]
+@with_aggregations(large.LEARNS_NOTHING)
+def test_an_old_report_does_not_stay_beside_new_results(folder: large.Folder, aggregation: str) -> None:
+    words = [word for word in large.words_of("--resume", aggregation=aggregation) if word != "--no-report"]
     assert folder.call(*words).code == 0
     assert (folder.run / "report.html").exists()
-    put_cases(folder.place, NEW, file="2")
+    large.put_cases(folder.place, NEW, file="2")
     again(folder, aggregation)
     assert not (folder.run / "report.html").exists()

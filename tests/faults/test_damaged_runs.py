@@ -9,21 +9,11 @@ from pathlib import Path
 import pytest
 
 from command_calls import told
-from dissensus.core import versions
+from dissensus.core import spec
 from dissensus.pieces import evaluation
+from dissensus.pieces.inputs import FileFacts
 from dissensus.pieces.run_directory import RunDirectory
-from faults.large_study import (
-    EVALUATE,
-    PIECES,
-    RESUME,
-    Folder,
-    content_of,
-    copied,
-    put_large_study,
-    put_predictions,
-    sums_of,
-    words_of,
-)
+from faults import large_study as large
 from faults.small_study import PAGE, entries, mounted
 
 
@@ -31,7 +21,7 @@ from faults.small_study import PAGE, entries, mounted
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The study beside a finished run, and beside one that lacks nothing but its results."""
     folder = tmp_path_factory.mktemp("finished")
-    put_large_study(folder)
+    large.put_large_study(folder)
     publish = RunDirectory.publish
 
     def keeping_input(run: RunDirectory, files: Callable[[Path], None], kept: Collection[str]) -> None:
@@ -39,7 +29,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunDirectory, "publish", keeping_input)
-        assert told(folder, *EVALUATE).code == 0
+        assert told(folder, *large.EVALUATE).code == 0
     shutil.copytree(folder / "run", folder / "almost")
     (folder / "almost" / "run.json").unlink()
     (split,) = (folder / "run" / "pieces").glob("input-*")
@@ -48,30 +38,32 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["finished", pytest.param("unfinished", marks=pytest.mark.slow)])
-def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def folder(
+    request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> large.Folder:
     """A copy of it, with one of the runs; the split input is there in the unfinished one."""
-    copied(finished, tmp_path)
+    large.copied(finished, tmp_path)
     if request.param == "unfinished":
         shutil.rmtree(tmp_path / "run")
         (tmp_path / "almost").rename(tmp_path / "run")
     else:
         shutil.rmtree(tmp_path / "almost")
-    return Folder(tmp_path, monkeypatch)
+    return large.Folder(tmp_path, monkeypatch)
 
 
 only_finished = pytest.mark.parametrize("folder", ["finished"], indirect=True)
 only_unfinished = pytest.mark.parametrize("folder", ["unfinished"], indirect=True)
 
 
-def refused(folder: Folder, *parts: str, words: tuple[str, ...] = RESUME) -> None:
+def refused(folder: large.Folder, *parts: str, words: tuple[str, ...] = large.RESUME) -> None:
     """Run a command that is refused with one error, and changes nothing."""
-    before = content_of(folder.place)
+    before = large.content_of(folder.place)
     outcome = folder.call(*words)
     assert outcome.code == 2, outcome
     assert outcome.err.count("error: ") == 1
     assert all(text.lower() in outcome.err.lower() for text in parts), outcome.err
     assert "Traceback" not in outcome.err
-    assert content_of(folder.place) == before
+    assert large.content_of(folder.place) == before
 
 
 def truncate(place: Path) -> None:
@@ -92,14 +84,13 @@ faults = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 
 
 @only_unfinished
-def test_what_is_missing_is_computed_again(folder: Folder, finished: Path) -> None:
+def test_what_is_missing_is_computed_again(folder: large.Folder, finished: Path) -> None:
     for ending in ("sums", "survey"):
         min((folder.run / "pieces").glob(f"*.{ending}")).unlink()
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 0, outcome.err
-    total = len(sums_of(finished / "run"))
+    outcome = folder.call(*large.RESUME).done()
+    total = len(large.sums_of(finished / "run"))
     assert f"{total - 1} of {total} pieces are finished" in outcome.err
-    assert content_of(folder.run) == content_of(finished / "run")
+    assert large.content_of(folder.run) == large.content_of(finished / "run")
 
 
 @only_unfinished
@@ -111,53 +102,52 @@ def test_what_is_missing_is_computed_again(folder: Folder, finished: Path) -> No
         ("input-*/index", "the split input is damaged"),
     ],
 )
-def test_what_is_damaged_is_told_with_what_to_do(folder: Folder, finished: Path, pattern: str, told: str) -> None:
+def test_what_is_damaged_is_told_with_what_to_do(folder: large.Folder, finished: Path, pattern: str, told: str) -> None:
     first = min((folder.run / "pieces").glob(pattern))
     truncate(first)
     refused(folder, told)
     shutil.rmtree(first.parent) if pattern.startswith("input") else first.unlink()
-    assert folder.call(*RESUME).code == 0
-    assert content_of(folder.run) == content_of(finished / "run")
+    assert folder.call(*large.RESUME).code == 0
+    assert large.content_of(folder.run) == large.content_of(finished / "run")
 
 
 # A finished run -----------------------------------------------------------------------------------------
 
 
 @only_finished
-def test_a_finished_run_shows_its_results_and_computes_nothing_but_a_report(folder: Folder, finished: Path) -> None:
+def test_a_finished_run_shows_results_and_computes_nothing_but_a_report(folder: large.Folder, finished: Path) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("something is computed")
 
-    refused(folder, "the output directory exists already", words=EVALUATE)
-    for name in ("FileEvaluation", "n_distinct", "write_files"):
-        folder.patch.setattr(evaluation, name, never)
+    refused(folder, "the output directory exists already", words=large.EVALUATE)
+    for owner, name in ((evaluation, "FileEvaluation"), (FileFacts, "n_cases"), (evaluation, "write_files")):
+        folder.patch.setattr(owner, name, never)
     before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
-    outcome = folder.call(*RESUME)
-    assert outcome.code == 0, outcome.err
+    outcome = folder.call(*large.RESUME).done()
     assert outcome.err.startswith("the run is finished, and nothing was added: these are its results\n")
     assert "top-1 accuracy" in outcome.out
     assert {place: place.stat().st_mtime_ns for place in before} == before
-    words = [word for word in RESUME if word != "--no-report"]
+    words = [word for word in large.RESUME if word != "--no-report"]
     assert folder.call(*words).code == 0
-    found = content_of(folder.run)
+    found = large.content_of(folder.run)
     assert b"<html" in found.pop("report.html")
-    assert found == content_of(finished / "run")
+    assert found == large.content_of(finished / "run")
 
 
 # Input --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
-def test_input_that_changed_is_refused(folder: Folder, file: str) -> None:
+def test_input_that_changed_is_refused(folder: large.Folder, file: str) -> None:
     if file.startswith("A"):
-        put_predictions(folder.place, range(1, 5 * PIECES), file="1")
+        large.put_predictions(folder.place, range(1, 5 * large.PIECES), file="1")
     else:
         change(folder.place / file)
     refused(folder, "the run was asked something else", f"{file} changed")
 
 
 @faults
-def test_input_that_cannot_be_read_any_more_is_one_error(folder: Folder, fault: Callable[[Path], None]) -> None:
+def test_input_that_cannot_be_read_any_more_is_one_error(folder: large.Folder, fault: Callable[[Path], None]) -> None:
     for file in ("study/1.parquet", "A/1.parquet"):
         data = (folder.place / file).read_bytes()
         (folder.place / file.replace("1", "2")).write_bytes(data)
@@ -172,28 +162,27 @@ def test_input_that_cannot_be_read_any_more_is_one_error(folder: Folder, fault: 
 
 def replaced(old: str, new: str) -> tuple[str, ...]:
     """Return the command with one word changed."""
-    assert old in RESUME
-    return tuple(new if word == old else word for word in RESUME)
+    assert old in large.RESUME
+    return tuple(new if word == old else word for word in large.RESUME)
 
 
-def test_options_and_versions_that_changed_are_refused(folder: Folder, finished: Path) -> None:
+def test_options_and_versions_that_changed_are_refused(folder: large.Folder, finished: Path) -> None:
     (folder.place / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
     wrong: list[tuple[tuple[str, ...], str]] = [
         (replaced("30", "31"), "draws: 30 then, 31 now"),
         (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
         (replaced("A=A", "B=A"), 'reading.models: ["A"] then, ["B"] now'),
-        ((*RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
+        ((*large.RESUME, "--conditions", "conditions.txt"), "reading.conditions: null then"),
     ]
     for words, part in wrong:
         refused(folder, "the run was asked something else", part, words=words)
-    there = {**versions.present_versions(), "numpy": "0.1"}
+    there = {**spec.present_versions(), "numpy": "0.1"}
     with folder.patch.context() as patch:
         patch.setattr(evaluation, "present_versions", lambda: there)
         refused(folder, "versions.numpy: ", "0.1 now")
-    outcome = folder.call(*replaced("5", "20"))  # another size of pieces is no difference
-    assert outcome.code == 0, outcome.err
-    assert content_of(folder.run) == content_of(finished / "run")
-    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == PIECES
+    folder.call(*replaced("5", "20")).done()  # another size of pieces is no difference
+    assert large.content_of(folder.run) == large.content_of(finished / "run")
+    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == large.PIECES
 
 
 # Places -------------------------------------------------------------------------------------------------
@@ -201,9 +190,9 @@ def test_options_and_versions_that_changed_are_refused(folder: Folder, finished:
 
 @only_finished
 @pytest.mark.parametrize("how", [(), ("--overwrite",)], ids=["new", "overwritten"])
-def test_nothing_is_written_where_the_input_is(folder: Folder, how: tuple[str, ...]) -> None:
+def test_nothing_is_written_where_the_input_is(folder: large.Folder, how: tuple[str, ...]) -> None:
     for out in ("study", "study/.run", "A/deeper", "."):
-        refused(folder, words=words_of(*how, out=out))
+        refused(folder, words=large.words_of(*how, out=out))
         assert entries(folder.place / "study") == ["1.parquet"]
 
 
@@ -217,16 +206,13 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @only_finished
 @pytest.mark.parametrize("pages", [0, 8, 100])
-def test_a_run_on_a_full_disk_is_one_error_and_goes_on_once_there_is_room(
-    folder: Folder, disk: Path, pages: int
-) -> None:
+def test_a_run_on_a_full_disk_is_one_error_and_goes_on_later(folder: large.Folder, disk: Path, pages: int) -> None:
     ballast, room = disk / "ballast", os.statvfs(disk)
     ballast.write_bytes(bytes(PAGE * (room.f_bavail * room.f_bsize // PAGE - pages)))
-    words = words_of("--resume", out=str(disk / "run"))
+    words = large.words_of("--resume", out=str(disk / "run"))
     refused(folder, "no space left on device", words=words)
     assert not (disk / "run" / "run.json").exists()
     assert set(entries(disk)) <= {"ballast", "run"}
     ballast.unlink()
-    outcome = folder.call(*words)
-    assert outcome.code == 0, outcome.err
-    assert content_of(disk / "run") == content_of(folder.run)
+    folder.call(*words).done()
+    assert large.content_of(disk / "run") == large.content_of(folder.run)

@@ -63,9 +63,7 @@ def test_a_full_disk_is_told_and_nothing_is_left(study: Path, disk: Path, words:
 @pytest.mark.parametrize(
     "free_pages", [pytest.param(number, marks=[pytest.mark.slow][: number != 3]) for number in (1, 3, 6)]
 )
-def test_results_for_which_there_is_not_enough_space_leave_the_old_ones(
-    study: Path, disk: Path, free_pages: int
-) -> None:
+def test_results_for_which_there_is_no_space_leave_the_old_ones(study: Path, disk: Path, free_pages: int) -> None:
     words = [word.format(disk=disk) for word in COMMANDS["results"]]
     (disk / "results").mkdir()
     (disk / "results" / "run.json").write_text('{"format": "dissensus results"}')
@@ -88,9 +86,7 @@ def test_of_two_tables_none_is_written_if_the_second_does_not_fit(study: Path, d
     "words",
     [pytest.param(one, marks=[pytest.mark.slow][: name != "results"], id=name) for name, one in COMMANDS.items()],
 )
-def test_a_directory_that_may_not_be_written_is_told(
-    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
+def test_locked_places(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory() as folder:  # which others may see
         top = Path(folder)
         shutil.copytree(study, top, dirs_exist_ok=True)

@@ -45,9 +45,7 @@ def results_of(folder: Path, *words: str) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_process_that_is_ended_leaves_old_or_new_and_says_which_if_it_can(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_process_that_is_ended_leaves_old_or_new_and_says_which(tmp_path: Path, number: signal.Signals) -> None:
     put_study(tmp_path)
     old = results_of(tmp_path, "--seed", "1")
     begin = time.perf_counter()

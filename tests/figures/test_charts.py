@@ -1,8 +1,9 @@
-"""The parts of figures: thinning, bands with gaps, shades, the triangle, and metrics that are undefined."""
+"""The parts of figures: thinning, bands with gaps, shades, the triangle, what is undefined; files, whole or not."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,33 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dissensus.figures import theme
-from dissensus.figures.charts import (
-    Axis,
-    Band,
-    Chart,
-    Labels,
-    Line,
-    Pane,
-    Points,
-    bands,
-    counted,
-    even_edges,
-    joint_span,
-    kept_places,
-    quantile_curve,
-    sampled_places,
-    specification,
-    svg,
-)
-from dissensus.figures.evaluation_charts import draws_histogram, metric_across_reliability
+import dissensus as ds
+from dissensus.aggregations import MajorityVote
+from dissensus.core.errors import FormatError
+from dissensus.evaluation.plots import Plots
+from dissensus.figures import charts, theme
+from dissensus.figures.charts import Axis, Band, Chart, Labels, Line, Pane, Points, specification, svg
+from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled_places
+from dissensus.metrics import TopKAccuracy
+from figures.figure_studies import at_edge, evaluated, study, usual
 
 NUMBERS = st.floats(-5, 5) | st.just(float("nan"))
 
 
 @given(arrays(np.float64, st.integers(0, 900), elements=NUMBERS))
 def test_quantile_curves_rise_and_keep_their_ends(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-    x, y = quantile_curve(values)
+    x, y = charts.quantile_curve(values)
     finite = values[np.isfinite(values)]
     assert len(x) == len(y) <= 401
     assert (np.diff(x) > 0).all()
@@ -48,7 +38,7 @@ def test_quantile_curves_rise_and_keep_their_ends(values: np.ndarray[tuple[int],
 
 @given(st.integers(1, 10_000))
 def test_kept_places_are_few_and_reach_both_ends(number: int) -> None:
-    kept = kept_places(number)
+    kept = charts.kept_places(number)
     assert (kept[0], kept[-1]) == (0, number - 1)
     assert len(kept) == min(number, 400)
 
@@ -57,11 +47,11 @@ def test_clouds_counts_spans_and_shades() -> None:
     first, again = sampled_places(5000), sampled_places(5000)
     np.testing.assert_array_equal(first, again)
     assert len(np.unique(first)) == 2000
-    undefined, one = (even_edges(np.array([value]), number=4) for value in (np.nan, 0.5))
-    assert np.isnan(counted(np.array([np.nan]), undefined)).all()
-    assert counted(np.array([0.5]), one).sum() == 1
-    assert joint_span(np.array([np.nan, np.inf])) is None
-    low, high = joint_span(np.array([1.0, np.nan, 3.0])) or (0, 0)
+    undefined, one = (charts.even_edges(np.array([value]), number=4) for value in (np.nan, 0.5))
+    assert np.isnan(charts.counted(np.array([np.nan]), undefined)).all()
+    assert charts.counted(np.array([0.5]), one).sum() == 1
+    assert charts.joint_span(np.array([np.nan, np.inf])) is None
+    low, high = charts.joint_span(np.array([1.0, np.nan, 3.0])) or (0, 0)
     assert low < 1 < 3 < high
     shades = [theme.shade(place, 5) for place in range(5)]
     assert (len(set(shades)), theme.shade(0, 1)) == (5, shades[0])
@@ -124,3 +114,54 @@ def test_reliabilities_are_in_order_whatever_the_order_of_runs_and_numbers_are_w
     spec = specification(chart)
     shown = next(layer for layer in spec["vconcat"][0]["hconcat"][0]["layer"] if layer["mark"]["type"] == "line")
     assert [row["y"] for row in spec["datasets"][shown["data"]["name"]]] == [0.33333, 0.5, 0.9]
+
+
+# Files --------------------------------------------------------------------------------------------------
+
+
+STARTS = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE"}
+
+
+@pytest.mark.parametrize("ending", STARTS)
+def test_figures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> None:
+    chart = Plots(usual()).chart("reliability")
+    for name in ("one", "two"):
+        charts.write_chart(chart, tmp_path / f"{name}{ending}")
+    first, second = ((tmp_path / f"{name}{ending}").read_bytes() for name in ("one", "two"))
+    assert first.startswith(STARTS[ending])
+    assert len(first) == len(second)
+    if ending != ".pdf":  # whose objects come in any order
+        assert first == second
+
+
+def test_all_figures_that_apply_are_written(tmp_path: Path) -> None:
+    two = evaluated(study(), 1, [MajorityVote()], metrics=[TopKAccuracy(1), TopKAccuracy(3)], draws=1)
+    for place, evaluation in (("two metrics", two), ("no models", at_edge("no models"))):
+        plots = Plots(evaluation)
+        paths = plots.write(tmp_path / place)
+        assert sorted(path.name for path in paths) == sorted(path.name for path in (tmp_path / place).iterdir())
+        assert {path.stem.partition("-")[0] for path in paths} == set(plots.names()) - {"case"}
+    names = {path.stem for path in (tmp_path / "two metrics").iterdir()}
+    assert {"reliability-1-top-1-accuracy", "reliability-2-top-3-accuracy"} <= names
+
+
+def test_characters_that_control_a_terminal_are_shown() -> None:
+    hostile = "\x1b[31mA\x07\u202e\ud800\x9b\x7f"
+    said = ds.Study.from_counts([[3, 1], [0, 4]], [hostile.replace("\ud800", ""), "b"])
+    result = ds.evaluate(said, {"A\x1b": [[0.9, 0.1], [0.4, 0.6]]}, aggregations=["dirichlet:1"], draws=20)
+    drawing = svg(result.plot.chart("estimands")) + svg(result.plot.chart("case", case="0"))
+    assert not set(drawing) & set("\x1b\x07\u202e\x9b\x7f")
+    assert "\\x1b" in drawing
+    assert "<path" in svg(Chart(hostile, (Pane((Labels(np.zeros(1), np.zeros(1), (hostile,)),)),)))
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart = Plots(usual()).chart("study")
+    with pytest.raises(FormatError, match=r"one of \.svg, \.pdf, \.png, \.html"):
+        charts.write_chart(chart, tmp_path / "study.jpeg")
+    monkeypatch.setattr(charts, "encoded", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        charts.write_chart(chart, tmp_path / "study.svg")
+    with pytest.raises(ZeroDivisionError):
+        charts.write_charts({"study": chart}, tmp_path / "figures")
+    assert list(tmp_path.iterdir()) == []

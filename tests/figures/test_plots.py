@@ -12,7 +12,7 @@ from altair import VConcatChart
 
 import dissensus as ds
 from dissensus.aggregations import MajorityVote
-from dissensus.core.thresholds import CERTAIN
+from dissensus.core.arrays import CERTAIN
 from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures import evaluation_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points, encoded, specification, svg

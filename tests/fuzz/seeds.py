@@ -15,63 +15,8 @@ import polars as pl
 
 from format_examples import EXAMPLES
 
-LONG = """\
-case,annotator,condition,rank
-c1,Ann,oak,1
-c1,Ann,elm,2
-c1,Bo,"ash, white",1
-c1,Bo,oak,1
-c2,Ann,elm,1
-c2,Bo,,
-c3,,,
-"""
-CONFIDENCE = "image;reader;label;confidence\np1;R1;moth;4\np1;R1;wasp;4\np1;R1;bee;0\np1;R2;bee;2.5\np2;R2;moth;1\n"
-CANONICAL = """\
-case,annotation,annotator,condition,rank,weight,group,case_weight
-,,,ash,,,,
-,,,elm,,,,
-,,,oak,,,,
-c1,1,Ann,oak,1,1,g1,1
-c1,1,Ann,elm,2,1,g1,1
-c1,2,Ann,ash,1,0.5,g1,1
-c2,1,,elm,1,1,g2,2
-c3,,,,,,g2,1
-"""
-ANONYMOUS = "case\tlabel\nc1\toak\nc1\telm\nc2\toak\n"
-WIDE = 'case,Ann,Bo,Cy\nc1,oak>elm=ash,oak,\nc2,"elm",ash > oak,elm\nc3,,,\nc4,oak,ash,oak\n'
-CODES = "case,Ann,Bo\nc1,0,1\nc2,1,\nc3,2,2.0\n"
-RATINGS = "case,rater,score\nc1,ann,4\nc1,bob,5\nc2,ann,3.5\nc2,bob,\n"
-NESTED = {
-    "conditions": ["ant", "bee", "cat", "dog"],
-    "case_names": ["den", "hive", "yard", "barn"],
-    "rankings": [[[[0, 3], [2]], [["bee"], ["ant"]]], [[[2], [0, 1]], []], [], [[["dog"]]]],
-}
-NAMED = [[[["oak"], ["elm", "ash"]], [["elm"]]], [[["ash"]]], []]
-LONG_LINES = [
-    {"case": "c1", "annotator": "A", "label": "oak", "rank": 1},
-    {"case": "c1", "annotator": "A", "label": "elm", "rank": 2.0},
-    {"case": "c1", "annotator": "B", "label": "oak", "rank": "1"},
-    {"case": 2, "annotator": "B", "label": "ash", "rank": 1},
-    {"case": 2, "annotator": "A", "label": None},
-]
-PREDICTED_LINES = [
-    {"case_id": "c1", "ranked": ["oak", ["elm", "ash"]]},
-    {"case_id": "c2", "ranked": ["ash"]},
-    {"case_id": "c3", "ranked": []},
-]
-PREDICTED_SETS = [
-    {"case_id": "c1", "set": ["oak", "elm"]},
-    {"case_id": "c2", "set": []},
-    {"case_id": "c3", "set": ["ash"]},
-]
-PREDICTED_SCORES = [
-    {"case_id": "c1", "scores": {"oak": 0.5, "elm": 0.25}},
-    {"case_id": "c2", "scores": {"oak": 1.5}},
-    {"case_id": "c3", "scores": {"ash": 1}},
-]
-SCORES = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
-STUDY = {"conditions": ["ash", "elm", "oak"], "cases": ["c1", "c2", "c3"]}
-TWO = {"conditions": ["elm", "oak"], "cases": ["c1", "c2"], "positive": "oak"}
+RICH = Path(__file__).with_suffix(".json")
+"""Files with more in them than the examples: what each holds, its format and name, its content, and options."""
 
 
 @dataclass(frozen=True)
@@ -113,36 +58,26 @@ class Seed:
         return folder / self.name
 
 
-def _lines(records: list[Any]) -> str:
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
-def _parquet(text: str) -> bytes:
+def _written(name: str, content: Any) -> bytes:
+    """Return the bytes of a file of text, of a table that is written as Parquet, or of one array or several."""
     file = io.BytesIO()
-    pl.read_csv(text.encode()).write_parquet(file)
+    if isinstance(content, dict):
+        np.savez_compressed(file, allow_pickle=False, **{key: np.array(one) for key, one in content.items()})
+    elif isinstance(content, list):
+        np.save(file, np.array(content))
+    elif name.endswith(".parquet"):
+        pl.read_csv(content.encode()).write_parquet(file)
+    else:
+        return bytes(content.encode())
     return file.getvalue()
-
-
-def _npy(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
-def _npz(**arrays: Any) -> bytes:
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    return file.getvalue()
-
-
-def _one(holds: Any, format: str, name: str, content: str | bytes, **options: Any) -> Seed:  # noqa: A002
-    return Seed(holds, format, name, {name: content if isinstance(content, bytes) else content.encode()}, options)
 
 
 @cache
 def seeds() -> tuple[Seed, ...]:
     """Return all seeds: those of the laws of formats, and richer ones."""
-    return (*_examples(), *_annotations(), *_predictions())
+    rich = json.loads(RICH.read_text(encoding="utf-8"))
+    made = (Seed(holds, known_as, name, {name: _written(name, one)}, how) for holds, known_as, name, one, how in rich)
+    return (*_examples(), *made)
 
 
 def _examples() -> list[Seed]:
@@ -154,43 +89,3 @@ def _examples() -> list[Seed]:
             files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in inside}
             found.append(Seed("annotations", example.format, example.name, files, example.options))
     return found
-
-
-def _annotations() -> list[Seed]:
-    return [
-        _one("annotations", "long", "rich.csv", LONG),
-        _one("annotations", "long", "confidence.csv", CONFIDENCE),
-        _one("annotations", "long", "canonical.csv", CANONICAL),
-        _one("annotations", "long", "anonymous.tsv", ANONYMOUS),
-        _one("annotations", "long", "rich.jsonl", _lines(LONG_LINES)),
-        _one("annotations", "long", "rich.parquet", _parquet(LONG)),
-        _one("annotations", "wide", "rich.csv", WIDE),
-        _one("annotations", "cleanlab", "rich.csv", CODES, conditions=["oak", "elm", "ash"]),
-        _one("annotations", "ratings", "rich.csv", RATINGS),
-        _one("annotations", "nested", "rich.json", json.dumps(NESTED)),
-        _one("annotations", "nested", "named.json", json.dumps(NAMED, indent=1)),
-    ]
-
-
-def _predictions() -> list[Seed]:
-    wide = "case,oak,elm,ash\n" + "".join(f"c{n},{','.join(map(str, row))}\n" for n, row in enumerate(SCORES, 1))
-    long = "case,condition,score\nc1,oak,0.5\nc1,elm,0.25\nc2,ash,1\nc3,oak,0.125\n"
-    ranks = "case,condition,rank\nc1,oak,1\nc1,elm,2\nc2,ash,1\nc3,oak,1\nc3,ash,1\n"
-    names = {"case_ids": np.array(["c1", "c2", "c3"]), "classes": np.array(["oak", "elm", "ash"])}
-    return [
-        _one("predictions", "npy", "scores.npy", _npy(SCORES), **STUDY),
-        _one("predictions", "npy", "sets.npy", _npy(SCORES[:, :, None] > 0.2), **STUDY),
-        _one("predictions", "npz", "named.npz", _npz(probs=SCORES, **names), **STUDY),
-        _one("predictions", "matrix", "scores.txt", "0.5 0.25 0.25\n0.1 0.2 0.7\n1 0 0\n", **STUDY),
-        _one("predictions", "matrix", "headless.csv", "0.5,0.25,0.25\n0.1,0.2,0.7\n1,0,0\n", **STUDY),
-        _one("predictions", "matrix", "rows.json", json.dumps(SCORES.tolist()), **STUDY),
-        _one("predictions", "wide", "scores.csv", wide, **STUDY),
-        _one("predictions", "wide", "scores.parquet", _parquet(wide), **STUDY),
-        _one("predictions", "long", "scores.csv", long, **STUDY),
-        _one("predictions", "long", "ranks.tsv", ranks.replace(",", "\t"), cases=STUDY["cases"]),
-        _one("predictions", "binary", "chances.csv", b"case,prob\nc1,0.25\nc2,1\n", **TWO),
-        _one("predictions", "numbers", "numbers.csv", b"case,prediction\nc1,0.25\nc2,-1.5\n", kind="numbers"),
-        _one("predictions", "jsonl", "ranked.jsonl", _lines(PREDICTED_LINES), **STUDY),
-        _one("predictions", "jsonl", "sets.jsonl", _lines(PREDICTED_SETS), **STUDY),
-        _one("predictions", "jsonl", "scores.jsonl", _lines(PREDICTED_SCORES), cases=STUDY["cases"]),
-    ]

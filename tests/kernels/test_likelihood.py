@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.kernels import likelihood
 from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
 from kernels.kernel_studies import from_python, offsets

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.kernels.maximum_likelihood import Estimate, find_components, maximum_likelihood
 from kernels.kernel_studies import Nested, rankings_of_cases
 from naive_plackett_luce import Ranking, ranking_probability

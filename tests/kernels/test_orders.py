@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.orders import draw_orders
 

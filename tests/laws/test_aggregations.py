@@ -8,20 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dissensus
 import dissensus as ds
+from dissensus import aggregations as a
 from dissensus import draws as flow
-from dissensus.aggregations import (
-    AnnotatorBootstrap,
-    DawidSkene,
-    Dirichlet,
-    NormalInverseGamma,
-    NormalInverseGammaPrior,
-    OrderedProbit,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
 from dissensus.aggregations.priors import Lessons, taught
 from dissensus.plugins import Aggregation
 
@@ -29,28 +18,23 @@ DRAWS = 60
 KINDS = Aggregation.family.known()
 
 
-def _special_cases() -> ds.Study:
-    """Rankings at the edges: everything tied, one condition, an abstention, nobody, all conditions, zero weight."""
-    return ds.Study.from_rankings(
-        [
-            [[["a", "b", "c", "d", "e"]]],
-            [[["b"]]],
-            [[], [["a"], ["c", "d"]]],
-            [],
-            [[["a"], ["b"], ["c"], ["d"], ["e"]], [["e"], ["a", "b"]]],
-            [[["d"]], [["a"]]],
-            [[["a", "b"]], [["a", "b"]], [["c"], ["a", "b"]]],
-        ],
-        ["a", "b", "c", "d", "e"],
-        case_names=["tied", "one", "abstained", "nobody", "all", "weighted", "repeated"],
-        weights=[[1.0], [1.0], [1.0, 1.0], [], [1.0, 0.5], [0.0, 2.0], [1.0, 1.0, 1.5]],
-    )
+# Rankings at the edges: everything tied, one condition, an abstention, nobody, all conditions, zero weight.
+EDGES: dict[str, tuple[list[Any], list[float]]] = {
+    "tied": ([[["a", "b", "c", "d", "e"]]], [1.0]),
+    "one": ([[["b"]]], [1.0]),
+    "abstained": ([[], [["a"], ["c", "d"]]], [1.0, 1.0]),
+    "nobody": ([], []),
+    "all": ([[["a"], ["b"], ["c"], ["d"], ["e"]], [["e"], ["a", "b"]]], [1.0, 0.5]),
+    "weighted": ([[["d"]], [["a"]]], [0.0, 2.0]),
+    "repeated": ([[["a", "b"]], [["a", "b"]], [["c"], ["a", "b"]]], [1.0, 1.0, 1.5]),
+}
+SPECIAL, WEIGHTS = zip(*EDGES.values(), strict=True)
 
 
 def _rankings() -> ds.Study:
     simulated = ds.simulate.study(n_cases=12, n_conditions=15, seed=3).annotations
     anonymous = ds.Study.from_rankings(simulated.to_rankings(), simulated.conditions, case_names=simulated.case_names)
-    special = _special_cases()
+    special = ds.Study.from_rankings(SPECIAL, [*"abcde"], case_names=[*EDGES], weights=WEIGHTS)
     renamed = ds.Study(anonymous.conditions, special.panel, special.block_offsets, special.code_offsets, special.codes)
     return ds.Study.concatenate([anonymous, renamed])
 
@@ -61,23 +45,21 @@ def _ratings() -> ds.Study:
     return ds.Study.from_scores(scores, case_names=[f"r{i}" for i in range(7)])
 
 
-RANKINGS, RATINGS = _rankings(), _ratings()
-
-
-STUDIES: dict[str, ds.Study] = {"rankings": RANKINGS, "ratings": RATINGS}
+STUDIES: dict[str, ds.Study] = {"rankings": _rankings(), "ratings": _ratings()}
 
 
 def study_for(aggregation: Aggregation) -> ds.Study:
-    return RANKINGS.asked("grades") if isinstance(aggregation, OrderedProbit) else STUDIES[aggregation.needs]
+    said = STUDIES[aggregation.needs]
+    return said.asked("grades") if isinstance(aggregation, a.OrderedProbit) else said
 
 
 def every_aggregation() -> list[Aggregation]:
     plain = [kind() for kind in KINDS.values()]
-    races = PlackettLuce(2.5), PlackettLuce(2.5, alpha=0.5, prior="observed"), PlackettLuce(2.5, tempered=True)
-    learned = Dirichlet(prior="frequency", alpha="fitted"), ProbabilisticInverseRank(2.0, scale="annotator")
-    confused = DawidSkene(0.5), DawidSkene(target="votes", warmup=50)
-    graded = OrderedProbit(0.5, warmup=50)
-    return [*plain, AnnotatorBootstrap(PlackettLuceML(), size=2), *races, *learned, *confused, graded]
+    races = a.PlackettLuce(2.5), a.PlackettLuce(2.5, alpha=0.5, prior="observed"), a.PlackettLuce(2.5, tempered=True)
+    learned = a.Dirichlet(prior="frequency", alpha="fitted"), a.ProbabilisticInverseRank(2.0, scale="annotator")
+    confused = a.DawidSkene(0.5), a.DawidSkene(target="votes", warmup=50)
+    graded = a.OrderedProbit(0.5, warmup=50)
+    return [*plain, a.AnnotatorBootstrap(a.PlackettLuceML(), size=2), *races, *learned, *confused, graded]
 
 
 EVERY = pytest.mark.parametrize("aggregation", every_aggregation(), ids=repr)
@@ -193,8 +175,8 @@ def test_nothing_but_the_seed_changes_a_bit(aggregation: Aggregation, monkeypatc
 
 def of_every_case_alone(aggregation: Aggregation) -> Aggregation:
     """Fix what ratings of other cases tell."""
-    if isinstance(aggregation, NormalInverseGamma):
-        return NormalInverseGamma((0.0,), prior=NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
+    if isinstance(aggregation, a.NormalInverseGamma):
+        return a.NormalInverseGamma((0.0,), prior=a.NormalInverseGammaPrior(0.0, 1.0, 2.0, 1.0))
     return type(aggregation).from_parameters({"thresholds": (0.0,)}) if aggregation.needs == "ratings" else aggregation
 
 
@@ -202,7 +184,7 @@ ALONE = [
     one
     for one in every_aggregation()
     # other cases tell how frequent a condition is
-    if not (isinstance(one, PlackettLuce | Dirichlet) and one.prior == "frequency")
+    if not (isinstance(one, a.PlackettLuce | a.Dirichlet) and one.prior == "frequency")
 ]
 
 
@@ -213,7 +195,7 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation
     order = np.random.default_rng(0).permutation(study.n_cases)
     assert draws_of(aggregation.sample(study.select(order), draws=DRAWS)) == reference
     # annotators are known by what they say on other cases
-    is_joint = isinstance(aggregation, DawidSkene | OrderedProbit)
+    is_joint = isinstance(aggregation, a.DawidSkene | a.OrderedProbit)
     for part in () if is_joint else (order[:5], order[5:]):
         drawn = draws_of(aggregation.sample(study.select(part), draws=DRAWS))
         assert drawn == {name: reference[name] for name in drawn}
@@ -223,7 +205,7 @@ def test_order_and_company_of_cases_do_not_change_a_bit(aggregation: Aggregation
 def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(aggregation: Aggregation) -> None:
     study = study_for(aggregation)
     if aggregation.needs_whole:
-        with pytest.raises(dissensus.DissensusError, match="cannot be drawn part by part"):
+        with pytest.raises(ds.DissensusError, match="cannot be drawn part by part"):
             taught(aggregation, Lessons.of(study), study.conditions)
         return
     whole, reference = drawn_by(aggregation), reference_of(aggregation)
@@ -240,7 +222,7 @@ def test_parts_have_the_draws_of_the_whole_by_an_aggregation_that_was_taught(agg
 
 
 RANKED = [one for one in every_aggregation() if one.needs == "rankings"]
-LONG = DawidSkene | OrderedProbit
+LONG = a.DawidSkene | a.OrderedProbit
 
 
 @pytest.mark.parametrize(
@@ -253,10 +235,10 @@ def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation
     assert study.kind == "rankings"
     # grades can only be counted from the other end
     shuffled = tuple(np.random.default_rng(1).permutation(study.conditions))
-    shuffled = study.conditions[::-1] if isinstance(aggregation, OrderedProbit) else shuffled
+    shuffled = study.conditions[::-1] if isinstance(aggregation, a.OrderedProbit) else shuffled
     column = [shuffled.index(name) for name in study.conditions]
     # chains over the whole study: some 30 draws of Dawid-Skene are worth an independent one, of sd 0.5 at the worst
-    draws, bound = (40_000, 0.06) if isinstance(aggregation, DawidSkene) else (8000, 0.035)
+    draws, bound = (40_000, 0.06) if isinstance(aggregation, a.DawidSkene) else (8000, 0.035)
     plain = aggregation.sample(study, draws=draws)
     relabelled = aggregation.sample(study.with_conditions(shuffled), draws=draws)
     difference = np.abs(plain.mean() - relabelled.mean()[:, column])
@@ -265,12 +247,12 @@ def test_relabelling_conditions_relabels_plausibilities(aggregation: Aggregation
     assert difference.max() < (1e-9 if plain.n_draws == 1 else bound)
 
 
-@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, AnnotatorBootstrap)], ids=repr)
+@pytest.mark.parametrize("aggregation", [one for one in RANKED if not isinstance(one, a.AnnotatorBootstrap)], ids=repr)
 def test_a_ranking_of_weight_two_counts_like_two_rankings(aggregation: Aggregation) -> None:
     """But for the bootstrap, which resamples people: one of weight two is not two."""
-    rankings = _special_cases().to_rankings()
-    conditions = ["a", "b", "c", "d", "e"]
-    asked: Any = {"question": "grades"} if isinstance(aggregation, OrderedProbit) else {}
+    rankings = ds.Study.from_rankings(SPECIAL, [*"abcde"]).to_rankings()
+    conditions = [*"abcde"]
+    asked: Any = {"question": "grades"} if isinstance(aggregation, a.OrderedProbit) else {}
     twice = ds.Study.from_rankings([[r for r in case for _ in range(2)] for case in rankings], conditions, **asked)
     heavy = ds.Study.from_rankings(rankings, conditions, weights=[[2.0] * len(case) for case in rankings], **asked)
     np.testing.assert_allclose(

@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, MajorityVote, NormalInverseGamma, NormalInverseGammaPrior
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.evaluation import plan, tally
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.evaluation import tally
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric
 from metrics.data_set_studies import CHOSEN
@@ -186,8 +186,7 @@ def test_threads_batches_and_the_order_of_cases_change_nothing(name: str, monkey
 @pytest.mark.parametrize("name", ["binary", RARE[0]])
 def test_parts_that_an_executor_evaluates_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = once(name)  # in pieces of the usual size: what is kept for other tests must not depend on this one
-    for module in (plan, tally):
-        monkeypatch.setattr(module, "PIECE", 24)
+    monkeypatch.setattr(tally, "PIECE", 24)
     with ThreadPoolExecutor(2) as executor:
         assert not list(differences(whole, example(name).evaluated(executor=executor)))
 

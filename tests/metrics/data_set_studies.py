@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Said, first_shares
 from dissensus.plugins import Metric
 

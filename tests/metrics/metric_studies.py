@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import CategoryAccuracy, KendallTau, LogScore, SpearmanFootrule
-from dissensus.metrics.base import SetMetric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.metrics.grades import GradeMetric
+from dissensus.metrics.lists import SetMetric
 from dissensus.plugins import Aggregation, Batch, Drawn, Metric, Predicted
 from strategies import rankings
 

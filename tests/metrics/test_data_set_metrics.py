@@ -1,10 +1,11 @@
 """Metrics of a whole data set against scikit-learn, against all labelings, and by laws that run by reflection."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from sklearn.calibration import calibration_curve
 
 import dissensus as ds
 from dissensus import metrics as m
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.label_sums import binned_sums, confusions
 from dissensus.metrics.base import Average
-from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said, SummedMetric
+from dissensus.metrics.data_set import BinaryMetric, DataSetMetric, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 from dissensus.metrics.probabilities import BinSums, bin_of
 from metrics.data_set_studies import STUDIES, every_metric, hard_labels, masses_of, soft_labels, some_said
@@ -35,11 +36,15 @@ def fits(metric: DataSetMetric, said: Said) -> bool:
     return getattr(metric, "threshold", None) is None or said.n_conditions == 2 or isinstance(metric, BinaryMetric)
 
 
+def counted(metric: DataSetMetric, said: Said, labels: FloatArray) -> float:
+    return metric.rests_upon(metric.added(said, labels[None]))
+
+
+def remarks(metric: DataSetMetric, said: Said, labels: FloatArray) -> tuple[str, ...]:
+    return metric.told(metric.added(said, labels[None]))
+
+
 # Against scikit-learn ------------------------------------------------------------------------------------
-
-
-def naive_partial(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
-    return float(peers.roc_auc_score(labels, scores, sample_weight=weights, max_fpr=0.6))
 
 
 def naive_sensitivity(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
@@ -49,59 +54,19 @@ def naive_sensitivity(labels: IntArray, scores: FloatArray, weights: FloatArray)
     return float(exact.max()) if len(exact) else float(np.interp(0.1, false, true))
 
 
-def naive_specificity(labels: IntArray, scores: FloatArray, weights: FloatArray) -> float:
-    return naive_sensitivity(1 - labels, -scores, weights)
-
-
-Naive = Callable[[IntArray, FloatArray, FloatArray], float]
-OF_SCORES: list[tuple[DataSetMetric, Naive]] = [
-    (m.AUROC(), lambda y, s, w: float(peers.roc_auc_score(y, s, sample_weight=w))),
-    (m.AveragePrecision(), lambda y, s, w: float(peers.average_precision_score(y, s, sample_weight=w))),
-    (m.PartialAUROC(0.6), naive_partial),
-    (m.SensitivityAtSpecificity(0.9), naive_sensitivity),
-    (m.SpecificityAtSensitivity(0.9), naive_specificity),
-]
-
-
-@pytest.mark.parametrize(("metric", "naive"), OF_SCORES, ids=lambda one: getattr(one, "id", ""))
-def test_labels_of_mass_one_give_what_scikit_learn_gives(metric: DataSetMetric, naive: Naive) -> None:
-    for seed, rounded in product(range(4), (1, 6)):  # with ties and without
-        said = some_said(30, seed=seed, rounded=rounded)
-        labels, codes = hard_labels(said, seed=seed)
-        expected = [naive(row, said.scores[:, 1], said.weights) for row in codes]
-        np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
-def test_several_conditions_are_one_versus_rest(average: str) -> None:
-    said = STUDIES["conditions"]
-    labels, codes = hard_labels(said)
-    for kind, peer in ((m.AUROC, peers.roc_auc_score), (m.AveragePrecision, peers.average_precision_score)):
-        found = kind(average).of_draws(said, labels)  # type: ignore[arg-type]
-        if average == "weighted":  # scikit-learn weighs by counts, so equal weights
-            plain = replace(said, weights=np.ones(said.n_cases))
-            found = kind(average).of_draws(plain, labels)  # type: ignore[arg-type]
-            expected = [peer(row[:, None] == np.arange(4), said.scores, average=average) for row in codes]
-        else:
-            expected = [
-                peer(row[:, None] == np.arange(4), said.scores, average=average, sample_weight=said.weights)
-                for row in codes
-            ]
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def called(scores: FloatArray, threshold: float | None) -> FloatArray:
-    """Decide as the metric does; ties do not occur here."""
-    is_called = scores[:, 1] > scores[:, 0] if threshold is None else scores[:, 1] >= threshold
-    return np.asarray(is_called, dtype=np.float64)
-
-
 def likelihood_ratio(row: IntArray, calls: FloatArray, weights: FloatArray, call: int) -> float:
     of_yes, of_no = (np.average(calls[one] == call, weights=weights[one]) for one in (row == 1, row == 0))
     return float(of_yes / of_no)
 
 
-OF_CALLS: list[tuple[type[DataSetMetric], dict[str, Any], Naive]] = [
+# Of scores, or of decisions (0 and 1) at no threshold and at one.
+Naive = Callable[[IntArray, FloatArray, FloatArray], float]
+TWINS: list[tuple[type[DataSetMetric], dict[str, Any], Naive]] = [
+    (m.AUROC, {}, lambda y, s, w: peers.roc_auc_score(y, s, sample_weight=w)),
+    (m.AveragePrecision, {}, lambda y, s, w: peers.average_precision_score(y, s, sample_weight=w)),
+    (m.PartialAUROC, {"up_to": 0.6}, lambda y, s, w: peers.roc_auc_score(y, s, sample_weight=w, max_fpr=0.6)),
+    (m.SensitivityAtSpecificity, {"specificity": 0.9}, naive_sensitivity),
+    (m.SpecificityAtSensitivity, {"sensitivity": 0.9}, lambda y, s, w: naive_sensitivity(1 - y, -s, w)),
     (m.Sensitivity, {}, lambda y, c, w: peers.recall_score(y, c, sample_weight=w)),
     (m.Specificity, {}, lambda y, c, w: peers.recall_score(y, c, sample_weight=w, pos_label=0)),
     (m.PositivePredictiveValue, {}, lambda y, c, w: peers.precision_score(y, c, sample_weight=w)),
@@ -118,16 +83,32 @@ OF_CALLS: list[tuple[type[DataSetMetric], dict[str, Any], Naive]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "chosen", "naive"), OF_CALLS, ids=lambda one: getattr(one, "id", None))
-def test_decisions_are_judged_as_scikit_learn_does(
+@pytest.mark.parametrize(("kind", "chosen", "naive"), TWINS, ids=lambda one: getattr(one, "id", None))
+def test_labels_of_mass_one_give_what_scikit_learn_gives(
     kind: type[DataSetMetric], chosen: dict[str, Any], naive: Naive
 ) -> None:
-    for seed, threshold in product(range(3), (None, 0.3)):
-        said = some_said(30, seed=seed, rounded=6)
+    decides = "threshold" in [part.name for part in kind.parameter_fields()]
+    # scores with ties and without; decisions without, so that they are those of the metric
+    for seed, rounded, threshold in product(range(3), (6,) if decides else (1, 6), (None, 0.3) if decides else (None,)):
+        said = some_said(30, seed=seed, rounded=rounded)
         labels, codes = hard_labels(said, seed=seed)
-        expected = [naive(row, called(said.scores, threshold), said.weights) for row in codes]
-        found = kind.from_parameters({**chosen, "threshold": threshold}).of_draws(said, labels)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+        score = said.scores[:, 1]
+        stated = np.asarray(score >= (threshold or 0.5), dtype=np.float64) if decides else score
+        metric = kind.from_parameters({**chosen, **({"threshold": threshold} if decides else {})})
+        expected = [naive(row, stated, said.weights) for row in codes]
+        np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("average", get_args(Average))
+def test_several_conditions_are_one_versus_rest(average: Average) -> None:
+    said = STUDIES["conditions"]
+    if average == "weighted":  # scikit-learn weighs by counts, so equal weights
+        said = replace(said, weights=np.ones(said.n_cases))
+    labels, codes = hard_labels(said)
+    for kind, peer in ((m.AUROC, peers.roc_auc_score), (m.AveragePrecision, peers.average_precision_score)):
+        how: dict[str, Any] = {"average": average, "sample_weight": said.weights}
+        expected = [peer(row[:, None] == np.arange(4), said.scores, **how) for row in codes]
+        np.testing.assert_allclose(kind(average).of_draws(said, labels), expected, rtol=1e-12)
 
 
 def test_a_score_at_the_threshold_is_positive() -> None:
@@ -162,22 +143,17 @@ def test_metrics_of_several_conditions_are_those_of_scikit_learn(weights: Any) -
     labels, codes = hard_labels(said)
     calls, w = said.scores.argmax(axis=1), said.weights
     peer = None if weights == "none" else weights
-    pairs: list[tuple[DataSetMetric, list[float]]] = [
-        (
-            m.CohenKappa(weights),
-            [peers.cohen_kappa_score(y, calls, weights=peer, labels=range(4), sample_weight=w) for y in codes],
-        ),
-        (m.Matthews(), [peers.matthews_corrcoef(y, calls, sample_weight=w) for y in codes]),
-        (m.BalancedAccuracy(), [peers.balanced_accuracy_score(y, calls, sample_weight=w) for y in codes]),
-        (m.SubsetAccuracy(), [peers.accuracy_score(y, calls, sample_weight=w) for y in codes]),
-        (m.Sensitivity(), [peers.recall_score(y, calls, average="macro", sample_weight=w) for y in codes]),
-        (m.FBeta(average="micro"), [peers.f1_score(y, calls, average="micro", sample_weight=w) for y in codes]),
-        (
-            m.Jaccard(average="weighted"),
-            [peers.jaccard_score(y, calls, average="weighted", sample_weight=w) for y in codes],
-        ),
+    pairs: list[tuple[DataSetMetric, Any, dict[str, Any]]] = [
+        (m.CohenKappa(weights), peers.cohen_kappa_score, {"weights": peer, "labels": range(4)}),
+        (m.Matthews(), peers.matthews_corrcoef, {}),
+        (m.BalancedAccuracy(), peers.balanced_accuracy_score, {}),
+        (m.SubsetAccuracy(), peers.accuracy_score, {}),
+        (m.Sensitivity(), peers.recall_score, {"average": "macro"}),
+        (m.FBeta(average="micro"), peers.f1_score, {"average": "micro"}),
+        (m.Jaccard(average="weighted"), peers.jaccard_score, {"average": "weighted"}),
     ]
-    for metric, expected in pairs:
+    for metric, twin, how in pairs:
+        expected = [twin(y, calls, sample_weight=w, **how) for y in codes]
         np.testing.assert_allclose(metric.of_draws(said, labels), expected, rtol=1e-12, err_msg=metric.name)
 
 
@@ -265,10 +241,9 @@ def labelings(said: Said, labels: FloatArray) -> Iterator[tuple[float, FloatArra
         yield chance, masses_of(np.array([codes]), said.n_conditions)[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_soft_auroc_is_expected_pairs_in_order_over_expected_pairs(seed: int) -> None:
-    said = some_said(7, seed=seed)
-    labels = soft_labels(said, draws=1, seed=seed)
+def test_soft_auroc_is_expected_pairs_in_order_over_expected_pairs() -> None:
+    said = some_said(7, seed=2)
+    labels = soft_labels(said, draws=1, seed=2)
     won = pairs = 0.0
     scores, weights = said.scores[:, 1], said.weights
     for chance, masses in labelings(said, labels[0]):
@@ -279,11 +254,10 @@ def test_soft_auroc_is_expected_pairs_in_order_over_expected_pairs(seed: int) ->
     np.testing.assert_allclose(m.AUROC(truth="soft").of_draws(said, labels), won / pairs, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_soft_confusion_is_the_expected_one(seed: int) -> None:
+def test_soft_confusion_is_the_expected_one() -> None:
     """The metrics of decisions are formulas of it."""
-    said = some_said(5, conditions=3, is_binary=False, seed=seed)
-    labels = soft_labels(said, draws=1, seed=seed)
+    said = some_said(5, conditions=3, is_binary=False, seed=2)
+    labels = soft_labels(said, draws=1, seed=2)
     expected = np.zeros((3, 3))
     for chance, masses in labelings(said, labels[0]):
         expected += chance * (masses * said.weights) @ said.picks
@@ -296,13 +270,29 @@ def test_soft_confusion_is_the_expected_one(seed: int) -> None:
 def test_soft_subset_accuracy_is_that_of_independent_findings() -> None:
     said = some_said(3, findings=2, seed=4)
     labels = soft_labels(said, draws=1)
-    expected = sum(
-        chance * m.SubsetAccuracy().of_draws(said, masses[None])[0] for chance, masses in labelings(said, labels[0])
-    )
+    hard = ((chance, m.SubsetAccuracy().of_draws(said, one[None])[0]) for chance, one in labelings(said, labels[0]))
+    expected = sum(chance * value for chance, value in hard)
     np.testing.assert_allclose(m.SubsetAccuracy(truth="soft").of_draws(said, labels), expected, rtol=1e-12)
 
 
 # Laws ----------------------------------------------------------------------------------------------------
+
+
+class Judged(NamedTuple):
+    """A metric, what a model says, soft labels of 20 draws, and values and slopes at them."""
+
+    metric: DataSetMetric
+    said: Said
+    soft: FloatArray
+    values: FloatArray
+    slopes: FloatArray
+
+    def same(self, said: Said, cases: Any = slice(None), *, rtol: float = 1e-12) -> None:
+        """Assert that some cases that somebody else says are worth the same, and each of them."""
+        some = np.ascontiguousarray(self.soft[:, :, cases])
+        np.testing.assert_allclose(self.metric.of_draws(said, some), self.values, rtol=rtol)
+        slopes = self.metric.slopes(said, np.ascontiguousarray(some[0]))
+        np.testing.assert_allclose(slopes, self.slopes[:, cases], rtol=1e-9, atol=1e-12)
 
 
 @EVERY
@@ -312,116 +302,89 @@ def test_a_metric_obeys_the_laws(metric: DataSetMetric) -> None:
     assert len(studies) >= 2
     for said in studies:
         soft, hard = soft_labels(said, draws=20), hard_labels(said, draws=20)[0]
-        values = {True: metric.of_draws(said, soft), False: metric.of_draws(said, hard)}
-        slopes = metric.slopes(said, soft[0])
-        assert_values_stay_within_the_range(metric, values.values())
-        assert_draws_do_not_know_of_each_other(metric, said, soft, values[True])
-        assert_slopes_are_the_derivatives(metric, said, soft[0], slopes)
+        one = Judged(metric, said, soft, metric.of_draws(said, soft), metric.slopes(said, soft[0]))
+        assert_values_stay_within_the_range_and_draws_do_not_know_of_each_other(one, metric.of_draws(said, hard))
+        assert_slopes_are_the_derivatives(one)
         for labels in (soft[0], hard[0]):
             shares = labels * said.weights * metric.slopes(said, labels)
             assert abs(shares.sum()) < 1e-12 * max(1.0, np.abs(shares).sum()), "masses times slopes add up to zero"
             assert np.abs(shares).sum() > 0
-        assert_order_and_size_do_not_matter(metric, said, soft, (values[True], slopes))
-        assert_a_case_may_be_split_in_two(metric, said, {True: soft, False: hard}, values)
-        assert_a_weight_of_zero_is_absence(metric, said, soft)
-        assert_pieces_add_up(metric, said, soft, (values[True], slopes))
-        assert 0 < metric.counted(said, soft[0]) <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
+        assert_order_size_and_cases_without_weight_do_not_matter(one)
+        for labels in (soft, hard):
+            assert_a_case_may_be_split_in_two(one, labels, is_soft=labels is soft)
+        assert_pieces_add_up(one)
+        assert 0 < counted(metric, said, soft[0]) <= said.weights.sum() * max(said.n_conditions, 1) + 1e-9
     assert_nothing_is_undefined(metric)
 
 
-def assert_values_stay_within_the_range(metric: DataSetMetric, values: Iterable[FloatArray]) -> None:
-    low, high = metric.range
-    for found in values:
-        assert found.shape == (20,)
+def assert_values_stay_within_the_range_and_draws_do_not_know_of_each_other(one: Judged, hard: FloatArray) -> None:
+    low, high = one.metric.range
+    for found in (one.values, hard):
         known = found[~np.isnan(found)]
-        assert len(known)
-        assert (known >= low - 1e-12).all()
-        assert (known <= high + 1e-12).all()
+        assert (len(found), len(known) > 0) == (20, True)
+        assert ((low - 1e-12 <= known) & (known <= high + 1e-12)).all()
+    alone = [one.metric.of_draws(one.said, np.ascontiguousarray(draw[None]))[0] for draw in one.soft[:5]]
+    np.testing.assert_array_equal(one.values[:5], alone)
 
 
-def assert_draws_do_not_know_of_each_other(
-    metric: DataSetMetric, said: Said, labels: FloatArray, values: FloatArray
-) -> None:
-    alone = [metric.of_draws(said, np.ascontiguousarray(one[None]))[0] for one in labels[:5]]
-    np.testing.assert_array_equal(values[:5], alone)
-
-
-def assert_slopes_are_the_derivatives(
-    metric: DataSetMetric, said: Said, labels: FloatArray, slopes: FloatArray
-) -> None:
+def assert_slopes_are_the_derivatives(one: Judged) -> None:
     """By 30 of the masses; those of points of a curve are smooth on purpose."""
-    assert slopes.shape == labels.shape
+    assert one.slopes.shape == one.soft[0].shape
     step, rng = 1e-6, np.random.default_rng(5)
-    for _ in range(0 if isinstance(metric, SMOOTH) else 30):
-        k, case = rng.integers(said.n_conditions), rng.integers(said.n_cases)
-        ends = np.repeat(labels[None], 2, axis=0)
+    for _ in range(0 if isinstance(one.metric, SMOOTH) else 30):
+        k, case = rng.integers(one.said.n_conditions), rng.integers(one.said.n_cases)
+        ends = np.repeat(one.soft[:1], 2, axis=0)
         ends[:, k, case] += [-step, step]
-        low, high = metric.of_draws(said, ends)
-        expected = (high - low) / (2 * step * said.weights[case])
-        np.testing.assert_allclose(slopes[k, case], expected, rtol=1e-5, atol=1e-8)
+        low, high = one.metric.of_draws(one.said, ends)
+        expected = (high - low) / (2 * step * one.said.weights[case])
+        np.testing.assert_allclose(one.slopes[k, case], expected, rtol=1e-5, atol=1e-8)
 
 
-def assert_order_and_size_do_not_matter(
-    metric: DataSetMetric, said: Said, labels: FloatArray, was: tuple[FloatArray, FloatArray]
-) -> None:
-    """The order of cases, and the size of all weights."""
+def assert_order_size_and_cases_without_weight_do_not_matter(one: Judged) -> None:
+    """The order of cases, the size of all weights, and whether a case of weight zero is there."""
+    metric, said = one.metric, one.said
     order = np.random.default_rng(0).permutation(said.n_cases)
-    moved, doubled = said.select(order), replace(said, weights=2 * said.weights)
-    np.testing.assert_allclose(metric.of_draws(moved, np.ascontiguousarray(labels[:, :, order])), was[0], rtol=1e-12)
-    np.testing.assert_allclose(metric.slopes(moved, labels[0][:, order]), was[1][:, order], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(metric.of_draws(doubled, labels), was[0], rtol=1e-12)
-    np.testing.assert_allclose(2 * metric.slopes(doubled, labels[0]), was[1], rtol=1e-9)
+    one.same(said.select(order), order)
+    doubled = replace(said, weights=2 * said.weights)
+    one._replace(slopes=one.slopes / 2).same(doubled)
+    without, kept = replace(said, weights=np.where(said.items == 3, 0.0, said.weights)), np.flatnonzero(said.items != 3)
+    some = one._replace(values=metric.of_draws(without, one.soft), slopes=metric.slopes(without, one.soft[0]))
+    some.same(said.select(kept), kept)
 
 
-def assert_a_case_may_be_split_in_two(
-    metric: DataSetMetric, said: Said, labels: dict[bool, FloatArray], values: dict[bool, FloatArray]
-) -> None:
+def assert_a_case_may_be_split_in_two(one: Judged, labels: FloatArray, *, is_soft: bool) -> None:
     """Not with soft labels for m.AUROC: two halves of a case are a pair, and a case with itself is none.
 
     Nor where a metric asks how many cases there are, to know how uncertain a bin is.
     """
+    metric, said = one.metric, one.said
     weights = np.concatenate([0.3 * said.weights, 0.7 * said.weights])
     items = np.concatenate([said.items, said.items + said.items.max() + 1])
     halves = replace(said.select(np.tile(np.arange(said.n_cases), 2)), weights=weights, items=items)
-    for is_soft in (True, False):
-        if not (getattr(metric, "debiased", False) or (is_soft and isinstance(metric, m.AUROC))):
-            found = metric.of_draws(halves, np.ascontiguousarray(np.tile(labels[is_soft], 2)))
-            np.testing.assert_allclose(found, values[is_soft], rtol=1e-11)
+    if not (getattr(metric, "debiased", False) or (is_soft and isinstance(metric, m.AUROC))):
+        found = metric.of_draws(halves, np.ascontiguousarray(np.tile(labels, 2)))
+        np.testing.assert_allclose(found, metric.of_draws(said, labels), rtol=1e-11)
 
 
-def assert_a_weight_of_zero_is_absence(metric: DataSetMetric, said: Said, labels: FloatArray) -> None:
-    kept = np.flatnonzero(said.items != 3)
-    without, left = replace(said, weights=np.where(said.items == 3, 0.0, said.weights)), said.select(kept)
-    some = np.ascontiguousarray(labels[:, :, kept])
-    np.testing.assert_allclose(metric.of_draws(without, labels), metric.of_draws(left, some), rtol=1e-12)
-    found, expected = metric.slopes(without, labels[0])[:, kept], metric.slopes(left, np.ascontiguousarray(some[0]))
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def assert_pieces_add_up(
-    metric: DataSetMetric, said: Said, labels: FloatArray, whole: tuple[FloatArray, FloatArray]
-) -> None:
+def assert_pieces_add_up(one: Judged) -> None:
     """Pieces know how many findings there are, and all scores; one finding is in the first piece only."""
-    if not isinstance(metric, SummedMetric):
-        return
-    marks = tuple(np.unique(said.scores[one.rows, one.condition]) for one in said.questions)
+    metric, said, labels = one.metric, one.said, one.soft
+    marks = tuple(np.unique(said.scores[question]) for question in said.questions)
     number = said.items % 3 if isinstance(metric, m.SubsetAccuracy) else np.where(said.findings == 1, 0, said.items % 3)
-    rows = [np.flatnonzero(number == one) for one in np.unique(number)]
-    pieces = [
-        (replace(said.select(own), n_findings=len(marks), marks=marks), np.ascontiguousarray(labels[:, :, own]))
-        for own in rows
-    ]
+    rows = [np.flatnonzero(number == place) for place in np.unique(number)]
+    pieces = [replace(said.select(own), n_findings=len(marks), marks=marks) for own in rows]
+    own_labels = [np.ascontiguousarray(labels[:, :, own]) for own in rows]
 
     def added(draws: slice) -> list[FloatArray]:
-        every = [metric.added(part, own[draws]) for part, own in pieces]
-        return [np.asarray(sum(one)) for one in zip(*every, strict=True)]
+        every = [metric.added(part, own[draws]) for part, own in zip(pieces, own_labels, strict=True)]
+        return [np.asarray(sum(sums)) for sums in zip(*every, strict=True)]
 
-    np.testing.assert_allclose(metric.of_added(added(slice(None))), whole[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(metric.of_added(added(slice(None))), one.values, rtol=1e-12, atol=1e-14)
     first = added(slice(1))
-    for (part, own), place in zip(pieces, rows, strict=True):
-        np.testing.assert_allclose(metric.slopes_at(part, own[0], first), whole[1][:, place], rtol=1e-9, atol=1e-13)
-    assert metric.rests_upon(first) == pytest.approx(metric.counted(said, labels[0]), rel=1e-12)
-    assert metric.told(first) == metric.remarks(said, labels[0])
+    for part, own, place in zip(pieces, own_labels, rows, strict=True):
+        np.testing.assert_allclose(metric.slopes_at(part, own[0], first), one.slopes[:, place], rtol=1e-9, atol=1e-13)
+    assert metric.rests_upon(first) == pytest.approx(counted(metric, said, labels[0]), rel=1e-12)
+    assert metric.told(first) == remarks(metric, said, labels[0])
 
 
 def assert_nothing_is_undefined(metric: DataSetMetric) -> None:
@@ -429,7 +392,7 @@ def assert_nothing_is_undefined(metric: DataSetMetric) -> None:
     said, nothing = some_said(5), np.zeros((2, 2, 5))
     assert np.isnan(metric.of_draws(said, nothing)).all()
     assert np.isnan(metric.slopes(said, nothing[0])).all()
-    assert metric.counted(said, nothing[0]) == 0
+    assert counted(metric, said, nothing[0]) == 0
     assert metric.record()["sees"] == "data set"
     assert m.AUROC("weighted", "soft").name == "AUROC (weighted, soft)"
     with pytest.raises(ds.DissensusError, match="whole data set"):
@@ -477,50 +440,43 @@ def test_a_question_without_positive_cases_is_left_out_of_the_mean() -> None:
     np.testing.assert_allclose(m.AUROC().of_draws(said, labels), expected, rtol=1e-12)
 
 
-def test_few_positive_cases_are_remarked() -> None:
-    said = Said.of_scores(np.stack([1 - np.arange(50) / 50, np.arange(50) / 50], axis=1), is_binary=True)
-    codes = np.zeros((1, 50), dtype=np.int64)
-    codes[0, 47:] = 1
-    assert m.AUROC().remarks(said, masses_of(codes, 2)[0]) == ("only 3 of 50 cases are positive",)
-    assert m.AUROC().remarks(said, masses_of(1 - codes, 2)[0]) == ("only 3 of 50 cases are negative",)
-    codes[0, 40:] = 1
-    assert m.AUROC().remarks(said, masses_of(codes, 2)[0]) == ()
+def binary(scores: FloatArray) -> Said:
+    return Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
 
 
-def test_a_threshold_that_is_hardly_crossed_is_remarked() -> None:
-    scores = np.full(500, 0.1)
-    scores[7] = 0.6
-    said = Said.of_scores(np.stack([1 - scores, scores], axis=1), is_binary=True)
-    labels = masses_of(np.asarray(np.arange(500)[None] % 3 == 0, dtype=np.int64), 2)[0]
-    alone = ("only 1 of 500 cases is called positive at 0.5",)
-    assert m.Sensitivity(0.5).remarks(said, labels) == alone
-    assert m.CohenKappa(threshold=0.5).remarks(said, labels) == alone
-    assert m.Sensitivity().remarks(said, labels) == ("only 1 of 500 cases is called positive",)
-    assert m.Sensitivity(0.05).remarks(said, labels) == ("only 0 of 500 cases are called negative at 0.05",)
-    rare = masses_of(np.asarray(np.arange(500)[None] < 2, dtype=np.int64), 2)[0]
-    assert m.Specificity(0.5).remarks(said, rare) == alone
-    assert "only 2 of 500 cases are positive" in m.Sensitivity(0.5).remarks(said, rare)
-    assert "only 2 of 500 cases are positive" in m.Matthews(0.5).remarks(said, rare)
+ALONE = "only 1 of 500 cases is called positive at 0.5"
+# How many of how many cases are positive, the metric, and what is remarked of it.
+REMARKED: list[tuple[int, int, DataSetMetric, tuple[str, ...]]] = [
+    (3, 50, m.AUROC(), ("only 3 of 50 cases are positive",)),
+    (47, 50, m.AUROC(), ("only 3 of 50 cases are negative",)),
+    (10, 50, m.AUROC(), ()),
+    (167, 500, m.Sensitivity(0.5), (ALONE,)),
+    (167, 500, m.CohenKappa(threshold=0.5), (ALONE,)),
+    (167, 500, m.Sensitivity(), (ALONE.removesuffix(" at 0.5"),)),
+    (167, 500, m.Sensitivity(0.05), ("only 0 of 500 cases are called negative at 0.05",)),
+    (2, 500, m.Specificity(0.5), (ALONE,)),
+    (2, 500, m.Sensitivity(0.5), (ALONE, "only 2 of 500 cases are positive")),
+    (2, 500, m.Matthews(0.5), (ALONE, "only 2 of 500 cases are positive")),
+]
+
+
+@pytest.mark.parametrize(("positive", "n", "metric", "told"), REMARKED)
+def test_few_cases_of_a_kind_are_remarked(positive: int, n: int, metric: DataSetMetric, told: tuple[str, ...]) -> None:
+    scores = np.arange(n) / n if n == 50 else np.where(np.arange(n) == 7, 0.6, 0.1)
+    labels = masses_of((np.arange(n)[None] >= n - positive).astype(np.int64), 2)[0]
+    assert remarks(metric, binary(scores), labels) == told
 
 
 def test_a_question_that_cannot_be_answered_is_undefined() -> None:
     """Nobody is positive, nobody is called positive, or nothing varies."""
     said = Said.of_scores(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), is_binary=True)
     none, some = masses_of(np.zeros((1, 3), dtype=int), 2), masses_of(np.array([[0, 0, 1]]), 2)
-    of_none: list[DataSetMetric] = [
-        m.Sensitivity(),
-        m.FBeta(),
-        m.Jaccard(),
-        m.Matthews(),
-        m.CohenKappa(),
-        m.BalancedAccuracy(),
-    ]
-    of_some: list[DataSetMetric] = [m.PositivePredictiveValue(), m.PositiveLikelihoodRatio(), m.Matthews()]
-    for metric in of_none:
-        assert np.isnan(metric.of_draws(said, none)).all(), metric
-    for metric in of_some:
-        assert np.isnan(metric.of_draws(said, some)).all(), metric
-        assert np.isnan(metric.slopes(said, some[0])).all(), metric
+    of_none = (m.Sensitivity, m.FBeta, m.Jaccard, m.Matthews, m.CohenKappa, m.BalancedAccuracy)
+    of_some = (m.PositivePredictiveValue, m.PositiveLikelihoodRatio, m.Matthews)
+    for labels, kinds in ((none, of_none), (some, of_some)):
+        for metric in [kind() for kind in kinds]:
+            assert np.isnan(metric.of_draws(said, labels)).all(), metric
+            assert np.isnan(metric.slopes(said, labels[0])).all(), metric
     assert m.Sensitivity().of_draws(said, some) == 0
     assert m.BalancedAccuracy().of_draws(said, some) == 0.5
 
@@ -541,19 +497,14 @@ def test_thresholds_need_scores_and_matrices_two_conditions() -> None:
 
 
 def test_averages_truths_and_rates_that_there_are_not_are_refused() -> None:
-    for wrong in (
-        lambda: m.AUROC("mean"),  # type: ignore[arg-type]
-        lambda: m.AUROC(truth="hard"),  # type: ignore[arg-type]
-        lambda: m.PartialAUROC(0.0),
-        lambda: m.SensitivityAtSpecificity(1.0),
-        lambda: m.NetBenefit(1.0),
-        lambda: m.FBeta(0.0),
-        lambda: m.Sensitivity("high"),  # type: ignore[arg-type]
-        lambda: m.CohenKappa("cubic"),  # type: ignore[arg-type]
-        lambda: m.SpecificityAtSensitivity(-0.1),
-    ):
+    wrong: list[tuple[Any, Any]] = [
+        *((m.AUROC, "mean"), (partial(m.AUROC, "macro"), "hard"), (m.PartialAUROC, 0.0), (m.NetBenefit, 1.0)),
+        *((m.SensitivityAtSpecificity, 1.0), (m.SpecificityAtSensitivity, -0.1), (m.FBeta, 0.0)),
+        *((m.Sensitivity, "high"), (m.CohenKappa, "cubic")),
+    ]
+    for make, value in wrong:
         with pytest.raises(ds.DissensusError):
-            wrong()
+            make(value)
 
 
 # Thresholds ---------------------------------------------------------------------------------------------
@@ -564,19 +515,19 @@ def test_one_half_decides_between_probabilities_only() -> None:
     chances = np.random.default_rng(3).random(80).round(3)
     labels = masses_of(np.asarray(np.arange(80)[None] % 3 == 0, dtype=np.int64), 2)
     metrics: list[DataSetMetric] = [m.Sensitivity(0.5), m.CohenKappa(threshold=0.5), m.SubsetAccuracy(0.5)]
-    fine = Said.of_scores(np.stack([1 - chances, chances], axis=1), is_binary=True)
+    fine = binary(chances)
     for scores in (np.stack([-chances, chances], axis=1), np.stack([1 - chances, 4 * chances], axis=1)):
         said = Said.of_scores(scores, is_binary=True)
         for metric in metrics:
             assert np.isnan(metric.of_draws(said, labels)).all()
             assert np.isnan(metric.slopes(said, labels[0])).all()
-            assert metric.counted(said, labels[0]) == 0
-            assert metric.remarks(said, labels[0])[0].startswith("no decisions: scores are not between 0 and 1")
+            assert counted(metric, said, labels[0]) == 0
+            assert remarks(metric, said, labels[0])[0].startswith("no decisions: scores are not between 0 and 1")
             plain = type(metric).from_parameters({**metric.parameters(), "threshold": None})
             np.testing.assert_array_equal(metric.of_draws(fine, labels), plain.of_draws(fine, labels))
             other = type(metric).from_parameters({**metric.parameters(), "threshold": 0.3})
             assert np.isfinite(other.of_draws(said, labels)).all()
-        assert not any("no decisions" in remark for metric in metrics for remark in metric.remarks(fine, labels[0]))
+        assert not any("no decisions" in remark for metric in metrics for remark in remarks(metric, fine, labels[0]))
 
 
 def test_names_say_the_threshold_and_scores_that_are_no_probabilities_have_a_dash() -> None:

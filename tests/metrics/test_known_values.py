@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, log_loss, top_k_accuracy_score
 
 import dissensus as ds
 from dissensus import metrics as m
-from dissensus.aggregations import Dirichlet, MajorityVote, PlackettLuce
+from dissensus.aggregations import MajorityVote, PlackettLuce
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 from metrics.metric_studies import measured, one_batch
 
@@ -50,15 +50,6 @@ def test_hard_labels_give_the_numbers_of_scikit_learn() -> None:
     sets = ds.Predictions.from_sets(SCORES > 0.02, NAMES)
     inside = (SCORES > 0.02)[np.arange(N_CASES), labels]
     assert measured(m.Coverage(), hard, sets).mean() == pytest.approx(inside.mean(), abs=1e-15)
-
-
-def test_a_probability_of_zero_costs_everything_where_it_matters() -> None:
-    study = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
-    votes, draws = one_batch(MajorityVote().sample(study)), one_batch(Dirichlet().sample(study, draws=3))
-    sure = ds.Predictions.from_scores([[0.5, 0.5, 0.0]], ["a", "b", "c"])
-    assert measured(m.LogScore(), votes, sure)[0, 0] == pytest.approx(np.log(0.5))
-    assert (measured(m.LogScore(), draws, sure) == -np.inf).all()
-    assert np.isfinite(measured(m.LogScore(floor=1e-6), draws, sure)).all()
 
 
 # Bad input -----------------------------------------------------------------------------------------------

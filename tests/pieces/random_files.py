@@ -41,34 +41,26 @@ class Files:
     def at_once(self, folder: Path, **asked: Any) -> ds.Evaluation:
         """Evaluate in memory what single files hold."""
         folder.mkdir(parents=True, exist_ok=True)
-        how = dict(self.reading)
-        missing, kinds = how.pop("allow_missing", False), how.pop("kinds", {})
-        positive = how.pop("positive", None)
+        own = ("allow_missing", "kinds", "positive")
+        missing, kinds, positive = (self.reading.get(name) for name in own)
         self.study.write_parquet(folder / "study.parquet")
-        study = ds.read(folder / "study.parquet", **how)
-        models = {}
+        study = ds.read(folder / "study.parquet", **{name: self.reading[name] for name in {*self.reading} - {*own}})
+        how: dict[str, Any] = {"conditions": study.conditions or None, "cases": study.case_names, "positive": positive}
+        how["allow_missing"], models = bool(missing), dict[str, ds.Predictions]()
         for name, frame in self.models.items():
             frame.write_parquet(folder / "model.parquet")
-            models[name] = ds.read_predictions(
-                folder / "model.parquet",
-                name=name,
-                conditions=study.conditions or None,
-                cases=study.case_names,
-                kind=kinds.get(name),
-                positive=positive,
-                allow_missing=missing,
-            )
+            kind = (kinds or {}).get(name)
+            models[name] = ds.read_predictions(folder / "model.parquet", name=name, kind=kind, **how)
         asked["truth"] = None if self.truth is None else dict(self.truth.iter_rows())
-        return ds.evaluate(study, models, strata=self.labels(study.case_names), allow_missing=missing, **asked)
+        return ds.evaluate(study, models, strata=self.labels(study.case_names), allow_missing=bool(missing), **asked)
 
     def labels(self, names: tuple[str, ...]) -> dict[str, list[str]] | None:
         """Return the labels of cases in their order."""
         if self.strata is None:
             return None
         rows = {str(row["case"]): row for row in self.strata.iter_rows(named=True)}
-        return {
-            column: [str(rows[name][column]) for name in names] for column in self.strata.columns if column != "case"
-        }
+        columns = self.strata.drop("case").columns
+        return {column: [str(rows[name][column]) for name in names] for column in columns}
 
     def written(self, folder: Path, n_files: int = 2) -> dict[str, Any]:
         """Write every table into some files of a directory of its own; arguments of :func:`evaluate_files`."""
@@ -174,14 +166,8 @@ def sorted_rows(table: pl.DataFrame) -> pl.DataFrame:
 
 def notes_of(result: ds.Evaluation) -> list[Any]:
     """Return what receipts say, but for the paths, the rows that are shown, and the order of notes and examples."""
-    return [
-        (
-            receipt.format,
-            sorted((note.found, note.count, note.action, note.lost) for note in receipt.notes),
-            sorted(receipt.assumed),
-        )
-        for receipt in result.receipts
-    ]
+    told = [sorted((one.found, one.count, one.action, one.lost) for one in own.notes) for own in result.receipts]
+    return [(own.format, notes, sorted(own.assumed)) for own, notes in zip(result.receipts, told, strict=True)]
 
 
 # Random studies -----------------------------------------------------------------------------------------
@@ -233,7 +219,8 @@ def _study(rng: np.random.Generator, cases: list[Any], conditions: list[str]) ->
     grouping, largest = str(rng.choice(GROUPS)), float(rng.choice([0, 3, 1e4, 1e7]))
     n_people, rows = int(rng.choice([3, 30])), []
     for place, case in enumerate(cases):
-        of_case = {"case": case, "group": _group(grouping, place), "case_weight": _weight(rng, largest)}
+        weight = float(np.round(rng.random() * largest, 3)) + 0.001 if largest else 1.0
+        of_case = {"case": case, "group": _group(grouping, place), "case_weight": weight}
         for opinion in range(int(rng.integers(0, 5)) or (place == 0)):
             of_opinion = {
                 **of_case,
@@ -257,17 +244,11 @@ def _study(rng: np.random.Generator, cases: list[Any], conditions: list[str]) ->
     return frame.drop(unused)
 
 
-def _weight(rng: np.random.Generator, largest: float) -> float:
-    return 1.0 if not largest else float(np.round(rng.random() * largest, 3)) + 0.001
-
-
 def _group(grouping: str, place: int) -> str:
     return {"few": f"P{place % 3}", "many": f"P{place // 2}", "own": f"P{place}", "one": "P"}.get(grouping, "")
 
 
-def _model(
-    rng: np.random.Generator, kind: str, cases: list[Any], conditions: list[str], *, lacking: bool
-) -> pl.DataFrame:
+def _model(rng: Any, kind: str, cases: list[Any], conditions: list[str], *, lacking: bool) -> pl.DataFrame:
     said = [case for case in cases if not (lacking and rng.random() < 0.15)] or cases
     size = (len(said), len(conditions))
     scores = rng.random(size)
@@ -284,9 +265,7 @@ def _model(
     return pl.DataFrame({"case": said, **{name: scores[:, place] for place, name in enumerate(conditions)}})
 
 
-def _listed(
-    rng: np.random.Generator, cases: list[Any], conditions: list[str], scores: Any, *, is_ranking: bool
-) -> pl.DataFrame:
+def _listed(rng: Any, cases: list[Any], conditions: list[str], scores: Any, *, is_ranking: bool) -> pl.DataFrame:
     rows = []
     for place, case in enumerate(cases):
         order = np.argsort(-scores[place])[: int(rng.integers(1, min(6, len(conditions)) + 1))]
@@ -294,14 +273,6 @@ def _listed(
             said = {"rank": rank} if is_ranking else {"score": float(scores[place, code])}
             rows.append({"case": case, "condition": conditions[code], **said})
     return pl.DataFrame(rows)
-
-
-def risks_of(conditions: tuple[str, ...]) -> ds.Categories:
-    """Put conditions into three levels of risk."""
-    levels = ["low", "medium", "high"][: len(conditions)]
-    return ds.Categories.from_mapping(
-        {name: levels[place % len(levels)] for place, name in enumerate(conditions)}, conditions
-    )
 
 
 def share_of_hits(scores: Any, labels: Any, weights: Any) -> Any:

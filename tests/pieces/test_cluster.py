@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,13 +36,8 @@ ASKED: dict[str, Any] = {
     "threads": 1,
     "panel": True,
 }
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "me",
-    "AWS_SECRET_ACCESS_KEY": "mine",
-    "AWS_REGION": "us-east-1",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_ALLOW_HTTP": "true",
-}
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "mine", "AWS_ALLOW_HTTP": "true"}
+CREDENTIALS |= dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), "us-east-1")
 
 
 @pytest.fixture(scope="module")
@@ -80,18 +76,9 @@ def client(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     file, environment = place / "scheduler.json", {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     dask = [sys.executable, "-W", "ignore", "-m", "dask"]
     how: dict[str, Any] = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    scheduler = [
-        *dask,
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(file),
-    ]
-    worker = [*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard"]
+    shared = ["--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *shared]
+    worker = [*dask, "worker", "--nthreads", "1", *shared]
     with ExitStack() as started:
         for number, command in enumerate([scheduler, worker, worker]):
             (place / str(number)).mkdir()
@@ -107,10 +94,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
 def reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process read no piece; workers are others."""
 
-    def never(*_: object) -> None:
-        raise AssertionError("a piece passes through this process")
-
-    monkeypatch.setattr(Partition, "frames", never)
+    monkeypatch.setattr(Partition, "frames", Mock(side_effect=AssertionError("a piece passes through this process")))
 
 
 @pytest.mark.usefixtures("reads_nothing")
@@ -147,9 +131,8 @@ def test_everything_may_be_in_an_object_store(store: Any, study: Path, client: A
         once = ds.evaluate_files(study / "study", {"A": study / "A"}, tmp_path / "here", **ASKED)
     assert found.to_frame().equals(once.to_frame())
     kept = {one.partition("/scratch/")[2].partition("/")[2] for one in store.find("bucket/scratch")}
-    of_workers = {
-        name for name in content_of(tmp_path / "here") if name.startswith(("pieces/", "per_case/", "certainty/"))
-    }
+    folders = ("pieces/", "per_case/", "certainty/")
+    of_workers = {name for name in content_of(tmp_path / "here") if name.startswith(folders)}
     assert len(kept) == len(of_workers)
     assert {name for name in kept if "part-" in name} == {name for name in of_workers if "part-" in name}
     local = set(results_of(tmp_path / "run"))

@@ -14,21 +14,11 @@ import pytest
 import dissensus as ds
 from dissensus import DissensusError
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior
-from dissensus.aggregations.base import Aggregation
 from dissensus.evaluation import influences, labels
 from dissensus.metrics import UserDataSetMetric, UserMetric
 from dissensus.pieces import evaluation, passes
 from dissensus.report.page import report_html
-from pieces.random_files import (
-    Files,
-    by_case,
-    differences,
-    notes_of,
-    random_files,
-    risks_of,
-    share_of_hits,
-    sorted_rows,
-)
+from pieces.random_files import Files, by_case, differences, notes_of, random_files, share_of_hits, sorted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
@@ -40,15 +30,11 @@ SEEDS = {9: ["annotator-bootstrap", "dirichlet:1"], 31: ["dirichlet:1", "placket
 
 def asked_of(files: Files, aggregations: list[str]) -> dict[str, Any]:
     """Return what is asked: metrics that all models have, and risks where all conditions are known beforehand."""
-    kinds = {name.split()[1] for name in files.models}
+    kinds, known = {name.split()[1] for name in files.models}, files.reading.get("conditions", ())
     metrics = OF_SETS if "set" in kinds else OF_SCORES if kinds <= {"probabilities"} else OF_SCORES[1:]
-    known = files.reading.get("conditions")
-    return {
-        "aggregations": aggregations,
-        "metrics": metrics,
-        "draws": 20,
-        "categories": None if known is None else risks_of(known),
-    }
+    levels = {name: ("low", "medium", "high")[place % 3] for place, name in enumerate(known)}
+    risks = ds.Categories.from_mapping(levels, known) if known else None
+    return {"aggregations": aggregations, "metrics": metrics, "draws": 20, "categories": risks}
 
 
 @pytest.fixture(scope="module")
@@ -56,24 +42,12 @@ def mixed() -> Files:
     """A study with groups, case weights and labels, a model of scores and one of rankings, for the panel as well."""
     sim = ds.simulate.study(n_cases=130, n_conditions=6, n_annotators=25, seed=3)
     said, rng = sim.annotations, np.random.default_rng(3)
-    people = [said.annotator_names[code] for code in said.annotators]
-    rows = [
-        {"case": said.case_names[case], "annotator": who, "condition": condition, "rank": rank}
-        for case, who, blocks in zip(
-            said.panel.case_of_opinion, people, (one for case in said.to_rankings() for one in case), strict=True
-        )
-        for rank, block in enumerate(blocks, start=1)
-        for condition in block
-    ]
-    of_case = {name: (f"P{place // 3}", float(rng.integers(1, 9))) for place, name in enumerate(said.case_names)}
-    study = pl.DataFrame(rows).with_columns(
-        group=pl.col("case").replace_strict({name: group for name, (group, _) in of_case.items()}),
-        case_weight=pl.col("case").replace_strict({name: weight for name, (_, weight) in of_case.items()}),
-    )
-    scores = {name: one.to_scores() for name, one in list(sim.predictions.items())[:2]}
+    groups = [f"P{place // 3}" for place in range(said.n_cases)]
+    of_case = {"case": said.case_names, "group": groups, "case_weight": rng.integers(1, 9, said.n_cases).astype(float)}
+    study = said.to_frame().select("case", "annotator", "condition", "rank").join(pl.DataFrame(of_case), on="case")
     models = {
-        name: pl.DataFrame({"case": said.case_names, **dict(zip(said.conditions, of_model.T, strict=True))})
-        for name, of_model in scores.items()
+        name: pl.DataFrame({"case": said.case_names, **dict(zip(said.conditions, one.to_scores().T, strict=True))})
+        for name, one in list(sim.predictions.items())[:2]
     }
     sites = ["rare" if place == 7 else f"site {place % 2}" for place in range(said.n_cases)]
     strata = pl.DataFrame({"case": said.case_names, "site": sites})
@@ -144,13 +118,8 @@ def fewer(files: Files, n_cases: int) -> Files:
 def test_curves_are_the_same_in_pieces_while_scores_are_told_apart(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = {
-        **PLAIN,
-        "aggregations": ["plackett-luce:1"],
-        "draws": 8,
-        "metrics": ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"],
-        "primary": "sensitivity",
-    }
+    metrics = ["auroc", "sensitivity", "calibration-error", "net-benefit:0.2"]
+    asked = {**PLAIN, "aggregations": ["plackett-luce:1"], "draws": 8, "metrics": metrics, "primary": "sensitivity"}
     files = fewer(mixed, 50)
     once, apart = files.at_once(tmp_path / "once", **asked), files.in_pieces(tmp_path, shard_size=20, **asked)
     assert once.primary == apart.primary
@@ -190,35 +159,9 @@ def test_models_that_are_the_same_in_one_piece_only_are_not_the_same(tmp_path: P
     assert few().in_pieces(tmp_path / "all", shard_size=3, **FEW).sums["least", "same"][0, 1]
 
 
-def splittable() -> list[str]:
-    """Name every aggregation of rankings that can be split."""
-    found = []
-    for name, kind in Aggregation.family.known().items():
-        if kind.needs == "rankings" and name.islower():
-            try:
-                found.append(name) if not kind().needs_whole else None
-            except (TypeError, DissensusError):
-                continue  # it needs parameters, such as draws
-    return sorted(found)
-
-
-@pytest.mark.slow
-def test_every_aggregation_that_can_be_split_is_the_same(tmp_path: Path) -> None:
-    files = random_files(31)
-    names = splittable()
-    assert {"dirichlet", "majority-vote", "plackett-luce", "inverse-rank"} <= set(names)
-    asked = {**asked_of(files, names), "panel": False}
-    one = files.at_once(tmp_path / "once", **asked)
-    assert not list(differences(one, files.in_pieces(tmp_path / "11", shard_size=11, **asked)))
-
-
 def test_a_panel_of_numbers_is_the_same_in_pieces(tmp_path: Path) -> None:
     sim = ds.simulate.ratings(n_cases=150, models={"A": 0.5, "B": 0.9}, seed=1)
-    rated = sim.ratings.opinions
-    names = {"case": rated.case_names, "annotator": rated.annotator_names}
-    codes = {"case": rated.cases, "annotator": rated.annotators}
-    study = {role: [names[role][code] for code in of_role] for role, of_role in codes.items()}
-    pl.DataFrame({**study, "score": rated.scores}).write_parquet(tmp_path / "study.parquet")
+    sim.ratings.to_frame().select("case", "annotator", "rating").write_parquet(tmp_path / "study.parquet")
     files = {name: tmp_path / f"{name}.parquet" for name in sim.predictions}
     for name, said in sim.predictions.items():
         pl.DataFrame({"case": said.case_names, "value": said.numbers}).write_parquet(files[name])
@@ -262,16 +205,10 @@ def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_t
             wrong.in_pieces(tmp_path / told, n_files=2, partitioned=True, **FEW)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        [number + 0.5 for number in range(12)],
-        pytest.param([dt.date(2020, 1, number + 1) for number in range(12)], marks=pytest.mark.slow),
-    ],
-    ids=["numbers", "dates"],
-)
-def test_names_of_cases_may_be_anything(names: list[Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["numbers", pytest.param("dates", marks=pytest.mark.slow)])
+def test_names_of_cases_may_be_anything(kind: str, tmp_path: Path) -> None:
     known = few()
+    names = [number + 0.5 if kind == "numbers" else dt.date(2020, 1, number + 1) for number in range(12)]
     study = known.study.with_columns(case=pl.Series([name for name in names for _ in range(2)]))
     files = Files(study, {"M": known.models["M"].with_columns(case=pl.Series(names))})
     one = files.at_once(tmp_path / "once", **FEW)
@@ -307,30 +244,25 @@ def changed(frame: pl.DataFrame, column: str, value: Any, row: int = 20) -> pl.D
     return frame.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value)).otherwise(plain).alias(column))
 
 
-def faults(files: Files) -> dict[str, tuple[Files, str]]:
-    """Return studies with one fault each, and what is said of it."""
+def faults(files: Files) -> dict[str, Files]:
+    """Return studies with one fault each, by what is said of it."""
     study, (name, model) = files.study, next(iter(files.models.items()))
     condition = model.columns[2]
 
-    def with_model(frame: pl.DataFrame) -> Files:
-        return Files(study, {name: frame}, None, files.reading)
-
-    def with_study(frame: pl.DataFrame) -> Files:
-        return Files(frame, {name: model}, None, files.reading)
-
-    return {
-        "rank": (with_study(changed(study, "rank", "x")), "a rank is not a number"),
-        "condition": (with_study(changed(study, "condition", "Nonsense")), "unknown condition 'Nonsense'"),
-        "group": (with_study(changed(study, "group", "Q")), "group"),
-        "score": (with_model(changed(model, condition, float("nan"))), "a score is not a finite number"),
-        "twice": (with_model(pl.concat([model, model[20:21]])), "stands in several rows"),
-        "missing": (with_model(model[1:]), "the cases of the study and of the predictions differ"),
+    found = {
+        "a rank is not a number": (changed(study, "rank", "x"), model),
+        "unknown condition 'Nonsense'": (changed(study, "condition", "Nonsense"), model),
+        "group": (changed(study, "group", "Q"), model),
+        "a score is not a finite number": (study, changed(model, condition, float("nan"))),
+        "stands in several rows": (study, pl.concat([model, model[20:21]])),
+        "the cases of the study and of the predictions differ": (study, model[1:]),
     }
+    return {told: Files(said, {name: scores}, None, files.reading) for told, (said, scores) in found.items()}
 
 
 def test_faults_in_one_piece_are_told_as_in_memory(mixed: Files, tmp_path: Path) -> None:
-    for fault, (files, told) in faults(mixed).items():
-        place = tmp_path / fault
+    for number, (told, files) in enumerate(faults(mixed).items()):
+        place = tmp_path / str(number)
         with pytest.raises(DissensusError, match=told) as once:
             files.at_once(place / "once", aggregations=["majority-vote"])
         with pytest.raises(DissensusError, match=told) as split:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import Mock
@@ -17,24 +18,15 @@ from dissensus.core.bundle import restored
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
 from dissensus.pieces import partition
-from dissensus.pieces.inputs import Input, is_large, is_split, look_at_file, mark_of, n_distinct, rows_in
-from dissensus.pieces.partition import (
-    Partition,
-    Pieces,
-    buckets_of,
-    compare_files,
-    frames_from,
-    gather,
-    partition_of,
-    scatter,
-)
+from dissensus.pieces.inputs import FileFacts, Input, is_large, is_split, look_at_file, mark_of, rows_in
+from dissensus.pieces.partition import Partition, Pieces, buckets_of
 from dissensus.pieces.run_directory import Storage
-from dissensus.predictions.alignment import Match
+from dissensus.predictions.lists import Match
 
 ROWS = {"case": ["a", "a", "b"], "annotator": ["A", "B", "A"], "label": ["x", "y", "x"]}
 
 
-def written(folder: Path, *names: str, **columns: list[object]) -> list[str]:
+def written(folder: Path, *names: str, **columns: Any) -> list[str]:
     places = [folder / f"{name}.parquet" for name in names]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -45,16 +37,13 @@ def written(folder: Path, *names: str, **columns: list[object]) -> list[str]:
 def test_files_are_found_however_they_are_given(tmp_path: Path) -> None:
     places = written(tmp_path, "p2", "p1", "sub/p3", "_delta_log/0", ".hidden")[:3]
     (tmp_path / "_SUCCESS").touch()
-    found: list[tuple[Any, list[str]]] = [
-        (tmp_path, [places[1], places[0], places[2]]),
-        (f"{tmp_path}/p*.parquet", [places[1], places[0]]),
-        (places, places),
-        (places[0], places[:1]),
-    ]
+    second, first, third = places
+    found: list[tuple[Any, list[str]]] = [(places, places), (second, [second])]
+    found += [(tmp_path, [first, second, third]), (f"{tmp_path}/p*.parquet", [first, second])]
     for given_, expected in found:
         assert list(Input.of(given_).places) == expected
     (odd,) = written(tmp_path, "votes[1]*")  # it looks like a pattern
-    assert Input.of(odd).n_rows() == 3
+    assert len(Input.of(odd).head(9)) == 3
     assert not is_split(odd)
     written(tmp_path / "parts", "site=a/1", "site=b/2")
     assert tuple(Input.of(tmp_path / "parts").schema) == tuple(ROWS)
@@ -69,7 +58,7 @@ def test_cases_are_counted_over_all_files(
         names = [f"case {row}" for row in range(number * different // 3, different)]
         pl.DataFrame({"case": names}).write_parquet(tmp_path / f"{number}.parquet")
     facts = [look_at_file(b"", (place, "case")) for place in Input.of(tmp_path).places]
-    assert n_distinct(facts) == pytest.approx(different, rel=error)
+    assert FileFacts.n_cases(facts) == pytest.approx(different, rel=error)
 
 
 def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_path: Path) -> None:
@@ -83,45 +72,38 @@ def test_columns_may_be_in_another_order_without_any_value_or_categories(tmp_pat
 # What is refused ----------------------------------------------------------------------------------------
 
 
-def refused(given_: object) -> FormatError:
-    def read() -> None:
-        tables = Input.of(given_)  # type: ignore[arg-type]  # that is what is tried
+def refused(given_: Any) -> FormatError:
+    with pytest.raises(FormatError) as caught:  # noqa: PT012 - files are looked at, then read
+        tables = Input.of(given_)
         for place in tables.places:
             rows_in(place, tables.schema)
-
-    with pytest.raises(FormatError) as caught:
-        read()
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"), [({"rank": [1, 1, 1]}, ["'rank'"]), ({"case": [1, 1, 2]}, ["'case'", "Int64"])]
-)
-def test_files_with_other_columns_or_types_are_named(
-    tmp_path: Path, columns: dict[str, list[object]], words: list[str]
-) -> None:
-    places = [*written(tmp_path, "1"), *written(tmp_path, "2", **columns)]
-    error = refused(tmp_path)
-    assert error.where == " and ".join(places)
-    assert all(word in error.got for word in words)
+def test_files_with_other_columns_or_types_are_named(tmp_path: Path) -> None:
+    first = written(tmp_path, "1")
+    for column, told in (("rank", "only one of two files has 'rank'"), ("case", "'case' has two types")):
+        second = written(tmp_path, "2", **{column: [1, 1, 2]})
+        error = refused(tmp_path)
+        assert (error.where, error.got[: len(told)]) == (" and ".join([*first, *second]), told)
 
 
-@pytest.mark.parametrize("spoil", ["cut", "empty", "text", "middle", "footer"])
+SPOILED: list[Callable[[bytes], bytes]] = [
+    lambda data: data[:-20],
+    lambda _: b"",
+    lambda _: b"case,label\n",
+    lambda data: data[:10] + bytes(60) + data[70:],
+    lambda data: data[:-8] + b"\xff\xff\xff\x7f" + data[-4:],
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILED, ids=["cut", "empty", "text", "middle", "footer"])
 def test_a_spoiled_file_is_named_once_and_nothing_is_printed(
-    tmp_path: Path, spoil: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, spoil: Callable[[bytes], bytes], capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, place = written(tmp_path, "1", "2")
-    data = Path(place).read_bytes()
-    spoiled = {
-        "cut": data[:-20],
-        "empty": b"",
-        "text": b"case,label\n",
-        "middle": data[:10] + bytes(60) + data[70:],
-        "footer": data[:-8] + b"\xff\xff\xff\x7f" + data[-4:],
-    }[spoil]
-    Path(place).write_bytes(spoiled)
-    error = refused(tmp_path)
-    assert place in str(error)
+    Path(place).write_bytes(spoil(Path(place).read_bytes()))
+    assert place in str(refused(tmp_path))
     assert capfd.readouterr().err == ""
 
 
@@ -139,7 +121,7 @@ def test_nothing_found_or_found_twice_is_an_error(tmp_path: Path) -> None:
     ]
     for given_, problem in told:
         assert refused(given_).problem == problem
-    assert Input.of(tmp_path / "a.csv", is_small=True).n_rows() == 1
+    assert len(Input.of(tmp_path / "a.csv", is_small=True).head(9)) == 1
     nowhere = f"file://{tmp_path}/none.parquet"
     assert nowhere in str(refused(nowhere))
 
@@ -150,22 +132,16 @@ def test_nothing_found_or_found_twice_is_an_error(tmp_path: Path) -> None:
 def test_files_of_one_annotator_each_keep_their_meaning(tmp_path: Path) -> None:
     for name in ("Ann", "Bo"):
         pl.DataFrame({"case": ["a"], "label": ["x"], "rank": [1]}).write_parquet(tmp_path / f"{name}.parquet")
-    files = sorted(map(str, tmp_path.iterdir()))
-    assert not is_split(tmp_path)
-    assert not is_split(files)
-    assert is_split(tmp_path, opinions=False)
+    assert not any(map(is_split, (tmp_path, sorted(map(str, tmp_path.iterdir())))))
     assert is_split(f"{tmp_path}/*.parquet")
-    assert is_split(tmp_path, columns={"annotator": "rank"})
+    assert all(is_split(tmp_path, **how) for how in ({"opinions": False}, {"columns": {"annotator": "rank"}}))
 
 
 def test_files_that_say_who_or_how_many_are_one_table_and_other_inputs_are_not_split(tmp_path: Path) -> None:
     place = tmp_path / "1.parquet"
-    said: list[dict[str, list[Any]]] = [{"annotator": ["A"]}, {"votes": [2]}, {"n_votes": [2]}, {"annotation": [1]}]
-    for columns in (*said, {"score": [0.5]}):
-        pl.DataFrame({"case": ["a"], "label": ["x"], **columns}).write_parquet(place)
-        assert is_split(tmp_path)
-        assert is_split([str(place)])
-        assert not is_split(place)
+    for column in ("annotator", "votes", "n_votes", "annotation", "score"):
+        pl.DataFrame({"case": ["a"], "label": ["x"], column: [1]}).write_parquet(place)
+        assert [is_split(one) for one in (tmp_path, [str(place)], place)] == [True, True, False]
     assert is_split(["s3://store/a.parquet"])
     (tmp_path / "2.csv").write_text("case,label\n", encoding="utf-8")
     others: list[Any] = [tmp_path, tmp_path / "2.csv", tmp_path / "missing.parquet", [], 3]
@@ -176,9 +152,7 @@ def test_a_large_file_says_so_without_being_read(tmp_path: Path, monkeypatch: py
     (place,) = written(tmp_path, "1")
     assert not is_large(place)
     monkeypatch.setattr(module, "LARGE_ROWS", 2)
-    assert is_large(place)
-    assert not is_large(tmp_path)
-    assert not is_large("https://example.org/1.parquet")
+    assert [is_large(one) for one in (place, tmp_path, "https://example.org/1.parquet")] == [True, False, False]
     Path(place).write_bytes(b"PAR1 and so on PAR1")
     assert not is_large(place)
 
@@ -188,27 +162,23 @@ def test_a_large_file_says_so_without_being_read(tmp_path: Path, monkeypatch: py
 
 def test_fingerprints_change_with_the_content_only(tmp_path: Path) -> None:
     places = written(tmp_path, "1", "2")
-    before = {place: mark_of(place) for place in places}
-    assert all(found.startswith("sha256:") and len(found) == 71 for found in before.values())
+    one, other = before = list(map(mark_of, places))
+    assert all(found.startswith("sha256:") and len(found) == 71 for found in before)
     os.utime(places[0], (1, 1))
-    assert {place: mark_of(place) for place in places} == before
+    assert list(map(mark_of, places)) == before
     written(tmp_path, "2", case=["a", "a", "c"])
-    after = {place: mark_of(place) for place in places}
-    assert [place for place in places if after[place] != before[place]] == places[1:]
+    assert (mark_of(places[0]) == one, mark_of(places[1]) == other) == (True, False)
 
 
 def test_an_address_is_asked_by_fsspec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(f"No module named {name!r}")
-
     pytest.importorskip("fsspec")
     (place,) = written(tmp_path, "1")
     (tmp_path / "_SUCCESS").touch()
     for given_ in (f"file://{place}", f"file://{tmp_path}", f"file://{tmp_path}/*.parquet"):
         tables = Input.of(given_)
-        assert (tables.places, tables.n_rows(), tuple(tables.schema)) == ((f"file://{place}",), 3, tuple(ROWS))
+        assert (tables.places, len(tables.head(9)), tuple(tables.schema)) == ((f"file://{place}",), 3, tuple(ROWS))
     assert mark_of(tables.places[0]).startswith(f"size:{Path(place).stat().st_size} tag:")
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", Mock(side_effect=ImportError("No module named 'fsspec'")))
     with pytest.raises(MissingExtraError, match="pip install"):
         Input.of(f"file://{place}")
 
@@ -226,17 +196,15 @@ def opinions(n_cases: int, seed: int, *, first: int = 0, text: bool = True) -> p
 
 
 class Split(NamedTuple):
-    """How tables were split, and into what."""
+    """How tables were split, into what, and the rows of each piece."""
 
     how: Partition
     known: Pieces
+    frames: dict[str, dict[str, pl.DataFrame]]
 
     @property
     def digests(self) -> dict[str, str]:
         return dict(self.known.digests)
-
-    def frames(self) -> dict[str, dict[str, pl.DataFrame]]:
-        return {piece: self.how.frames(piece) for piece in self.digests}
 
 
 def split(place: Path, n_buckets: int = 3, *, n_files: int = 3, partitioned: bool = False, **frames: Any) -> Split:
@@ -253,15 +221,18 @@ def split(place: Path, n_buckets: int = 3, *, n_files: int = 3, partitioned: boo
     columns = dict.fromkeys(generations, "case")
     places = [file for own in generations.values() for one in own for file in one.places]
     facts = {one: look_at_file(b"", (one, "case" if "case" in Input((one,)).schema else None)) for one in places}
-    how = partition_of(generations, columns, facts, Storage(str(place)), "x", n_buckets, is_partitioned=partitioned)
+    how = partition.partition_of(
+        generations, columns, facts, Storage(str(place)), "x", n_buckets, is_partitioned=partitioned
+    )
     settings = pickle.dumps(how)
     if partitioned:
-        done = [compare_files(settings, (piece, piece)) for piece in how.files]
+        done = [partition.compare_files(settings, (piece, piece)) for piece in how.files]
     else:
         for chunk in how.chunks:
-            scatter(settings, chunk)
-        done = [gather(settings, bucket) for bucket in range(n_buckets)]
-    return Split(how, Pieces.joined([restored(one, [Pieces, Match]) for one in done]))
+            partition.scatter(settings, chunk)
+        done = [partition.gather(settings, bucket) for bucket in range(n_buckets)]
+    known = Pieces.joined([restored(one, [Pieces, Match]) for one in done])
+    return Split(how, known, {piece: how.frames(piece) for piece in known.digests})
 
 
 def names_in(frame: pl.DataFrame) -> list[str]:
@@ -277,7 +248,7 @@ def test_every_row_is_in_the_piece_of_its_case_and_in_order(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(partition, "MOST_ROWS", 7)
         found = split(tmp_path_factory.mktemp("split"), n_buckets, study=frame)
-    pieces = {piece: frames["study"] for piece, frames in found.frames().items()}
+    pieces = {piece: frames["study"] for piece, frames in found.frames.items()}
     assert pl.concat(pieces.values()).sort("row").equals(frame)
     assert sum(found.known.sizes.values()) == n_cases
     for piece, rows in pieces.items():
@@ -289,7 +260,7 @@ def test_models_and_strata_hold_the_cases_of_the_study_only(tmp_path: Path) -> N
     study, model = opinions(20, 1), opinions(30, 2, first=5)
     strata = pl.DataFrame({"case": [f"case {one}" for one in range(40)], "site": ["s"] * 40})
     found = split(tmp_path, 50, study=study, model_0=model, strata=strata)
-    for frames in found.frames().values():
+    for frames in found.frames.values():
         own = set(names_in(frames["study"]))
         assert set(names_in(frames["model 0"])) == own & set(names_in(model))
         assert set(names_in(frames["strata"])) == own
@@ -304,12 +275,12 @@ def test_models_and_strata_hold_the_cases_of_the_study_only(tmp_path: Path) -> N
 def test_numbers_are_names_as_readers_make_them(cases: list[float], names: list[str], tmp_path: Path) -> None:
     found = split(tmp_path, 3, study=pl.DataFrame({"case": names}), model_0=pl.DataFrame({"case": cases}))
     assert found.known.matches["model 0"] == Match(3, 3, 3)
-    assert sorted(name for frames in found.frames().values() for name in names_in(frames["model 0"])) == names
+    assert sorted(name for frames in found.frames.values() for name in names_in(frames["model 0"])) == names
 
 
 def test_rows_without_a_case_come_first_in_every_piece(tmp_path: Path) -> None:
     study = pl.DataFrame({"case": ["a", None, "b", "c", ""], "label": ["x", "y", "x", "x", "z"]})
-    pieces = split(tmp_path, 5, study=study).frames().values()
+    pieces = split(tmp_path, 5, study=study).frames.values()
     assert len(pieces) > 1
     assert all(frames["study"]["label"].to_list()[:2] == ["y", "z"] for frames in pieces)
 
@@ -320,7 +291,7 @@ def test_digests_depend_on_the_rows_only(tmp_path: Path) -> None:
     other = split(tmp_path / "other", 2, study=opinions(20, 1), model_0=opinions(20, 3)).digests
     assert not set(one.digests.values()) & set(other.values())
     with pytest.raises(FormatError, match="damaged or cut off"):
-        frames_from(one.how.storage.read("pieces/input-x/0-00000")[:-3])
+        partition.frames_from(one.how.storage.read("pieces/input-x/0-00000")[:-3])
 
 
 def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_case(tmp_path: Path) -> None:
@@ -334,7 +305,7 @@ def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_
     changed = {int(piece[2:]) for piece, digest in found.digests.items() if digest != before[piece]}
     assert changed == set(buckets_of(known["case"], 3).tolist())
     third = split(tmp_path / "4", 1, study=[pl.DataFrame({"case": [one]}) for one in ("a", "b", "a")])
-    assert [len(frames["study"]) for frames in third.frames().values()] == [2, 1]
+    assert [len(frames["study"]) for frames in third.frames.values()] == [2, 1]
     asked = pickle.dumps((third.how, ["b", "a"]))
     about = [partition.rows_about(asked, piece)["study"] for piece in third.digests]
     assert [rows["case", partition.PLACE].rows() for rows in about] == [[("a", 1), ("a", 1)], [("b", 0)]]
@@ -358,8 +329,8 @@ def test_files_that_are_partitioned_by_case_are_pieces_as_they_are(tmp_path: Pat
     found = split(tmp_path, partitioned=True, study=study, model_0=study, strata=strata)
     assert not (tmp_path / "pieces").exists()
     assert found.known.matches["model 0"] == Match(9, 9, 9)
-    assert {piece: len(frames["study"]) for piece, frames in found.frames().items()} == dict(found.known.sizes)
-    assert [len(frames["strata"]) for frames in found.frames().values()] == [0, 3, 0]  # files in another order
+    assert {piece: len(frames["study"]) for piece, frames in found.frames.items()} == dict(found.known.sizes)
+    assert [len(frames["strata"]) for frames in found.frames.values()] == [0, 3, 0]  # files in another order
     other = split(tmp_path / "other", partitioned=True, study=study, model_0=study[::-1])
     assert other.known.matches["model 0"].n_common == 3
     with pytest.raises(FormatError, match="the files are not partitioned by case"):
@@ -377,11 +348,7 @@ def test_what_cannot_be_split_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
     for problem, study in wrong.items():
         with pytest.raises(DissensusError, match=problem):
             split(tmp_path / problem, study=study)
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("os.fsync", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(FormatError, match="no space left on device"):
         split(tmp_path / "full", study=opinions(10, 1))
     with pytest.raises(FormatError, match="a worker does not see the directory of the run"):

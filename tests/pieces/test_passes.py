@@ -114,11 +114,9 @@ def test_the_column_of_cases_is_found_as_readers_find_it(
 
 def test_surveys_add_up_in_any_order_to_the_same() -> None:
     def shuffled(number: int) -> Survey:
-        study = study_of((f"k{number}", "a b"), (f"e{9 - number}", ""), annotator_names=[[f"A{number % 3}", "B"], []])
-        model = Predictions.from_scores(
-            [[0.5, float(number)], [2.0, 1.0]], ["a", "b"], case_names=[f"k{number}", f"e{9 - number}"]
-        )
-        return survey_of(study, A=model)
+        names, scores = [f"k{number}", f"e{9 - number}"], [[0.5, float(number)], [2.0, 1.0]]
+        study = study_of((names[0], "a b"), (names[1], ""), annotator_names=[[f"A{number % 3}", "B"], []])
+        return survey_of(study, A=Predictions.from_scores(scores, ["a", "b"], case_names=names))
 
     parts = [shuffled(number) for number in range(8)]
     known = reduce(add, parts)
@@ -170,18 +168,11 @@ def test_kinds_that_were_found_are_said_to_every_piece() -> None:
     refused("of several kinds", add, found, replace(found, kinds={"A": "ranking"}))
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"kind": "ratings"}, "the kind is not the same"),
-        ({"format": "wide"}, "the format is not the same"),
-        ({"unranked": "unobserved"}, "the meaning of not being mentioned is not the same"),
-        ({"grouping": "every case has a group"}, "the grouping of cases is not the same"),
-    ],
-)
-def test_pieces_that_do_not_fit_together_are_refused(change: dict[str, Any], problem: str) -> None:
+def test_pieces_that_do_not_fit_together_are_refused() -> None:
     one = survey_of(study_of(("x", "a b")))
-    refused(problem, add, one, replace(one, **change))
+    told = {"kind": "kind", "format": "format", "unranked": "meaning of not being mentioned"}
+    for change, what in {**told, "grouping": "grouping of cases"}.items():
+        refused(f"the {what} is not the same", add, one, replace(one, **{change: "another"}))  # type: ignore[arg-type]
 
 
 # Receipts -----------------------------------------------------------------------------------------------
@@ -189,10 +180,9 @@ def test_pieces_that_do_not_fit_together_are_refused(change: dict[str, Any], pro
 
 def test_receipts_add_up_and_skip_pieces_without_anything() -> None:
     skipped = Note("cases without a prediction", 1, "skipped", ("x",), lost=True)
-    one = Receipt(
-        "scores/", "long", assumed=("one",), notes=(Note("empty sets", 2, "kept", ("a", "b")),), examples=("e",)
-    )
-    other = Receipt("scores/", "long", assumed=("two",), notes=(Note("empty sets", 3, "kept", ("c",)), skipped))
+    some, more = Note("empty sets", 2, "kept", ("a", "b")), Note("empty sets", 3, "kept", ("c",))
+    one = Receipt("scores/", "long", assumed=("one",), notes=(some,), examples=("e",))
+    other = Receipt("scores/", "long", assumed=("two",), notes=(more, skipped))
     receipts = [Receipt("scores/", "", notes=(skipped,)), one, other]
     merged = merged_receipts(receipts)
     assert (merged.format, merged.assumed, merged.examples) == ("long", ("one", "two"), ("e",))
@@ -210,13 +200,12 @@ def test_what_is_known_of_all_cases_takes_the_place_of_what_pieces_say() -> None
     sums, negative = (Note(found, 1, "kept") for found in (module.SUMS, module.NEGATIVE))
     one = Receipt("scores/", "wide", notes=(unscored, sums, Note(module.BINARY, 2, "kept")))
     other = Receipt("scores/", "wide", notes=(fewer, negative))
-    found = {note.found: note.count for note in merged_receipts([one, other], unlisted=("b",)).notes}
+    found, twice = (
+        {note.found: note.count for note in merged.notes}
+        for merged in (merged_receipts([one, other], unlisted=("b",)), merged_receipts([one, one]))
+    )
     assert found == {"conditions without a score": 1, module.NEGATIVE: 1}
-    assert {note.found: note.count for note in merged_receipts([one, one]).notes} == {
-        "conditions without a score": 3,
-        module.SUMS: 2,
-        module.BINARY: 4,
-    }
+    assert twice == {"conditions without a score": 3, module.SUMS: 2, module.BINARY: 4}
     assert fewer in merged_receipts([one, other]).notes
     assert merged_receipts([one, other], unlisted=()).notes == (negative,)
     assert merged_receipts([one, Receipt("scores/", "wide")]).notes == (sums,)

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -27,13 +28,13 @@ def results(place: Path) -> None:
 
 def go_on(path: Path, manifest: Manifest = MANIFEST) -> int:
     """Do what is left of a run; return how many pieces were computed."""
+    names = {key: (table_of("per_case", key[-1]), piece_of(key, "sums")) for key in KEYS}
     with run_in(path, manifest, resume=True) as run:
-        left = [key for key in KEYS if not run.storage.has(piece_of(key, "sums"))]
+        left = [key for key, (_, sums) in names.items() if not run.storage.has(sums)]
         for key in left:
-            run.storage.write(table_of("per_case", key[-1]), key.encode() * 4000)
-            run.storage.write(piece_of(key, "sums"), key.encode())
-        kept = [name for key in KEYS for name in (table_of("per_case", key[-1]), piece_of(key, "sums"))]
-        run.publish(results, kept)
+            for name in names[key]:
+                run.storage.write(name, key.encode() * 4000)
+        run.publish(results, [name for both in names.values() for name in both])
         return len(left)
 
 
@@ -61,11 +62,9 @@ def run(tmp_path: Path) -> Path:
 def test_a_piece_is_finished_if_its_file_exists_and_what_belongs_to_none_is_removed(run: Path) -> None:
     before = content_of(run)
     (run / "pieces" / f"{KEYS[1]}.sums").unlink()
-    (run / "pieces" / "unfinished").mkdir()
-    (run / "pieces" / "unfinished" / f"{KEYS[1]}.sums").touch()  # as a killed process leaves it
-    (run / "pieces" / "input-1").mkdir()
-    (run / "pieces" / "input-1" / "0-00001").touch()
-    (run / "per_case" / "part-9.parquet").touch()
+    for left in (f"pieces/unfinished/{KEYS[1]}.sums", "pieces/input-1/0-00001", "per_case/part-9.parquet"):
+        (run / left).parent.mkdir(exist_ok=True)  # as a killed process leaves it
+        (run / left).touch()
     assert go_on(run) == 1
     assert content_of(run) == before
     assert go_on(run) == 0
@@ -101,19 +100,14 @@ def test_a_directory_that_holds_an_input_is_never_replaced(run: Path) -> None:
     refused(run, "holds an input", replace(MANIFEST, generations=[{"study": {inside: "1"}}]), overwrite=True)
 
 
-@pytest.mark.parametrize(
-    ("spoiled", "told"),
-    [
-        (b"", "the manifest of the run is damaged"),
-        (b"[1]", "the manifest of the run is damaged"),
-        (MANIFEST.to_json()[:-9], "the manifest of the run is damaged"),
-        (MANIFEST.to_json().replace(b'"version": 3', b'"version": 2'), "begun by another version"),
-        (None, "this is not the directory of a run"),
-    ],
-)
-def test_a_run_without_a_manifest_does_not_go_on(run: Path, spoiled: bytes | None, told: str) -> None:
-    (run / "manifest.json").unlink() if spoiled is None else (run / "manifest.json").write_bytes(spoiled)
-    refused(run, told, resume=True)
+def test_a_run_without_a_manifest_does_not_go_on(run: Path) -> None:
+    older = MANIFEST.to_json().replace(b'"version": 3', b'"version": 2')
+    for spoiled in (b"", b"[1]", MANIFEST.to_json()[:-9], older):
+        (run / "manifest.json").write_bytes(spoiled)
+        told = "begun by another version" if spoiled == older else "the manifest of the run is damaged"
+        refused(run, told, resume=True)
+    (run / "manifest.json").unlink()
+    refused(run, "this is not the directory of a run", resume=True)
 
 
 def test_what_was_asked_differently_is_shown_and_changes_nothing(run: Path) -> None:
@@ -194,14 +188,11 @@ def test_results_that_fail_leave_the_earlier_ones_and_the_mark_comes_last(
 def test_an_error_of_the_disk_is_told_and_what_was_finished_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
+    first, second = (piece_of(key, "sums") for key in KEYS[:2])
     with run_in(tmp_path / "run", MANIFEST) as run:
-        run.storage.write(piece_of(KEYS[0], "sums"), b"sums")
-        monkeypatch.setattr("dissensus.pieces.run_directory.os.fsync", full)
+        run.storage.write(first, b"sums")
+        monkeypatch.setattr("os.fsync", Mock(side_effect=OSError(28, "No space left on device")))
         with pytest.raises(FormatError, match="no space left on device") as caught:
-            run.storage.write(piece_of(KEYS[1], "sums"), b"sums")
+            run.storage.write(second, b"sums")
         assert "--resume" in caught.value.advice
-        assert run.storage.read(piece_of(KEYS[0], "sums")) == b"sums"
-        assert not run.storage.has(piece_of(KEYS[1], "sums"))
+        assert (run.storage.read(first), run.storage.has(second)) == (b"sums", False)

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,19 +18,9 @@ from scale.runs import Run, Stages
 from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
 from scale.study import CONDITIONS, write_study
 
-KNOWN = Constants(
-    cases_per_shard=1000.0,
-    fixed_seconds=3.0,
-    split_seconds=0.002,
-    first_seconds=0.002,
-    second_seconds=0.004,
-    end_seconds=0.5,
-    split_bytes=100.0,
-    table_bytes=50.0,
-    sum_bytes=10_000.0,
-    files=4.0,
-    tasks_per_second=100.0,
-)
+COSTS: dict[str, Any] = {"fixed_seconds": 3.0, "split_seconds": 0.002, "first_seconds": 0.002, "second_seconds": 0.004}
+COSTS |= {"split_bytes": 100.0, "table_bytes": 50.0, "sum_bytes": 10_000.0}
+KNOWN = Constants(cases_per_shard=1000.0, end_seconds=0.5, files=4.0, tasks_per_second=100.0, **COSTS)
 
 
 # The study -----------------------------------------------------------------------------------------------
@@ -55,17 +46,12 @@ def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None
 
 def test_needs_follow_from_what_a_case_a_shard_and_a_task_cost() -> None:
     need = Need(100_000, KNOWN, shard_size=1000)
-    assert need.n_shards == 100
-    assert need.core_seconds == pytest.approx(850.0)
-    assert need.seconds(4) == pytest.approx(3.0 + 212.5)
-    assert need.seconds(1000) == pytest.approx(3.0 + 8.5)
-    assert need.scheduler_seconds == pytest.approx(5.0)
+    assert (need.n_shards, need.core_seconds, need.scheduler_seconds) == pytest.approx((100, 850.0, 5.0))
+    assert (need.seconds(4), need.seconds(1000)) == pytest.approx((3.0 + 212.5, 3.0 + 8.5))
     slow = Need(100_000, replace(KNOWN, tasks_per_second=10.0), shard_size=1000)
     assert slow.seconds(1000) == pytest.approx(3.0 + 50.0)
-    assert [need.disk, need.n_files] == pytest.approx([15e6 + 1e6, 400.0])
-    assert need.most_cores == pytest.approx(850 / 5)
-    large = Need(100_000, KNOWN, shard_size=10_000)
-    assert large.scheduler_seconds == pytest.approx(0.5)
+    assert (need.disk, need.n_files, need.most_cores) == pytest.approx((15e6 + 1e6, 400.0, 850 / 5))
+    assert Need(100_000, KNOWN, shard_size=10_000).scheduler_seconds == pytest.approx(0.5)
 
 
 def run_of(n_cases: int, n_shards: int, stages: Stages) -> Run:
@@ -77,14 +63,9 @@ def test_constants_give_back_the_runs_that_they_are_taken_from() -> None:
     small = run_of(1000, 1, Stages(2.0 + 0.1, 0.2, 0.5, 0.3, 1.5, end=1.0 + 0.2))
     large = run_of(10_000, 10, Stages(2.0 + 1.0, 2.0, 5.0, 3.0, 15.0, end=1.0 + 2.0))
     known = Constants.of([small, large], 100.0)
-    assert known.fixed_seconds == pytest.approx(3.0)
-    assert known.split_seconds == pytest.approx(12e-4)
-    assert known.end_seconds == pytest.approx(0.2)
-    assert known.first_seconds == pytest.approx(1e-3)
-    assert known.second_seconds == pytest.approx(3e-3)
-    assert known.files == pytest.approx(4.0)
-    assert known.sum_bytes == 7.0
-    assert known.table_bytes == 50.0
+    seconds = known.fixed_seconds, known.split_seconds, known.first_seconds, known.second_seconds, known.end_seconds
+    assert seconds == pytest.approx((3.0, 12e-4, 1e-3, 3e-3, 0.2))
+    assert (known.files, known.sum_bytes, known.table_bytes) == pytest.approx((4.0, 7.0, 50.0))
     assert Need(10_000, known, shard_size=1000).seconds(2) == pytest.approx(3.0 + 6.0 + 5.0 + 15.0 + 1.0)
 
 

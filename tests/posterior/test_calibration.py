@@ -13,7 +13,7 @@ from scipy import stats
 
 import dissensus as ds
 from dissensus.aggregations import Dirichlet, NormalInverseGamma, NormalInverseGammaPrior, PlackettLuce
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 
 BINS = 16
 KEPT = 63

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -22,11 +21,10 @@ from dissensus.aggregations import (
 from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
 from dissensus.certainty import annotation_certainty
 from dissensus.cli.options import chosen_aggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.spec import one_spec
 from dissensus.plugins import Aggregation
 from dissensus.simulate.differential_study import NEAR_TIES
-from dissensus.simulate.printed_cases import printed_cases
 from dissensus.study.opinions import TIES, Ties
 from naive_plackett_luce import posterior_by_quadrature
 
@@ -151,21 +149,6 @@ def test_ratings_one_after_the_other_say_what_they_say_together() -> None:
         (row,) = posterior_parameters(ds.Study.from_scores([[score]]).opinions, prior, 1.0)
         prior = NormalInverseGammaPrior(*row.tolist())
     np.testing.assert_allclose(together[0], [prior.mu, prior.kappa, prior.a, prior.b])
-
-
-def test_printed_cases_come_out() -> None:
-    """A long run against the printed value, which is a share of 1000 draws rounded to two digits: 4 of its errors."""
-    printed_study = printed_cases()
-    for aggregation, name in (
-        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), "plackett_luce"),
-        (ProbabilisticInverseRank(reliability=30, ties="each"), "inverse_rank"),
-    ):
-        table = aggregation.sample(printed_study.annotations, draws=40_000).summary()
-        for name_of_case, prediction in ((case.name, one) for case in printed_study.cases for one in case.predictions):
-            own = table.filter(pl.col("case") == name_of_case, pl.col("condition").is_in(prediction.conditions))
-            found, printed = float(own["top"].sum()), getattr(prediction, name)
-            error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
-            assert abs(found - printed) < 4 * error + 0.005
 
 
 DISPUTED = Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["a"], ["c"]]], [[["a"]]]], ["a", "b", "c", "d"])

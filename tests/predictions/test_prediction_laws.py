@@ -17,7 +17,7 @@ from dissensus.predictions.reader import read_predictions
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from dissensus.core.aliases import FloatArray
+    from dissensus.core.arrays import FloatArray
 
 LEVELS = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.5])
 TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=6)
@@ -47,14 +47,9 @@ def predictions(draw: DrawFn) -> Predictions:
     if kind == "set":
         return Predictions.from_sets(matrix > 0, conditions, case_names=case_names)
     case, code = np.nonzero(matrix)
-    frame = pl.DataFrame(
-        {
-            "case": [case_names[i] for i in case],
-            "condition": [conditions[k] for k in code],
-            "score" if kind == "sparse" else "rank": matrix[case, code],
-        }
-    )
-    return Predictions.from_long(frame, conditions)
+    rows = {"case": [case_names[i] for i in case], "condition": [conditions[k] for k in code]}
+    values = {"score" if kind == "sparse" else "rank": matrix[case, code]}
+    return Predictions.from_long(pl.DataFrame({**rows, **values}), conditions)
 
 
 @given(matrices(lowest=-1.5))
@@ -93,15 +88,9 @@ def test_rankings_come_back_from_nested_lists(said: Predictions) -> None:
 @settings(deadline=None)
 @given(predictions())
 def test_a_long_csv_loses_nothing(said: Predictions) -> None:
-    case, values = said.case_of_entry, said.values
+    values, rows = said.values, said.to_frame().drop("value")
     column = {"ranking": {"rank": -values + values.max(initial=0) + 1}, "set": {}}.get(said.kind, {"score": values})
-    frame = pl.DataFrame(
-        {
-            "case": [said.case_names[i] for i in case],
-            "condition": [said.conditions[code] for code in said.codes],
-            **column,
-        }
-    )
+    frame = rows.with_columns(pl.Series(name, own) for name, own in column.items())
     with TemporaryDirectory() as folder:
         path = Path(folder, "model.csv")
         frame.write_csv(path)

@@ -102,13 +102,8 @@ ROW_2 = "row 2, case 'c2', condition 'Psoriasis'"
 @pytest.mark.parametrize(
     ("build", "saying"),
     [
-        *(
-            (
-                lambda value=value: Predictions.from_scores([[0.2, 1], [0.1, value]], NAMES[:2], case_names=CASES),
-                (ROW_2,),
-            )
-            for value in (np.nan, np.inf, -np.inf)
-        ),
+        (lambda: Predictions.from_scores([[0.2, 1], [0.1, np.nan]], NAMES[:2], case_names=CASES), (ROW_2,)),
+        (lambda: Predictions.from_scores([[0.2, 1], [0.1, -np.inf]], NAMES[:2], case_names=CASES), (ROW_2,)),
         (lambda: Predictions.from_scores(np.ones((3, 2)), NAMES, case_names=CASES), ("transpose",)),
         (lambda: Predictions.from_scores(pl.DataFrame({"a": [0.5]})), ("from_wide",)),
         (lambda: Predictions.from_scores([0.1, 0.9]), ("must be a matrix",)),
@@ -123,9 +118,10 @@ ROW_2 = "row 2, case 'c2', condition 'Psoriasis'"
         (lambda: Predictions.from_rankings(["a"], ABC), ("a ranking must be a list",)),
         (lambda: Predictions.from_rankings([[{"a": 1}]], ABC), ("a block must be a list",)),
         (lambda: Predictions.from_rankings([[7]], ABC), ("expected: 0 to 2",)),
-        (lambda: Predictions.from_rankings([[0.5]], ABC), ("neither a name nor a code",)),
-        (lambda: Predictions.from_rankings([[True]], ABC), ("neither a name nor a code",)),
-        (lambda: Predictions.from_rankings([[None]], ABC), ("neither a name nor a code",)),
+        *(
+            (lambda one=one: Predictions.from_rankings([[one]], ABC), ("neither a name nor a code",))
+            for one in (0.5, True, None)
+        ),
     ],
 )
 def test_what_is_wrong_with_values_is_said(build: Callable[[], Predictions], saying: tuple[str, ...]) -> None:
@@ -150,32 +146,28 @@ def test_directories_missing_files_and_models_without_a_name_of_their_own_are_re
             act()
 
 
-FILES: dict[str, str] = {
+FILES: dict[str, Any] = {
     "wide.csv": "case,a,b\nc1,0.2,0.8\n",
     "long.csv": "case,condition,score\nc1,a,0.2\nc1,b,0.8\n",
     "matrix.txt": "0.2 0.8\n",
-    "matrix.json": "[[0.2, 0.8]]",
-    "lines.jsonl": '{"case": "c1", "ranked": ["b", "a"]}\n',
+    "matrix.json": [[0.2, 0.8]],
+    "jsonl.jsonl": [{"case": "c1", "ranked": ["b", "a"]}],
+    "npy.npy": np.array([[0.2, 0.8]]),
+    "npz.npz": {"probs": np.array([[0.2, 0.8]])},
 }
 
 
-def test_a_wrong_format_names_the_file(tmp_path: Path) -> None:
-    own = {"wide.csv": "wide", "long.csv": "long", "matrix.txt": "matrix", "matrix.json": "matrix"}
-    own |= {"lines.jsonl": "jsonl", "a.npy": "npy", "a.npz": "npz"}
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    np.save(tmp_path / "a.npy", np.array([[0.2, 0.8]]))
-    np.savez(tmp_path / "a.npz", probs=np.array([[0.2, 0.8]]))
-    also = {("a.npy", "npz"), ("a.npz", "npy")}  # both are arrays
-    for name in own:
-        for format_name in own.values():
-            options: Any = {"format": format_name, "conditions": ["a", "b"], "cases": ["c1"]}
-            if format_name == own[name] or (name, format_name) in also:
-                assert read_predictions(tmp_path / name, **options).to_lists() == [[["b"], ["a"]]]
-                continue
-            with pytest.raises(DissensusError) as caught:
-                read_predictions(tmp_path / name, **options)
-            assert name in caught.value.where
+@pytest.mark.parametrize("name", FILES)
+def test_a_wrong_format_names_the_file(name: str, put: Any) -> None:
+    path, own = put(FILES[name], name), Path(name).stem
+    for format_name in {Path(file).stem for file in FILES}:
+        options: Any = {"format": format_name, "conditions": ["a", "b"], "cases": ["c1"]}
+        if format_name == own or {format_name, own} == {"npy", "npz"}:  # both are arrays
+            assert read_predictions(path, **options).to_lists() == [[["b"], ["a"]]]
+            continue
+        with pytest.raises(DissensusError) as caught:
+            read_predictions(path, **options)
+        assert name in caught.value.where
 
 
 def test_names_are_taken_from_the_file_when_none_are_given(put: Any) -> None:
@@ -230,30 +222,24 @@ def test_models_are_named_before_their_file_and_notes_formats_and_missing_cases_
 )
 def test_names_hold_equals_signs_and_slashes_after_a_backslash(text: str, name: str | None, path: str) -> None:
     found, place = named_path(text)
-    assert str(place) == path
-    assert name is None or found == name
-
-
-@pytest.mark.parametrize("text", ["=a.csv", "A=", r"A\=B= "])
-def test_a_name_without_a_file_or_a_file_without_a_name_is_refused(text: str) -> None:
-    with pytest.raises(DissensusError, match="a model needs a name and a file"):
-        named_path(text)
+    assert (str(place), name or found) == (path, found)
+    for wrong in ("=a.csv", "A=", r"A\=B= "):
+        with pytest.raises(DissensusError, match="a model needs a name and a file"):
+            named_path(wrong)
 
 
 # Some of the conditions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("m.csv", "case,Tinea,Eczema\nc1,0.3,0.1\nc2,0.2,0.6\n"),
-        ("m.csv", "case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,0.2\nc2,Eczema,0.6\n"),
-        (
-            "m.jsonl",
-            [{"id": c, "scores": {"Tinea": t, "Eczema": e}} for c, t, e in (("c1", 0.3, 0.1), ("c2", 0.2, 0.6))],
-        ),
-    ],
-)
+LINES = [{"id": case, "scores": {"Tinea": t, "Eczema": e}} for case, t, e in (("c1", 0.3, 0.1), ("c2", 0.2, 0.6))]
+PARTIAL: list[tuple[str, Any]] = [
+    ("m.csv", "case,Tinea,Eczema\nc1,0.3,0.1\nc2,0.2,0.6\n"),
+    ("m.csv", "case,label,score\nc1,Tinea,0.3\nc1,Eczema,0.1\nc2,Tinea,0.2\nc2,Eczema,0.6\n"),
+    ("m.jsonl", LINES),
+]
+
+
+@pytest.mark.parametrize(("name", "content"), PARTIAL)
 def test_conditions_without_a_score_are_last_and_noted(name: str, content: Any, put: Any) -> None:
     said = read(put(content, name))
     assert said.to_lists() == [[["Tinea"], ["Eczema"]], [["Eczema"], ["Tinea"]]]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route
 
 import dissensus as ds
 from dissensus.aggregations import PlackettLuce, ProbabilisticInverseRank
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import SetAccuracy, TopKAccuracy
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,79 +25,60 @@ MOST_BYTES = 12_000_000
 TWELVE = ds.simulate.study(n_cases=12, n_conditions=6, seed=1).annotations
 
 
-@cache
-def one_of_everything() -> ds.Evaluation:
-    said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
-    return ds.evaluate(said, {"A": [[3.0, 2.0, 1.0]]}, aggregations=observed(3), draws=40)
-
-
-@cache
-def without_models() -> ds.Evaluation:
-    return ds.evaluate(TWELVE, {}, aggregations=observed(1, 3), draws=40)
-
-
-@cache
-def categories_without_levels() -> ds.Evaluation:
-    groups = ds.Categories.from_labels(["skin", "vessel"] * 3, TWELVE.conditions)
-    return ds.evaluate(TWELVE, {}, aggregations=observed(3), draws=40, categories=groups)
-
-
-@cache
-def ratings() -> ds.Evaluation:
-    scores = ds.Study.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
-    models = {"A": [[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]]}
-    return ds.evaluate(scores, models, aggregations=[NormalInverseGamma(thresholds=(0.5,))], draws=40)
-
-
-@cache
-def three_priors() -> ds.Evaluation:
-    generator = np.random.default_rng(1)
-    models = {name: generator.dirichlet(np.ones(6), 12) for name in ("A", "B")}
-    runs = [*observed(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5, prior="observed")]
-    return ds.evaluate(TWELVE, models, aggregations=runs, metrics=[LogScore(), BrierScore()], draws=40)
-
-
-@cache
-def panel_beside_a_sweep() -> ds.Evaluation:
-    study = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
-    return ds.evaluate(study.annotations, study.predictions, aggregations=["plackett-luce:1,3"], draws=40)
-
-
-EDGES: dict[Callable[[], ds.Evaluation], tuple[str, set[str]]] = {
-    one_of_everything: ("Is A as good as an annotator?", {"calibration", "annotators"}),
-    without_models: ("How certain are the annotations?", {"models", "calibration", "strata"}),
-    categories_without_levels: ("How certain are the annotations?", {"models", "sensitivity"}),
-    ratings: ("Is A as good as an annotator?", {"calibration"}),
-    three_priors: ("A or B?", {"calibration"}),
-    panel_beside_a_sweep: ("Which of 5 models?", {"calibration"}),
+FIRST = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+SIX = ds.simulate.study(n_cases=110, n_conditions=6, seed=1)
+GROUPS = ds.Categories.from_labels(["skin", "vessel"] * 3, TWELVE.conditions)
+RATED = ds.Study.from_scores([[0.1, 0.9], [0.5], [0.7, 0.8, 0.9]], case_names=["p", "q", "r"])
+PRIORS = [*observed(3), PlackettLuce(3, prior="symmetric"), PlackettLuce(3, alpha=0.5, prior="observed")]
+DIRICHLETS = dict(zip("AB", np.random.default_rng(1).dirichlet(np.ones(6), (2, 12)), strict=True))
+CERTAIN, ONE = "How certain are the annotations?", "Is A as good as an annotator?"
+SURE = [[0.3, 0.7], [0.2, 0.8], [0.9, 0.1]]
+THREE = {"aggregations": PRIORS, "metrics": [LogScore(), BrierScore()]}
+CUT = {"aggregations": [NormalInverseGamma(thresholds=(0.5,))]}
+GROUPED = {"aggregations": observed(3), "categories": GROUPS}
+# A study, models and how they are evaluated; what the page is called, and which sections have nothing to show.
+EDGES: dict[str, tuple[ds.Study, Any, dict[str, Any], str, str]] = {
+    "one of everything": (FIRST, {"A": [[3, 2, 1]]}, {"aggregations": observed(3)}, ONE, "calibration annotators"),
+    "without models": (TWELVE, {}, {"aggregations": observed(1, 3)}, CERTAIN, "models calibration strata"),
+    "categories without levels": (TWELVE, {}, GROUPED, CERTAIN, "models sensitivity"),
+    "ratings": (RATED, {"A": SURE}, CUT, ONE, "calibration"),
+    "three priors": (TWELVE, DIRICHLETS, THREE, "A or B?", "calibration"),
+    "beside a sweep": (
+        SIX.annotations,
+        SIX.predictions,
+        {"aggregations": ["plackett-luce:1,3"]},
+        "Which of 5 models?",
+        "calibration",
+    ),
 }
-"""What the page is called, and which sections have nothing to show."""
-
-
-EVERY = pytest.mark.parametrize("study", EDGES, ids=lambda study: study.__name__)
+EVERY = pytest.mark.parametrize("study", EDGES)
 NO_WORDS = {"nan", "None", "undefined", "null"}
 
 
-def check(study: Callable[[], ds.Evaluation], sections: set[str], words: str) -> None:
-    assert EDGES[study][0] in words
-    assert not sections & EDGES[study][1]
+@cache
+def edge(study: str) -> ds.Evaluation:
+    said, models, how, *_ = EDGES[study]
+    return ds.evaluate(said, models, **how, draws=40)
+
+
+def check(study: str, sections: set[str], words: str) -> None:
+    assert EDGES[study][-2] in words
+    assert not sections & {*EDGES[study][-1].split()}
     assert {"summary", "cases", "certainty", "methods", "glossary"} <= sections
     assert not NO_WORDS & set(words.replace(",", " ").replace(".", " ").split())
 
 
 @EVERY
-def test_a_strange_study_gives_a_page(study: Callable[[], ds.Evaluation]) -> None:
-    page = report_html(study())
+def test_a_strange_study_gives_a_page(study: str) -> None:
+    page = report_html(edge(study))
     text = re.sub(r"<[^>]+>", " ", page[: page.index('id="page-data"')].partition("</style>")[2])
     check(study, set(re.findall('<section id="([^"]*)"', page)), unescape(text))
 
 
 @pytest.mark.slow
 @EVERY
-def test_the_page_of_a_strange_study_works(
-    study: Callable[[], ds.Evaluation], tmp_path: Path, open_page: Callable[..., Opened]
-) -> None:
-    ds.write_report(study(), tmp_path / "report.html")
+def test_the_page_of_a_strange_study_works(study: str, tmp_path: Path, open_page: Callable[..., Opened]) -> None:
+    ds.write_report(edge(study), tmp_path / "report.html")
     opened = open_page(tmp_path / "report.html", drawn=True, viewport={"width": 375, "height": 800})
     page = opened.page
     page.locator("#case-table tbody tr").first.click()
@@ -128,14 +110,14 @@ def test_every_one_of_twenty_thousand_cases_can_be_reached(tmp_path: Path, open_
 
 
 def test_what_was_stored_and_the_same_evaluation_give_the_same_bytes(tmp_path: Path) -> None:
-    without_models().save(tmp_path / "results")
-    assert report_html(ds.load(tmp_path / "results")) == report_html(without_models())
-    assert report_html(one_of_everything()) == report_html(one_of_everything.__wrapped__())
-    assert "the 5 most uncertain ones" in report_html(without_models(), explorer_cases=5)
+    edge("without models").save(tmp_path / "results")
+    assert report_html(ds.load(tmp_path / "results")) == report_html(edge("without models"))
+    assert report_html(edge("one of everything")) == report_html(edge.__wrapped__("one of everything"))
+    assert "the 5 most uncertain ones" in report_html(edge("without models"), explorer_cases=5)
 
 
 def test_runs_that_differ_in_their_prior_alone_are_three_everywhere() -> None:
-    evaluation = three_priors()
+    evaluation = edge("three priors")
     labels = [run.label for run in evaluation.runs]
     own = report_html(evaluation)
     assert all(own.count(f'<tr><th scope="row">{label}</th>') == 2 for label in labels)  # sensitivity, methods

@@ -15,7 +15,7 @@ import numpy as np
 
 from dissensus import Study, evaluate
 from dissensus.aggregations import Dirichlet
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.annotators import Design
 from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread, tail_probability

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dissensus as ds
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_of
 from dissensus.metrics import AUROC, TopKAccuracy
 from dissensus.predictions.lists import Predictions

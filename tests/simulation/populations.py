@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 
 CONDITIONS = ("a", "b", "c", "d")
 MODELS = ("A", "B", "C", "D")

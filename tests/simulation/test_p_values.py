@@ -7,7 +7,7 @@ three equal models and a better one. Bounds allow for 3.3 standard errors beside
 import numpy as np
 import pytest
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.intervals import RESAMPLES, Resampled, end_weights, spread, tail_probability
 from rare import some
 from simulation.coverage import simulated

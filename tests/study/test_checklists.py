@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -71,36 +70,14 @@ def test_a_matrix_holds_what_was_assessed(cases: list[list[list[int]]]) -> None:
         assert asked.codes.tolist() == [answer for answer in matrix[:, :, code].ravel() if answer != -1]
 
 
-@pytest.mark.parametrize(
-    ("build", "problem"),
-    [
-        (lambda: Study.from_sets([[["afib"]]], ["AF"]), "unknown finding 'afib'"),
-        (
-            lambda: Study.from_sets([[["AF"]]], ["AF", "ST"], assessed=[[["ST"]]]),
-            r"present that was not assessed(.*\n)*.*case '0', checklist 1",
-        ),
-        (lambda: Study.from_sets([["AF"]], ["AF"]), "not a set of findings"),
-        (lambda: Study.from_sets([[[]]]), "there is no finding"),
-        (lambda: Study.from_sets([[[]]], ["AF", "AF"]), "finding names must all be different"),
-        (
-            lambda: Study.from_matrix([[[2, 0]]], ["AF", "ST"]),
-            r"an answer is not understood(.*\n)*.*case 1, annotator 1, finding 1",
-        ),
-        (lambda: Study.from_matrix([[1, 0]], ["AF", "ST"]), "do not fit"),
-        (
-            lambda: replace(two_cases(), answers=np.full((6, 3), 300)),
-            r"an answer is not understood(.*\n)*.*checklist 1, finding 1",
-        ),
-        (lambda: replace(two_cases(), answers=np.zeros((6, 2), dtype=np.int8)), "do not fit"),
-        (
-            lambda: Study.concatenate([two_cases(), Study.from_sets([[[]]], ["AF"], case_names=["z"])]),
-            "different findings cannot be concatenated",
-        ),
-    ],
-)
-def test_what_checklists_cannot_be_is_refused(build: Callable[[], Study], problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        build()
+def test_answers_that_do_not_fit_and_other_findings_are_refused() -> None:
+    said, other = two_cases(), Study.from_sets([[[]]], ["AF"], case_names=["z"])
+    not_understood = r"an answer is not understood(.*\n)*.*checklist 1, finding 1"
+    for answers, problem in ((np.full((6, 3), 300), not_understood), (np.zeros((6, 2), dtype=np.int8), "do not fit")):
+        with pytest.raises(DissensusError, match=problem):
+            replace(said, answers=answers)
+    with pytest.raises(DissensusError, match="different findings cannot be concatenated"):
+        Study.concatenate([said, other])
 
 
 # Long tables ------------------------------------------------------------------------------------------
@@ -127,34 +104,6 @@ def test_rows_name_what_is_present_or_say_it_in_a_column_in_any_order() -> None:
     said = long([("x", "AF"), ("x", "ST"), ("y", None)], "case finding")  # the rows of a case are one checklist
     assert (said.to_sets(), said.annotator_names) == ([[{"AF", "ST"}], [set()]], ())
     assert long([("x", "Ann", "AF"), ("y", None, None)], "case annotator finding").unannotated == ("y",)
-
-
-@pytest.mark.parametrize(
-    ("rows", "findings", "problem"),
-    [
-        (
-            [("x", "Ann", "AF", 1), ("x", "Ann", None, 1)],
-            None,
-            "says that nothing was found, and names a finding[^$]*data row 2, case 'x', annotator 'Ann'",
-        ),
-        (
-            [("x", "Ann", "AF", 1), ("x", "Ann", "AF", 0)],
-            None,
-            "'AF' is answered twice[^$]*case 'x', annotator 'Ann', finding 'AF'",
-        ),
-        ([("x", "Ann", "AF", 1), ("x", "Ann", "afib", 1)], ["AF", "ST"], "unknown finding 'afib'[^$]*nothing=NAME"),
-        ([("x", None, "AF", 1)], None, "a row has no annotator"),
-        ([("x", "Ann", "AF", -1)], None, "the answer for 'AF' is not understood"),
-        (
-            [("x", "Ann", "AF", "1"), ("x", "Ann", "ST", "uncertain")],
-            None,
-            "answer for 'ST' is not[^$]*'uncertain'[^$]*data row 2, case 'x', annotator 'Ann'[^$]*leave the cell empty",
-        ),
-    ],
-)
-def test_what_rows_cannot_say_is_refused(rows: Any, findings: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        long(rows, findings=findings)
 
 
 def test_a_diagnosis_counts_what_was_found() -> None:

@@ -1,4 +1,4 @@
-"""Files as people have them on the first day, each from the file to results and a report, without a converter."""
+"""What people have on the first day, from data in memory, pipes and spreadsheets to results, without a converter."""
 
 from __future__ import annotations
 
@@ -27,51 +27,6 @@ TREES = pl.DataFrame(
         "label": ["oak", "elm", "elm", "elm", "oak", "oak"],
     }
 )
-WIDE = "pid,ann,bob,cy\nc1,oak,elm,oak\nc2,elm,elm,oak\nc3,oak,oak,oak\n"
-MODEL = {"c1": {"oak": 0.7, "elm": 0.3}, "c2": {"oak": 0.2, "elm": 0.8}, "c3": {"oak": 0.9, "elm": 0.1}}
-IMRMC = "readerID,caseID,modalityID,score\ntruth,c1,truth,1\ntruth,c2,truth,0\ntruth,c3,truth,1\n" + "".join(
-    f"{reader},c{case},{kind},{(case * 2 + len(reader)) % 5}\n"
-    for reader in ("ann", "bobby")
-    for kind in ("CT", "MR")
-    for case in (1, 2, 3)
-)
-SCIN = [
-    {"case_id": "c1", "labels": ["oak", "elm"], "confidences": [5, 3]},
-    {"case_id": "c2", "labels": ["elm"], "confidences": [4]},
-    {"case_id": "c3", "labels": ["oak", "elm"], "confidences": [2, 2]},
-]
-SHARES = "case_id,shares\nc1,\"{'oak': 0.7, 'elm': 0.3}\"\nc2,\"{'elm': 1.0}\"\nc3,{}\n"
-BOXES = "record_id,reader,dx___1,dx___2,form_complete\nc1,ann,1,0,2\nc1,bob,1,1,2\nc2,ann,0,0,2\nc3,bob,0,1,2\n"
-PATTERNS = "ann,bob,cy,freq\noak,oak,elm,2\nelm,elm,elm,1\n"
-FINDINGS = {"c1": {"dx___1": 0.9, "dx___2": 0.1}, "c2": {"dx___1": 0.2}, "c3": {"dx___2": 0.6}}
-PATTERNED = {f"pattern {one}, case {nth}": {"oak": 0.6, "elm": 0.4} for one, nth in ((1, 1), (1, 2), (2, 1))}
-
-AGGREGATION = {"ratings": "normal-inverse-gamma"}
-EXAMPLES: dict[str, tuple[str, str, dict[str, Any], str, Any]] = {
-    "reader study": ("imrmc.csv", IMRMC, {"only": {"modalityID": "CT"}}, "reader-study", {"c1": 2.0, "c2": 3, "c3": 1}),
-    "parallel lists": ("scin.json", json.dumps(SCIN), {}, "hugging-face", MODEL),
-    "shares": ("shares.csv", SHARES, {"format": "counts", "columns": {"weight": "shares"}}, "counts", MODEL),
-    "checkboxes": ("redcap.csv", BOXES, {}, "checklist", FINDINGS),
-    "patterns": ("patterns.csv", PATTERNS, {}, "patterns", PATTERNED),
-    "any case column": ("wide.csv", WIDE, {}, "wide", MODEL),
-}
-
-
-@pytest.mark.filterwarnings("ignore:alpha is not learned")
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_file_goes_in_and_results_come_out(name: str, tmp_path: Path) -> None:
-    file, content, options, known_as, model = EXAMPLES[name]
-    path = tmp_path / file
-    path.write_text(content, encoding="utf-8")
-    reading = ds.examine(path, **options)
-    assert reading.receipt.format == known_as
-    aggregations = [AGGREGATION.get(reading.study.kind, "dirichlet")]
-    result = ds.evaluate(reading.study, {"A": model}, aggregations=aggregations, draws=20, seed=1)
-    assert len(result.metrics) > 0
-    assert result.predictions["A"].n_cases >= 2
-    if name in ("checkboxes", "reader study"):  # one of each kind that other tests do not draw
-        ds.write_report(result, tmp_path / "report.html")
-        assert "A" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 # What is in memory, and pipes ---------------------------------------------------------------------------

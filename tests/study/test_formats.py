@@ -24,21 +24,7 @@ from dissensus.predictions.reader import examine_predictions
 from dissensus.study.reading.format import Format
 from format_examples import EXAMPLES, PREFLIB, Example
 
-ALSO_READ = {
-    "label-studio-export.json": "argilla checklist",
-    "argilla-records.json": "label-studio",
-    **dict.fromkeys(("hugging-face-train.jsonl", "hugging-face-train.json"), "argilla label-studio"),
-    **dict.fromkeys(("hugging-face-sure.json", "counts-shares.jsonl"), "argilla label-studio"),
-    **dict.fromkeys(("annotator-json-people.json", "case-json-trees.json"), "argilla label-studio"),
-    **dict.fromkeys(("long-long.jsonl", "long-long.json"), "checklist crowd-kit"),
-    "long-voted.csv": "crowd-kit",
-    "long-long.csv": "checklist crowd-kit hugging-face wide",
-    "crowd-kit-crowd.csv": "checklist hugging-face long wide",
-    "cleanlab-codes.csv": "wide",
-    "checklist-boxes.csv": "counts",
-    **dict.fromkeys(("reader-study-imrmc.csv", "reader-study-mrmcaov.csv"), "ratings"),
-    "ratings-stars.csv": "reader-study",
-}
+ALSO_READ = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))["also_read"]
 """The other formats as which an example can be read if they are named; all others name the file they refuse."""
 
 opened: deque[str] = deque(maxlen=10_000)

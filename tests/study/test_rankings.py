@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import DissensusError, Study
+from dissensus import DissensusError, Study, examine, read
+from dissensus.core.errors import FormatError
 from dissensus.study.panel import Panel
-from strategies import studies
+from format_examples import CONFIDENCES, ORDERS, written
+from strategies import rankings, studies
 from voted_studies import written_out
 
 NESTED = [[[["b"], ["a", "c"]], [["c"]]], [], [[["a"]]]]
@@ -51,66 +54,6 @@ def test_annotators_and_weights_may_be_nested_or_serve_every_case_and_be_nobodys
     assert "0 cases" in repr(said)
 
 
-TWO: Any = [[[["a"]], [["a"]]], []]
-
-
-@pytest.mark.parametrize(
-    ("rankings", "options", "problem"),
-    [
-        ("abc", {}, r"wrong depth[^$]*four lists deep[^$]*the cases[^$]*\[\['name'\]\]"),
-        ([[], "abc"], {}, r"wrong depth[^$]*rankings of a case[^$]*case 2\n"),
-        ([[[["a"]], "abc"]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 2\n"),
-        ([[], [[["a"], "abc"]]], {}, r"wrong depth[^$]*conditions of a block[^$]*case 2, ranking 1, block 2\n"),
-        ([[{"a": 1}]], {}, r"wrong depth[^$]*blocks of a ranking[^$]*case 1, ranking 1\n"),
-        ([3], {}, r"wrong depth[^$]*rankings of a case[^$]*case 1\n"),
-        *(
-            ([[[[mention]]]], {"conditions": ["a"]}, r"neither a name nor a code[^$]*case '0', ranking 1")
-            for mention in (True, 1.5, None, ["a"])
-        ),
-        (
-            [[[["a"], []]]],
-            {"case_names": ["left arm"], "annotator_names": [["Ann"]]},
-            "block is empty[^$]*case 'left arm', annotator 'Ann'[^$]*leave the empty block out",
-        ),
-        *(
-            ([[[["a"]], twice]], {}, "'a' is mentioned twice[^$]*at most once[^$]*case '0', ranking 2, condition 'a'")
-            for twice in ([["a"], ["a"]], [["b"], ["a", "a"]], [["a", "b"], ["a"]])
-        ),
-        (
-            [[], [[["Tinea"]], [["Tinea"], ["Eczma"]]]],
-            {"conditions": ["Eczema", "Tinea"]},
-            "unknown condition 'Eczma'[^$]*of the 2 listed[^$]*case '1', ranking 2[^$]*did you mean 'Eczema'",
-        ),
-        *(
-            ([[[[0]], [[code]]]], {"conditions": ["a", "b"]}, f"out of range[^$]*0 to 1, as[^$]*{code}[^$]*ranking 2")
-            for code in (-1, 2, 100)
-        ),
-        ([[[[0]]]], {}, "integer codes need a list of conditions"),
-        ([[[["\u00e9"]]]], {"conditions": ["e\u0301"]}, r"U\+00E9"),
-        (TWO, {"conditions": ["a", "a"]}, "condition names must all be different"),
-        (TWO, {"conditions": ["a", ""]}, "condition has an empty name"),
-        (TWO, {"case_names": ["", "x"]}, "case has an empty name"),
-        (TWO, {"case_names": ["x", "x"]}, r"case names must all be different\n.*'x'"),
-        (TWO, {"case_names": ["x"]}, r"number of case names does not fit\n.*expected: 2\n.*got: *1"),
-        (TWO, {"groups": ["p"]}, "number of groups"),
-        (TWO, {"groups": ["p", ""]}, "group has an empty name"),
-        (TWO, {"case_weights": [1.0]}, "number of case weights"),
-        (TWO, {"case_weights": [1.0, -1.0]}, "case weights must be finite and not negative"),
-        (TWO, {"case_weights": ["x", "y"]}, "case weights are not numbers"),
-        (TWO, {"weights": [[1.0], [2.0]]}, "number of weights"),
-        (TWO, {"weights": [[np.nan, 1.0], []]}, "weights must be finite and not negative"),
-        (TWO, {"weights": [["heavy", 1.0], []]}, "weights are not numbers"),
-        (TWO, {"annotator_names": [["Ann", "Bo"]]}, "number of case's annotator name lists"),
-        (TWO, {"annotator_names": [["Ann"], []]}, "number of annotator names[^$]*case 1"),
-        (TWO, {"annotator_names": [["", "Bo"], []]}, "an annotator has an empty name"),
-        (TWO, {"unranked": "last"}, "unranked is not understood"),
-    ],
-)
-def test_what_rankings_cannot_be_is_refused_with_its_place(rankings: Any, options: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_rankings(rankings, **options)
-
-
 @given(studies())
 def test_nested_lists_come_back_out(said: Study) -> None:
     again = Study.from_rankings(said.to_rankings(), said.conditions, case_names=said.case_names)
@@ -123,24 +66,6 @@ def test_counts_are_that_many_single_labels(counts: list[list[int]]) -> None:
     said = Study.from_counts(counts, ["a", "b", "c"])
     votes = [[["a", "b", "c"][k] for k in range(3) for _ in range(row[k])] for row in counts]
     assert written_out(said) == Study.from_rankings([[[[vote]] for vote in row] for row in votes], ["a", "b", "c"])
-
-
-@pytest.mark.parametrize(
-    ("counts", "options", "problem"),
-    [
-        ([[1, -1]], {}, "whole numbers, zero or more[^$]*row 1, column 2"),
-        ([[1, 0], [0.5, 0]], {}, "whole numbers, zero or more[^$]*row 2, column 1"),
-        ([[1, np.nan]], {}, "whole numbers, zero or more[^$]*row 1, column 2"),
-        ([1, 2], {}, "must be a matrix"),
-        ([[1], [1, 2]], {}, "counts differ in length"),
-        ([["x", "y"]], {}, "numbers in the shape"),
-        ([[1, 2]], {"conditions": ["a", "b", "c"]}, "number of conditions"),
-        ([[1, 2]], {"levels": [0]}, "number of levels"),
-    ],
-)
-def test_counts_that_are_none_are_refused(counts: Any, options: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_counts(counts, **options)
 
 
 def test_columns_of_counts_are_numbered_and_numbers_are_levels_unless_a_question_is_named() -> None:
@@ -232,3 +157,151 @@ def test_annotators_are_matched_by_name_and_vocabularies_neither_mixed_nor_cut_s
     assert said.with_conditions(["a", "b", "c"]).n_conditions == 3
     with pytest.raises(DissensusError, match=r"lacks some that are mentioned[^$]*'c'[^$]*did you mean 'C'\?"):
         said.with_conditions(["a", "b", "C"])
+
+
+# Rankings as arrays ----------------------------------------------------------------------------------
+
+
+Blocks = list[list[int]]
+NAMES = ["ant", "bee", "cat", "dog"]
+SAID: list[list[Blocks]] = [[[[0, 3], [2]], [[1], [0]]], [[[2], [0, 1]]], []]
+EXPECTED = Study.from_rankings(SAID, NAMES, case_names=["den", "hive", "yard"])
+
+
+@st.composite
+def spoken(draw: st.DrawFn) -> tuple[list[list[Blocks]], int]:
+    """Draw cases with some rankings that say something, at least one of them, and the number of conditions."""
+    n_conditions = draw(st.integers(1, 5))
+    case = st.lists(rankings(n_conditions).filter(bool), max_size=3)
+    return draw(st.lists(case, min_size=1, max_size=4).filter(any)), n_conditions
+
+
+def as_rows(ranking: Blocks, n_conditions: int) -> tuple[list[int], list[int], list[int]]:
+    """Write one ranking out as an order, as groups and as confidences, by plain loops."""
+    order = [code for block in ranking for code in block]
+    groups = [number for number, block in enumerate(ranking) for _ in block]
+    confidences = [0] * n_conditions
+    for number, block in enumerate(ranking):
+        for code in block:
+            confidences[code] = 10 - number
+    rest = [code for code in range(n_conditions) if code not in order]
+    return order + rest, groups + [-1] * len(rest), confidences
+
+
+@given(spoken())
+def test_arrays_of_either_kind_are_the_rankings(problem: tuple[list[list[Blocks]], int]) -> None:
+    cases, n_conditions = problem
+    rows = [[as_rows(ranking, n_conditions) for ranking in case] for case in cases]
+    expected = Study.from_rankings(cases, n_conditions)
+    orders, groups, confidences = ([[row[i] for row in case] for case in rows] for i in range(3))
+    assert Study.from_ranking_arrays(orders, groups) == expected
+    assert Study.from_confidences(confidences) == expected
+    written = expected.to_ranking_arrays()
+    assert Study.from_ranking_arrays(*written) == expected
+    most = max(len(case) for case in cases)
+    assert {array.shape for array in written} == {(len(cases), most, n_conditions)}
+    for case, ranked in enumerate(cases):
+        for i in range(most):
+            order, group, _ = as_rows([sorted(block) for block in ranked[i]] if i < len(ranked) else [], n_conditions)
+            assert (written[0][case, i].tolist(), written[1][case, i].tolist()) == (order, group)
+
+
+def test_shared_rankings_are_written_out_of_absent_annotators_nothing_is_read_and_numbers_are_of_any_size() -> None:
+    orders, groups = Study.from_counts([[2, 1], [0, 1]]).to_ranking_arrays()
+    assert orders.tolist() == [[[0, 1], [0, 1], [1, 0]], [[1, 0], [0, 1], [0, 1]]]
+    assert groups.tolist() == [[[0, -1]] * 3, [[0, -1], [-1, -1], [-1, -1]]]
+    said = Study.from_ranking_arrays([[[1, 0], [0, 0]]], [[[0, -1], [-1, -1]]])
+    assert said.to_rankings() == [[[["1"]]]]
+    names: dict[str, Any] = {"conditions": NAMES, "case_names": ["den", "hive", "yard"]}
+    for dtype in (np.int8, np.int64):
+        arrays = [ORDERS[key].astype(dtype) for key in ("rankings", "groups")]
+        assert Study.from_ranking_arrays(*arrays, **names) == EXPECTED
+    nobody = Study.from_confidences(np.zeros((2, 0, 3)))
+    assert (nobody.n_cases, nobody.n_rankings, nobody.n_conditions) == (2, 0, 3)
+    assert Study.from_confidences(np.zeros((0, 2, 3))).n_conditions == 3
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+
+def test_confidences_must_be_finite_and_not_negative() -> None:
+    for value in (-1, np.nan, np.inf):
+        with pytest.raises(DissensusError, match=r"finite and not negative[^$]*case '0', annotator 2, condition 'b'"):
+            Study.from_confidences([[[1.0, 0.0], [0.5, value]]], ["a", "b"])
+
+
+# Files ----------------------------------------------------------------------------------------------------
+
+
+def test_an_npz_file_of_orders_is_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    reading = examine(written(tmp_path / "orders.npz", ORDERS))
+    assert reading.rankings == EXPECTED
+    assert [str(note) for note in reading.receipt.notes] == [
+        "rows that rank nothing: 3, taken as annotators who are not there"
+    ]
+    assert not reading.receipt.lost
+    assert "every row is the ranking of one annotator without a name" in reading.receipt.assumed
+
+
+def test_names_are_given_stand_beside_or_are_numbers(tmp_path: Path) -> None:
+    bare = {key: ORDERS[key] for key in ("rankings", "groups")}
+    path = written(tmp_path / "orders.npz", bare)
+    reading = examine(path)
+    assert (reading.rankings.conditions[-1], reading.rankings.case_names[-1]) == ("3", "2")
+    assert "the conditions are numbered from 0" in reading.receipt.assumed
+    assert "the cases are numbered from 0" in reading.receipt.assumed
+    (tmp_path / "orders.conditions.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    (tmp_path / "orders.cases.txt").write_text("den\nhive\nyard\n", encoding="utf-8")
+    assert read(path) == EXPECTED
+    given_names = read(path, conditions=["w", "x", "y", "z"])
+    assert given_names.conditions == ("w", "x", "y", "z")
+    assert given_names.to_rankings()[0][0] == [["w", "z"], ["y"]]
+
+
+def test_confidences_are_read_from_either_kind_of_file(tmp_path: Path) -> None:
+    for path in (
+        written(tmp_path / "a.npy", CONFIDENCES),
+        written(tmp_path / "b.npz", {"opinions": CONFIDENCES}),
+        written(tmp_path / "c.npz", {"confidences": CONFIDENCES / 7.0}),
+    ):
+        assert read(path, conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+    floats = written(tmp_path / "d.npy", CONFIDENCES / 7.0)
+    with pytest.raises(FormatError, match="no known format fits"):
+        read(floats)
+    assert read(floats, "confidences", conditions=NAMES).to_rankings() == EXPECTED.to_rankings()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"groups": ORDERS["groups"][:, :1]}, "rankings and groups have different shapes"),
+        ({"groups": ORDERS["groups"] + 1}, "the groups of a ranking are no groups"),
+        ({"rankings": ORDERS["rankings"] * 0}, "a ranking is no order of all conditions"),
+        ({"rankings": ORDERS["rankings"].astype(float)}, "rankings must be whole numbers"),
+        ({"conditions": np.array(["a", "b"])}, "the number of conditions does not fit"),
+        ({"conditions": np.array(["a", "a", "b", "c"])}, "twice|several|duplicate|more than once"),
+        ({"case_names": np.arange(3)}, "the array 'case_names'"),
+        ({"unranked": np.array("above")}, "'unranked' must be one word"),
+    ],
+)
+def test_files_with_wrong_arrays_are_refused_with_their_name(changes: Any, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "orders.npz", {**ORDERS, **changes})
+    with pytest.raises(DissensusError, match=f"({message})[^$]*orders.npz"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "problem"),
+    [
+        ({"rankings": np.array([[[0]]], dtype=object)}, {}, "objects, which only pickle could load"),
+        ({}, {"limits": {"memory": 100}}, "the file unpacks to too much"),
+        ({"groups": None}, {"format": "ranking-arrays"}, r"there is no array 'groups'\n.*\n.*arrays 'rankings'"),
+    ],
+)
+def test_files_that_cannot_be_taken_as_arrays_are_refused(
+    arrays: Any, options: Any, problem: str, tmp_path: Path
+) -> None:
+    given = {name: ORDERS[name] for name in ("rankings", "groups")} | arrays
+    np.savez(tmp_path / "orders.npz", **{name: array for name, array in given.items() if array is not None})
+    with pytest.raises(FormatError, match=problem):
+        read(tmp_path / "orders.npz", **options)

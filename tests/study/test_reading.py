@@ -8,8 +8,10 @@ to read them with, and what to expect: of the study and of the receipt, or parts
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ import pytest
 
 from dissensus import DissensusError, DissensusWarning, Study, examine, read
 from dissensus.core.files import Source
+from dissensus.predictions.reader import examine_predictions
 from dissensus.study.reading import Reading
-from dissensus.study.reading.format import Format
-from dissensus.study.reading.wide import Wide
+from dissensus.study.reading.columns import Wide, columns_by_shared_labels
+from dissensus.study.reading.format import Format, Options
 from format_examples import ANNOTATOR_FILES, ARGILLA, COUNTS, DOCCANO, LABEL_STUDIO, PREFLIB, PRODIGY, RECORDS
+from rare import rare
 from shared_data import SHARED, needs_shared
 
 CASES = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
@@ -285,3 +289,124 @@ def test_published_elections(name: str, n_voters: int, n_alternatives: int, n_ti
     said = read(SHARED / "preflib" / name)
     assert (said.n_cases, said.n_votes, said.n_conditions) == (1, n_voters, n_alternatives)
     assert said.votes[said.has_tie].sum() == n_ties
+
+
+# Wide tables as people have them ------------------------------------------------------------------------
+
+
+def is_taken(table: pl.DataFrame) -> bool:
+    try:
+        Wide().parse(Source(Path("a.csv"), "table", table), Options())
+    except DissensusError as error:
+        assert "annotators of one question" in error.problem  # noqa: PT017 - either outcome is counted
+        return False
+    return True
+
+
+def wide_table(rng: np.random.Generator, sizes: tuple[int, int, int], agreement: float, missing: float) -> pl.DataFrame:
+    """Simulate readers who name the truth or something else, frequent conditions more often than rare ones."""
+    n_cases, n_readers, n_conditions = sizes
+    shares = 1 / np.arange(1, n_conditions + 1)
+    shares /= shares.sum()
+    truth = rng.choice(n_conditions, n_cases, p=shares)
+    other = rng.choice(n_conditions, (n_cases, n_readers), p=shares)
+    said = np.where(rng.random((n_cases, n_readers)) < agreement, truth[:, None], other)
+    silent = rng.random((n_cases, n_readers)) < missing
+    columns = {
+        f"reader {reader}": [
+            None if s else f"condition {c}" for s, c in zip(silent[:, reader], said[:, reader], strict=True)
+        ]
+        for reader in range(n_readers)
+    }
+    return pl.DataFrame(
+        {"case": [f"c{case}" for case in range(n_cases)], **columns}, schema_overrides=dict.fromkeys(columns, pl.String)
+    )
+
+
+@pytest.mark.parametrize(("n_cases", "most_refused"), [(10, 0.03), *rare([(20, 0.005), (100, 0.0)])])
+def test_wide_tables_of_real_studies_are_taken(n_cases: int, most_refused: float) -> None:
+    rng = np.random.default_rng(n_cases)
+    designs = list(product((3, 5, 10), (2, 5, 20, 100, 400), (0.4, 0.6, 0.8), (0.0, 0.3)))
+    taken = [
+        is_taken(wide_table(rng, (n_cases, readers, conditions), agreement, missing))
+        for readers, conditions, agreement, missing in designs
+    ]
+    assert 1 - np.mean(taken) <= most_refused
+
+
+def test_a_single_label_in_common_does_not_make_an_annotator() -> None:
+    remarks = pl.Series([*(f"remark {number}" for number in range(30)), "a"])
+    heard = {"Ann": pl.Series([*"abab"]), "Bo": pl.Series([*"baab"]), "comment": remarks}
+    assert columns_by_shared_labels(heard, set()) == [["Ann", "Bo"], ["comment"]]
+
+
+@pytest.mark.parametrize("added", ["age", "sex", "comment"])
+def test_a_column_of_something_else_is_always_found(added: str) -> None:
+    rng = np.random.default_rng(3)
+    others = {
+        "age": lambda case: str(20 + case),
+        "sex": lambda case: "fm"[case % 2],
+        "comment": lambda case: f"remark number {case}",
+    }
+    for conditions in (2, 20, 400):
+        table = wide_table(rng, (40, 3, conditions), 0.6, 0.1)
+        column = pl.Series(added, [others[added](case) for case in range(40)])
+        assert is_taken(table)
+        assert not is_taken(table.with_columns(column))
+
+
+# Receipts --------------------------------------------------------------------------------------------
+
+
+READINGS = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
+LINES = [{"case_id": "c1", "ranked": ["x", ["y", "z"]], "epoch": 3}]
+
+
+def test_everything_was_used_only_if_it_was(put: Any) -> None:
+    assert examine(put("case,annotator,label,rank\nc,A,x,1\n")).receipt.everything_was_used
+    assert not examine(put("case,annotator,label,rank,site\nc,A,x,1,arm\n")).receipt.everything_was_used
+    task = {"id": 1, "annotations": [{"completed_by": 3, "result": [], "was_cancelled": True}], "data": {}}
+    receipt = examine(put([task], "a.json"), conditions=["x"]).receipt
+    assert [note.found for note in receipt.lost] == ["cancelled annotations"]
+    assert not receipt.everything_was_used
+
+
+def test_examples_are_the_first_middle_and_last_case_with_an_order(put: Any) -> None:
+    lines = "".join(f"c{case},Ann,x,1\nc{case},Bo,x,1\nc{case},Bo,y,2\nc{case},Bo,z,2\n" for case in range(9))
+    receipt = examine(put(f"case,annotator,label,rank\n{lines}")).receipt
+    assert receipt.examples == tuple(f"annotator Bo on case c{case} said: x, then y and z tied" for case in (0, 4, 8))
+    said = Study.from_rankings([[[]], [], [[["a"]]]], ["a", "b"])
+    assert said.examples() == ("an annotator on case 2 said: a",)
+    assert Study.from_rankings([[]], ["a"]).examples() == Study.from_scores([[]]).examples() == ()
+
+
+def test_studies_and_predictions_keep_their_receipt_and_are_compared_without_it(put: Any) -> None:
+    said = read(put("case,annotator,label,rank\nc1,A,x,1\nc2,A,y,1\n"))
+    built = Study.from_rankings([[[["x"]]], [[["y"]]]], case_names=["c1", "c2"], annotator_names=["A"])
+    assert said == built
+    assert built.receipt is None is not said.receipt
+    for other in (
+        said.select(["c2"]),
+        said.with_conditions(["y", "x"]),
+        said.with_unranked("unobserved"),
+        pickle.loads(pickle.dumps(said)),
+        Study.concatenate([said.select(["c1"]), said.select(["c2"])]),
+    ):
+        assert other.receipt == said.receipt
+    assert Study.concatenate([said.select(["c1"]), built.select(["c2"])]).receipt is None
+    reading = examine_predictions(put(LINES, "A.jsonl"))
+    kept = reading.predictions.select(["c1"]).rename("B").align(["c1"], ["z", "y", "x"])
+    assert kept.receipt == pickle.loads(pickle.dumps(kept)).receipt == reading.receipt
+
+
+@pytest.mark.parametrize("case", READINGS["predictions"], ids=lambda case: case["file"])
+def test_what_is_understood_of_predictions(case: dict[str, Any], put: Any) -> None:
+    content = case["content"]
+    if case["file"].endswith((".npy", ".npz")):
+        content = {k: np.array(v) for k, v in content.items()} if isinstance(content, dict) else np.array(content)
+    receipt = examine_predictions(put(content, case["file"]), **case["options"]).receipt
+    assert {column.name: column.role for column in receipt.columns} == case["roles"]
+    assert (list(receipt.assumed), list(receipt.examples)) == (case["assumed"], case["examples"])
+    reasons = {column.name: column.reason for column in receipt.columns}
+    assert reasons.get("name", "as the first column") == "as the first column"
+    assert reasons.get("score", "the predictions are read as ranking") == "the predictions are read as ranking"

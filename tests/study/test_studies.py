@@ -1,4 +1,4 @@
-"""Laws of every kind of study: immutable, comparable, picklable, selectable, and able to say what it holds."""
+"""Laws of every kind of study: immutable, comparable, picklable, selectable, able to say what it holds and answers."""
 
 from __future__ import annotations
 
@@ -322,3 +322,52 @@ def test_similar_names_and_no_numbers_are_told_and_a_notebook_shows_a_table() ->
     assert "1 case, 1 ranking" in html
     assert "<td>1</td>" in html
     assert "<x>" not in html
+
+
+# Questions ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def graded() -> Study:
+    return Study.from_rankings(
+        [[[["mild"]], [["severe"]]], [[["none"]]]], ["none", "mild", "severe"], question="grades"
+    )
+
+
+def test_the_positive_condition_becomes_the_last_one_and_opinions_keep_their_meaning() -> None:
+    said = Study.from_rankings([[[["Melanoma"], ["Nevus"]], [["Nevus"]]]])
+    asked = said.asked("binary", positive="Melanoma")
+    assert (asked.question, asked.conditions) == ("binary", ("Nevus", "Melanoma"))
+    assert asked.to_rankings() == said.to_rankings()
+    assert said.question == "conditions"
+
+
+@pytest.mark.parametrize("question", ["grade", "numbers"])
+def test_a_study_of_conditions_is_asked_nothing_else(question: Any) -> None:
+    with pytest.raises(DissensusError, match="question is not understood"):
+        Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]]).asked(question)
+
+
+def test_selected_weighted_recoded_and_joined_studies_keep_the_question_and_others_do_not_fit(graded: Study) -> None:
+    kept = [
+        graded.select(["1"]),
+        graded.counted,
+        graded.with_weights(np.full(graded.n_opinions, 2.0)),
+        graded.with_unranked("unobserved"),
+        graded.with_conditions(["none", "mild", "moderate", "severe"]),
+        graded.each_alone(np.array([1]), ["alone"]),
+        Study.concatenate([graded.select(["0"]), graded.select(["1"])]),
+    ]
+    assert [said.question for said in kept] == ["grades"] * len(kept)
+    assert graded != graded.asked("conditions")
+    with pytest.raises(DissensusError, match="different questions"):
+        Study.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
+
+
+def test_what_was_asked_is_said_in_words(graded: Study) -> None:
+    asked = Study.from_rankings([[[["Nevus"]]]], ["Nevus", "Melanoma"], question="binary")
+    assert "graded from none to severe" in graded.methods()
+    assert "asked whether Melanoma is present" in asked.methods()
+    assert "asked whether Melanoma is present" in repr(asked)
+    assert diagnose(graded).lines()["question"] == "annotators were graded from none to severe"
+    assert graded.words(0) == "grade mild"

@@ -1,9 +1,11 @@
-"""Long tables of any library, against an obvious twin made of dictionaries."""
+"""Long tables of any library, of labels and of ratings, against an obvious twin made of dictionaries."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import DissensusError, Study
+from dissensus import DissensusError, Study, read
+from dissensus.agreement import annotator_agreement
+from dissensus.core.files import open_source
 from dissensus.study.canonical import long_table
 from dissensus.study.tables import study_from_table
 from strategies import studies
@@ -22,6 +26,7 @@ from strategies import studies
 Columns = Mapping[str, list[Any]]
 Row = dict[str, Any]
 
+READINGS = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
 LIBRARIES: tuple[Callable[[Any], Any], ...] = (pd.DataFrame, lambda table: pl.DataFrame(table, strict=False), pa.table)
 
 
@@ -34,61 +39,13 @@ def long(case: str, annotator: str, **more: str) -> dict[str, list[Any]]:
 # What a table means -------------------------------------------------------------------------------------
 
 
-BOTH = [[[["a"]]], [[["b"]]]]
-WEIGHTS: dict[str, list[Any]] = {"weight": [0.5, 2.0, 1.0], "patient": ["p", "p", "q"], "case_weight": [3.0, 3.0, 1.0]}
-SPLIT: Columns = {"case": ["x", "x"], "annotator": ["A", "A"], "label": ["a | b", "c"], "rank": [1, 2]}
-
-
-def means(
-    columns: Columns, rankings: list[Any], options: dict[str, Any] | None = None, **known: Any
-) -> tuple[Any, ...]:
-    """Columns, the rankings that they mean, options to read them with, and what else is known of the study."""
-    return columns, rankings, options or {}, known
-
-
-MEANINGS = {
-    "without rank or confidence all are tied": means(long("xxx", "ABA", condition="acb"), [[[["a", "b"]], [["c"]]]]),
-    "without annotators and ranks every row is an opinion": means(
-        {"case": [*"xxy"], "condition": [*"aab"]}, [[[["a"]], [["a"]]], [[["b"]]]], annotator_names=()
-    ),
-    "without annotators but with ranks a case is one ranking": means(
-        {"case": [*"xxy"], "condition": [*"abb"], "rank": [2, 1, 1]}, [[[["b"], ["a"]]], [[["b"]]]]
-    ),
-    "weights and groups are kept": means(
-        long("xxy", "ABA", condition="aba") | WEIGHTS,
-        [[[["a"]], [["b"]]], [[["a"]]]],
-        weights=[0.5, 2, 1],
-        groups=("p", "q"),
-        case_weights=[3, 1],
-    ),
-    "usual names of columns": means(
-        {"Image ID": [*"xy"], "Reader": [*"AB"], "Diagnosis": [*"ab"]}, BOTH, annotator_names=("A", "B")
-    ),
-    "columns as said": means(
-        {"photo": [*"xy"], "who": [*"AB"], "what": [*"ab"]},
-        BOTH,
-        {"case": "photo", "annotator": "who", "condition": "what"},
-        annotator_names=("A", "B"),
-    ),
-    "cells can be split into ties": means(SPLIT, [[[["a", "b"], ["c"]]]], {"tie_separator": "|"}),
-    "integers read as written": means(
-        {"case": [10, 2, 10], "annotator": [1, 1, 2], "label": [1, 0, 0]},
-        [[[["dog"]], [["cat"]]], [[["cat"]]]],
-        {"conditions": ["cat", "dog"]},
-        case_names=("10", "2"),
-        annotator_names=("1", "2"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MEANINGS)
-def test_what_a_table_of_any_library_means(name: str) -> None:
-    columns, rankings, options, known = MEANINGS[name]
+@pytest.mark.parametrize("case", READINGS["tables"], ids=lambda case: case["name"])
+def test_what_a_table_of_any_library_means(case: dict[str, Any]) -> None:
     for library in LIBRARIES:
-        said = Study.from_long(library(columns), **options)
-        assert said.to_rankings() == rankings
-        found = {what: getattr(said, what) for what in known}
-        assert {what: value.tolist() if hasattr(value, "tolist") else value for what, value in found.items()} == known
+        said = Study.from_long(library(case["columns"]), **case["options"])
+        assert said.to_rankings() == case["rankings"]
+        found = {what: getattr(said, what) for what in case["known"]}
+        assert {what: list(value) for what, value in found.items()} == case["known"]
 
 
 def test_what_was_not_stated_is_noted_and_a_ranking_without_a_weight_counts_once() -> None:
@@ -197,87 +154,9 @@ def test_the_order_of_rows_within_cases_does_not_matter(said: Study, rng: random
 BASE: dict[str, list[Any]] = {"case": ["x", "y"], "annotator": ["A", "B"], "condition": ["a", "b"]}
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem", "got", "where"),
-    [
-        ({"rank": [1, 0]}, "rank is not a positive number", "0", "data row 2, case 'y', annotator 'B'"),
-        ({"rank": [1, -2]}, "rank is not a positive number", "-2", "data row 2, case 'y', annotator 'B'"),
-        ({"rank": [1, float("nan")]}, "rank is not a positive number", "nan", "data row 2"),
-        ({"rank": [1, float("inf")]}, "rank is not a positive number", "inf", "data row 2"),
-        ({"rank": [1, None]}, "rank is not a positive number", "nothing", "data row 2"),
-        ({"rank": ["1", "first"]}, "rank is not a number", "'first'", "data row 2"),
-        ({"rank": [[1], [2]]}, "holds more than one value per row", "[1]", ""),
-        ({"rank": [1, 1], "condition": ["a", None]}, "a rank but no condition", "1", "data row 2"),
-        ({"confidence": [1, -2]}, "confidence is not a number, zero or more", "-2", "data row 2"),
-        ({"confidence": [1, float("nan")]}, "confidence is not a number", "nan", "data row 2"),
-        ({"confidence": ["1", "high"]}, "confidence is not a number", "'high'", "data row 2"),
-        ({"confidence": [1, 1], "condition": ["a", None]}, "a confidence but no condition", "1", "data row 2"),
-        ({"weight": [1, -1]}, "weight is not a finite number", "-1", "data row 2"),
-        ({"weight": [1, float("nan")]}, "weight is not a finite number", "nan", "data row 2"),
-        ({"case": ["x", None]}, "a row has no case", "nothing", "data row 2, annotator 'B'"),
-        ({"case": [1.0, float("nan")]}, "case of a row is not a name", "nan", "data row 2"),
-        ({"annotator": ["A", None]}, "a row has no annotator", "", "data row 2, case 'y'"),
-        ({"condition": [["a"], ["b"]]}, "holds more than one value per row", "['a']", ""),
-        ({"group": ["p", None]}, "a case has no group", "", "data row 2"),
-        ({"condition": [1, 2]}, "integer labels need a list of conditions", "'1', '2'", ""),
-        ({"condition": [1, -1]}, "integer labels need a list of conditions", "'-1', '1'", ""),
-        ({"condition": ["0.0", "1.0"]}, "integer labels need a list of conditions", "'0.0', '1.0'", ""),
-        ({"unranked": ["below", "above"]}, "'unranked' must be one word", "'above'", ""),
-    ],
-)
-def test_wrong_values_say_what_was_got_and_where(
-    changes: dict[str, list[Any]], problem: str, got: str, where: str
-) -> None:
-    with pytest.raises(DissensusError, match=problem) as caught:
-        Study.from_long(pl.DataFrame({**BASE, **changes}, strict=False))
-    assert got in caught.value.got
-    assert caught.value.where.startswith(where)
-
-
-@pytest.mark.parametrize("role", ["weight", "group", "case_weight"])
-def test_what_belongs_to_a_ranking_or_case_must_not_change_within_it(role: str) -> None:
-    columns = {**long("xx", "AA", condition="ab"), role: ["p", "q"] if role == "group" else [1, 2]}
-    problem = r"changes within one (ranking|case)[^$]*data row 2, case 'x', annotator 'A'"
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_long(pl.DataFrame(columns))
-
-
 def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> None:
     table = pl.DataFrame({**BASE, "condition": [1, 2]})
     assert Study.from_long(table, ["2", "1"]).to_rankings() == [[[["1"]]], [[["2"]]]]
-    for labels, names, unknown in (([1, 2], "23", "1"), ([1, 2], ("cat", "dog"), "2"), ([0, -1], ("cat", "dog"), "-1")):
-        with pytest.raises(DissensusError, match=f"unknown condition '{unknown}'"):
-            Study.from_long(pl.DataFrame({**BASE, "condition": labels}), list(names))
-
-
-TWICE = {**long("xyy", "ABB", condition="aaa"), "rank": [1, 1, 2]}
-EMPTY: Columns = {"case": [], "condition": []}
-
-
-@pytest.mark.parametrize(
-    ("columns", "options", "problem"),
-    [
-        (TWICE, {}, "'a' is mentioned twice by[^$]*case 'y', annotator 'B'[^$]*annotation column"),
-        (
-            {**BASE, "condition": ["Eczema", "Eczma"]},
-            {"conditions": ["Eczema", "Tinea"]},
-            r"unknown condition 'Eczma'[^$]*data row 2, case 'y', annotator 'B'[^$]*did you mean 'Eczema'\?",
-        ),
-        (
-            {"case": ["x"], "dx": ["a"]},
-            {},
-            "no condition column[^$]*'condition'[^$]*columns 'case', 'dx'[^$]*--column condition=NAME",
-        ),
-        (BASE, {"case": "cases"}, r"no column 'cases' for the case[^$]*did you mean 'case'\?"),
-        (EMPTY, {}, "the table has no rows"),
-        ({**EMPTY, "rank": []}, {}, "the table has no rows"),
-        (BASE, {"tie_separator": ""}, "tie separator is empty"),
-        ({"case": ["x", None], "condition": ["a", "b"]}, {}, "a row has no case"),  # and is no declaration
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said(columns: Columns, options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Study.from_long(pl.DataFrame(columns), **options)
 
 
 def test_what_is_no_table_or_mixes_types_is_refused() -> None:
@@ -286,3 +165,70 @@ def test_what_is_no_table_or_mixes_types_is_refused() -> None:
             Study.from_long(frame)  # type: ignore[arg-type]
     with pytest.raises(DissensusError, match=r"column 'case' mixes different types[^$]*astype\(str\)"):
         Study.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
+
+
+# Numeric ratings ------------------------------------------------------------------------------------------
+
+
+COLUMNS: dict[str, list[Any]] = {
+    "case": ["x", "y", "x", "z"],
+    "annotator": ["A", "A", "B", "A"],
+    "score": [1.0, 5.0, 2.5, None],
+    "weight": [1.0, 2.0, 3.0, 1.0],
+    "group": ["p", "q", "p", "q"],
+}
+
+
+def test_rows_are_gathered_by_case_and_missing_scores_are_no_ratings() -> None:
+    said = Study.from_long(pl.DataFrame(COLUMNS))
+    assert said.case_names == ("x", "y", "z")
+    assert said.scores.tolist() == [1, 2.5, 5]
+    assert said.rating_offsets.tolist() == [0, 2, 3, 3]
+    assert (said.annotator_names, said.annotators.tolist()) == (("A", "B"), [0, 1, 0])
+    assert said.weights.tolist() == [1, 3, 2]
+    assert said.groups == ("p", "q", "q")
+    assert (said.n_ratings, said.unannotated) == (3, ("z",))
+    assert repr(said) == "Ratings: 3 cases, 3 ratings from 1 to 5; 1 case without a rating"
+    assert repr(Study.from_scores([])) == "Ratings: 0 cases, 0 ratings"
+    for table in (pd.DataFrame(COLUMNS), pa.table(COLUMNS)):
+        assert Study.from_long(table) == said
+
+
+def test_a_table_without_conditions_says_by_its_columns_what_it_answers() -> None:
+    table = pl.DataFrame({"case": ["x", "x"], "label": ["a", "b"], "rating": [1, 2], "finding": ["a", "b"]})
+    asked = {"rankings": table, "checklists": table.drop("label"), "ratings": table.drop("label", "finding")}
+    assert {kind: Study.from_long(given).kind for kind, given in asked.items()} == {kind: kind for kind in asked}
+    assert Study.from_long(table, score="rating").kind == "ratings"
+    assert Study.from_long(table, finding="label").kind == "checklists"
+    assert Study.from_long(table, question="findings").findings == ("a", "b")
+
+
+# Mentions of a ranking ------------------------------------------------------------------------------------
+
+
+def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> None:
+    names = [f"n{number:02}" for number in range(30)]
+    frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
+    with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
+        Study.from_long(frame)
+    assert Study.from_long(frame.reverse(), duplicates="best").to_rankings() == [[[[name] for name in names]]]
+    with pytest.raises(DissensusError, match="duplicates is not understood"):
+        Study.from_long(frame, duplicates="last")  # type: ignore[arg-type]
+    sure = pl.DataFrame({"case": ["c"] * 3, "annotator": ["A"] * 3, "label": [*"xyx"], "confidence": [1, 2, 3]})
+    assert Study.from_long(sure, duplicates="best").to_rankings() == [[[["x"], ["y"]]]]
+    assert Study.from_long(sure, duplicates="first").to_rankings() == [[[["y"], ["x"]]]]
+    assert not study_from_table(sure[1:].rename({"label": "condition"}), duplicates="first")[1]
+
+
+TEXT = "case,annotator,label,confidence\nc1,A,x,1\nc1,A,y,3\nc1,B,x,5\nc1,B,y,0\nc2,A,z,\nc3,B,y,2\nc3,B,x,2\n"
+
+
+def test_a_soft_vote_is_one_annotator_wherever_annotators_are_counted(put: Any) -> None:
+    path = put(TEXT)
+    order, share = read(path), read(path, confidence="share")
+    assert annotator_agreement(share).n_annotators.tolist() == [2, 0, 1]
+    assert share.panel.annotators_per_case.tolist() == order.panel.annotators_per_case.tolist() == [2, 1, 1]
+    assert [fact.value for fact in share.facts() if fact.label == "Annotators per case"] == [
+        "1 to 2, median 1, mean 1.33"
+    ]
+    assert Study.from_long(open_source(path).table, confidence_as="share") == share

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus import diagnose, write
+from dissensus import diagnose
 from dissensus.core.errors import DissensusError
-from dissensus.study.panel import MOST_VOTES, Panel, concatenate_panels
-from dissensus.study.reading import read
+from dissensus.study.panel import Panel, concatenate_panels
 from dissensus.study.study import Study
 from voted_studies import voted_study, written_out
 
@@ -62,33 +63,6 @@ def test_votes_count_annotators_and_are_kept_whatever_is_done_to_a_panel() -> No
     assert pickle.loads(pickle.dumps(said)) == said
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
-    [
-        ("votes", [5, 1], "number of votes"),
-        ("votes", [5, 1, 0], "one or more"),
-        ("votes", [5, 1, -1], "one or more"),
-        ("votes", [5, 1, MOST_VOTES + 1], "one or more"),
-        ("votes", [MOST_VOTES, 1, 2], "too many votes"),
-        ("votes", [5, 2, 1], "an annotator with a name has one vote"),
-        ("votes", [5.5, 1.0, 1.0], "whole numbers"),
-        ("case_names", ("x",), "number of opinion offsets"),
-        ("opinion_offsets", [0, 2, 4], "opinion offsets are not in order"),
-        ("opinion_offsets", [0, 4, 3], "opinion offsets are not in order"),
-        ("opinion_offsets", [1, 2, 3], "opinion offsets are not in order"),
-        ("annotators", [-1, 1, -1], "annotator code has no name"),
-        ("annotators", [-1, -2, -1], "annotator code has no name"),
-        ("weights", [1.0], "number of weights"),
-        ("weights", [1.0, np.inf, 1.0], "weights must be finite"),
-        ("groups", ("p",), "number of groups"),
-        ("annotator_names", ("Ann", "Ann"), "annotator names must all be different"),
-    ],
-)
-def test_what_does_not_fit_a_panel_is_refused(name: str, value: Any, problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        panel(**{name: np.array(value) if isinstance(value, list) else value})
-
-
 RATED = Study.from_counts([[2, 0, 1], [0, 0, 0], [1, 7, 4]], levels=[0, 0.5, 1])
 
 
@@ -127,12 +101,47 @@ def test_a_row_per_label_or_score_with_its_votes() -> None:
     assert Study.from_long(rated) == Study.from_counts([[3, 1], [0, 0]], levels=[1, 2], case_names=["x", "y"])
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
-def test_what_is_written_comes_back_or_is_refused_rather_than_lost(ending: str, tmp_path: Path) -> None:
-    counts = Study.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
-    for number, said in enumerate([counts, voted_study(1)]):
-        path = tmp_path / f"said{number}.{ending}"
-        write(said, path)
-        assert read(path) == said
-    with pytest.raises(DissensusError, match="cannot hold annotators, weights, votes or groups"):
-        write(counts, tmp_path / "said.json")
+# Memory -----------------------------------------------------------------------------------------------
+
+
+MOST_MEGABYTES = 500
+
+SCRIPT = """
+import resource, sys
+import numpy as np
+import dissensus as ds
+from dissensus.aggregations import AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce
+from dissensus.agreement import annotator_agreement, krippendorff_alpha
+from dissensus.certainty import annotation_certainty
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+def work(path, draws):
+    said = ds.read(path)
+    repr(said), ds.diagnose(said), annotator_agreement(said), krippendorff_alpha(said, draws=10)
+    for aggregation in (MajorityVote(), Dirichlet(), PlackettLuce(), AnnotatorBootstrap()):
+        annotation_certainty(aggregation.sample(said, draws=draws, threads=2))
+    return said.n_votes
+
+small, large = sys.argv[1:]
+work(small, 5)
+before = peak()
+limit = before * 2**20 + 8 * 2**30
+resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
+votes = work(large, 5)
+print(votes, peak() - before)
+"""
+
+
+@pytest.mark.slow
+def test_64_million_votes_are_read_and_aggregated_in_little_memory(tmp_path: Path) -> None:
+    pytest.importorskip("resource")
+    np.save(tmp_path / "small.npy", np.array([[2, 1], [0, 3]]))
+    np.save(tmp_path / "large.npy", np.full((10_000, 10), 640))
+    paths = [str(tmp_path / name) for name in ("small.npy", "large.npy")]
+    ended = subprocess.run([sys.executable, "-c", SCRIPT, *paths], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    votes, megabytes = ended.stdout.split()
+    assert int(votes) == 64_000_000
+    assert float(megabytes) < MOST_MEGABYTES

@@ -10,7 +10,9 @@ from hypothesis import given
 
 from dissensus import DissensusError, Study, read, simulate, write
 from dissensus.study.canonical import long_table
+from dissensus.study.panel import MOST_VOTES
 from strategies import NASTY_NAMES, studies
+from voted_studies import voted_study
 
 ENDINGS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -71,14 +73,22 @@ def nasty() -> Study:
     return Study.from_rankings(rankings, names, case_names=names, annotator_names=people, groups=names)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_nasty_names_in_every_role_simulated_studies_and_conditions_without_any_case_survive(
-    folder: Path, ending: str
+GRADED = Study.from_rankings([[[["mild"]], [["severe"]]], [[["none"]]]], ["none", "mild", "severe"], question="grades")
+COUNTED = Study.from_counts([[3, 0, MOST_VOTES // 2], [0, 0, 0], [1, 1, 1]], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, "json", "npz"])
+def test_names_questions_votes_simulated_studies_and_conditions_without_any_case_survive(
+    tmp_path: Path, ending: str
 ) -> None:
-    studies = (nasty(), simulate.study(n_cases=50, seed=2).annotations, Study.from_rankings([], ["a", "b"]))
-    for number, said in enumerate(studies):
-        write(said, folder / f"{number}.{ending}")
-        assert read(folder / f"{number}.{ending}") == said
+    named = (nasty(), simulate.study(n_cases=50, seed=2).annotations, Study.from_rankings([], ["a", "b"]))
+    for number, said in enumerate((GRADED, GRADED.asked("conditions"), *named, COUNTED, voted_study(1))):
+        if number > 1 and ending not in ENDINGS:
+            with pytest.raises(DissensusError, match="cannot hold"):
+                write(said, tmp_path / f"{number}.{ending}")
+            continue
+        write(said, tmp_path / f"{number}.{ending}")
+        assert read(tmp_path / f"{number}.{ending}") == said
 
 
 @given(studies())

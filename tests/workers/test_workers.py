@@ -147,9 +147,7 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
 
 
 @pytest.mark.cluster
-def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent_without_a_word(
-    client: Client, tmp_path: Path
-) -> None:
+def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent(client: Client, tmp_path: Path) -> None:
     found = dict(worked(client, pieces.flaky, str(tmp_path).encode(), payloads(8)))
     assert sorted(found.values()) == [b"%d" % number for number in range(8)]
     large = dict(worked(client, pieces.size, b"", payloads(3, size=12_000_000)))
@@ -188,9 +186,7 @@ def test_a_piece_that_kills_every_worker_is_one_error(client: Client) -> None:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
-def test_a_scheduler_that_does_not_answer_is_told(
-    address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_scheduler_answers(address: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(workers, "ANSWER", 0.5)
     with pytest.raises(DissensusError, match="no scheduler answers there") as caught, connected(address):
         pass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 
 from dissensus import evaluate
@@ -58,6 +60,21 @@ def test_values_come_out_as_printed(aggregation: Aggregation, column: str, toler
     predicted = [case for case in printed.cases if case.predictions]
     expected = [getattr(case.predictions[number], column) for number in (0, 1) for case in predicted]
     assert result.per_case()["mean"].to_list() == pytest.approx(expected, abs=tolerance)
+
+
+def test_a_long_run_comes_as_close_as_rounded_shares_can() -> None:
+    """A long run against the printed value, which is a share of 1000 draws rounded to two digits: 4 of its errors."""
+    study = printed_cases()
+    for aggregation, name in (
+        (PlackettLuce(reliability=3, alpha=1.0, prior="observed"), "plackett_luce"),
+        (ProbabilisticInverseRank(reliability=30, ties="each"), "inverse_rank"),
+    ):
+        table = aggregation.sample(study.annotations, draws=40_000).summary()
+        for name_of_case, prediction in ((case.name, one) for case in study.cases for one in case.predictions):
+            own = table.filter(pl.col("case") == name_of_case, pl.col("condition").is_in(prediction.conditions))
+            found, printed = float(own["top"].sum()), getattr(prediction, name)
+            error = np.sqrt(max(found * (1 - found), 0.001) / 1000)
+            assert abs(found - printed) < 4 * error + 0.005
 
 
 @needs_shared

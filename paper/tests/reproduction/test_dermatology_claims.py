@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dissensus.certainty.top_sets import Certainty
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from paper.data import load_dermatology
 from paper.reproduction.certainty_claims import limit_rows, lower_row, mean_certainties, rise_row
 from paper.reproduction.dermatology_claims import (

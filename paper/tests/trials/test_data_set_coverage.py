@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.metrics import AUROC, FBeta, Sensitivity
 from dissensus.metrics.data_set import DataSetMetric, Said
 from paper.trials.coverage import DIFFERENCE, MODEL

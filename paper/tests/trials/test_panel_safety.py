@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from paper.trials.crowds import Crowd, Trial
 from paper.trials.safety import (
     PERMUTED,

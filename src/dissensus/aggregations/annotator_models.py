@@ -26,7 +26,7 @@ from dissensus.aggregations.base import (
     with_support,
 )
 from dissensus.aggregations.point_estimates import first_choices, votes
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
 from dissensus.core.ragged import offsets_from_lengths, take_rows, weighted_counts

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_fields, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import row_of_each, take_rows

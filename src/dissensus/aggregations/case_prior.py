@@ -47,14 +47,12 @@ from dissensus.aggregations.priors import (
     prior_shapes,
     rows_of_models,
 )
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
 from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
-from dissensus.core.value import Forwarded, Value
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind

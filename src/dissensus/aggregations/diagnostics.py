@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.arrays import BoolArray, FloatArray
 from dissensus.core.checks import checked
 from dissensus.core.errors import MissingExtraError, listing
 from dissensus.draws import Batch, Plausibilities

@@ -13,7 +13,7 @@ from dissensus.aggregations.base import REST_STREAM, Aggregation, plausibilities
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, votes
 from dissensus.aggregations.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha, prior_shapes
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_fields, check_positive
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts

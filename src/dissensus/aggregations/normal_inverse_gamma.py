@@ -27,14 +27,13 @@ from dissensus.aggregations.priors import (
     left_out_warnings,
     rows_of_models,
 )
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import GREATEST, check_fields, check_length, check_positive, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import check_names
 from dissensus.core.ragged import product, weighted_counts
 from dissensus.draws import Plausibilities
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.opinions import Moments
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind

@@ -13,7 +13,7 @@ from dissensus.aggregations.base import REST_STREAM, Aggregation, check_warmup, 
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import PlackettLuceML, kernel_rankings
 from dissensus.aggregations.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_count, check_positive, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts

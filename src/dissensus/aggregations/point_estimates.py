@@ -20,7 +20,7 @@ from dissensus.aggregations.base import (
     stream_keys_of,
     without_rest,
 )
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_fields
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts

@@ -20,7 +20,7 @@ import numpy as np
 
 from dissensus.aggregations.point_estimates import first_choices
 from dissensus.aggregations.priors import FLOOR, SMOOTHING, Reading, ScoreRange, mention_counts
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, product, row_of_each, take_rows, weighted_counts
 from dissensus.predictions.lists import Predictions
 from dissensus.study.opinions import Opinions

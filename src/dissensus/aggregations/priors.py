@@ -16,11 +16,10 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import votes
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import begins_run, row_of_each, weighted_counts
-from dissensus.core.value import Forwarded, Value
 from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
 from dissensus.study.opinions import Opinions, kept_opinions
 

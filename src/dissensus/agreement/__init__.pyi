@@ -1,9 +1,9 @@
+from .coefficients import AgreementMeasure as AgreementMeasure
+from .coefficients import Alpha as Alpha
+from .coefficients import agreement_measures as agreement_measures
+from .coefficients import cohen_kappa as cohen_kappa
+from .coefficients import krippendorff_alpha as krippendorff_alpha
 from .coefficients import mean_average_overlap as mean_average_overlap
-from .measures import AgreementMeasure as AgreementMeasure
-from .measures import Alpha as Alpha
-from .measures import agreement_measures as agreement_measures
-from .measures import cohen_kappa as cohen_kappa
-from .measures import krippendorff_alpha as krippendorff_alpha
 from .peers import Agreement as Agreement
 from .peers import annotator_agreement as annotator_agreement
 from .peers import annotator_confusion as annotator_confusion

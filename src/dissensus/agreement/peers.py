@@ -21,7 +21,7 @@ from dissensus.aggregations.annotator_models import (
     learned_record,
 )
 from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_within, seats_of, soft_rankings
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, suggestion
 from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
@@ -239,13 +239,7 @@ def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
 
     said = require_kind(annotations, "rankings", "agreement").counted
     check_depth(depth, said.n_conditions)
-    if not (annotations.annotators != ANONYMOUS).any():
-        raise DissensusError(
-            "the annotators have no names",
-            expected="at least two named annotators",
-            got=f"{annotations.n_votes} anonymous rankings",
-            advice="say who gave each ranking (annotator_names=[...], an annotator column), or use annotator_agreement",
-        )
+    check_named(annotations)
     # Pairs of rankings on one case by two different named annotators, the lower code first.
     named = np.flatnonzero(said.annotators != ANONYMOUS)
     pairs = named[np.stack(pairs_within(said.panel.case_of_opinion[named]))]
@@ -433,13 +427,20 @@ def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opi
     check_count(draws=draws)
     check_seed(seed)
     opinions: Opinions = require_kind(annotations, "rankings", what).opinions
-    if not (opinions.annotators != ANONYMOUS).any():
-        raise DissensusError(
-            "annotators have no names, so they cannot be told apart",
-            expected="names of annotators",
-            advice="give the column that names them: read(..., columns={'annotator': ...})",
-        )
+    check_named(annotations)
     return opinions
+
+
+def check_named(annotations: Study) -> None:
+    """Refuse opinions of nobody who has a name."""
+    if not (annotations.annotators != ANONYMOUS).any():
+        raise DissensusError(
+            "the annotators have no names, so they cannot be told apart",
+            expected="named annotators",
+            got=f"{annotations.n_votes} anonymous rankings",
+            advice="say who gave each ranking (annotator_names=[...], or read(..., columns={'annotator': ...})); "
+            "annotator_agreement needs no names",
+        )
 
 
 def _summary(draws: FloatArray, level: float, *columns: str) -> dict[str, FloatArray]:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arrays import NEAR, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import check_names
 from dissensus.core.ragged import frozen_integers, product
 from dissensus.core.screen import repr_html
-from dissensus.core.thresholds import NEAR
-from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, expected_worth
 
@@ -32,6 +30,9 @@ VIA: tuple[Via, ...] = ("top", "mass")
 RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
 
 Result = TypeVar("Result")
+
+# Is told the number of cases of each batch done.
+Advance: TypeAlias = Callable[[int], None] | None
 
 
 @with_checked_methods
@@ -247,9 +248,7 @@ def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[
     return numbers if np.isfinite(list(numbers.values())).all() else {}
 
 
-def collected(
-    plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Callable[[int], None] | None
-) -> list[Result]:
+def collected(plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Advance) -> list[Result]:
     """Apply a function to every batch and tell ``advance`` the number of cases done."""
     results = []
     for n_cases, result in plausibilities.map(lambda batch: (batch.n_cases, function(batch))):
@@ -274,11 +273,15 @@ def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, 
     certainties, errors, winners : (n_cases,)
         Share of draws, its Monte Carlo standard error, and the category.
     """
+    winners = chances.mean(axis=2).argmax(axis=0)
+    return *share_of_draws(chances[winners, np.arange(chances.shape[1])], n_chains), winners
+
+
+def share_of_draws(marks: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray]:
+    """Average what is marked in draws (n_cases, n_draws); return the means and their Monte Carlo standard errors."""
     from dissensus.kernels.chains import standard_errors
 
-    winners = chances.mean(axis=2).argmax(axis=0)
-    marks = np.ascontiguousarray(chances[winners, np.arange(chances.shape[1])])
-    return marks.mean(axis=1), standard_errors(marks, n_chains), winners
+    return marks.mean(axis=1), standard_errors(np.ascontiguousarray(marks), n_chains)
 
 
 def order_chances(drawn: Drawn, categories: Categories, rank: int = 1) -> list[FloatArray]:
@@ -308,9 +311,7 @@ def shares_of(batch: Batch, categories: Categories) -> tuple[FloatArray, FloatAr
 
 
 @checked
-def expected_risk(
-    plausibilities: Plausibilities, categories: Categories, *, advance: Callable[[int], None] | None = None
-) -> pl.DataFrame:
+def expected_risk(plausibilities: Plausibilities, categories: Categories, *, advance: Advance = None) -> pl.DataFrame:
     """Average the levels of the conditions of each case by their plausibilities: mean and range over draws.
 
     To the mean, unmentioned conditions contribute their mean level, weighted by the rest mass: it is the mean over all

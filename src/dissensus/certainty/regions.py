@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from dissensus.certainty.categories import collected
+from dissensus.certainty.categories import Advance, collected
 from dissensus.certainty.top_sets import check_top, told_apart
-from dissensus.core.aliases import BoolArray, FloatArray
+from dissensus.core.arrays import BoolArray, FloatArray
 from dissensus.core.checks import check_count, check_share, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Batch, Plausibilities
@@ -62,7 +61,7 @@ class PlausibilityRegions:
         return float(1 - missed) if self.n_draws == 1 else float(max(Fraction(0), 1 - 2 * missed))
 
     def contains(
-        self, plausibilities: Plausibilities, predictions: Predictions, *, advance: Callable[[int], None] | None = None
+        self, plausibilities: Plausibilities, predictions: Predictions, *, advance: Advance = None
     ) -> FloatArray:
         """Return the share of draws of each case that are in its region, shape (n_cases,).
 
@@ -115,12 +114,7 @@ class PlausibilityRegions:
         return found, predictions.to_scores() @ found.T >= self.threshold
 
     def top_sets(
-        self,
-        plausibilities: Plausibilities,
-        predictions: Predictions,
-        *,
-        top: int = 1,
-        advance: Callable[[int], None] | None = None,
+        self, plausibilities: Plausibilities, predictions: Predictions, *, top: int = 1, advance: Advance = None
     ) -> Predictions:
         """Name the conditions that are among the first ones of any draw in the region, as sets.
 
@@ -166,11 +160,7 @@ class PlausibilityRegions:
 
 @checked
 def plausibility_regions(
-    plausibilities: Plausibilities,
-    predictions: Predictions,
-    *,
-    coverage: float = 0.9,
-    advance: Callable[[int], None] | None = None,
+    plausibilities: Plausibilities, predictions: Predictions, *, coverage: float = 0.9, advance: Advance = None
 ) -> PlausibilityRegions:
     """Find how well plausibilities must fit a model's scores so that those of a new case do with a given probability.
 
@@ -225,9 +215,7 @@ def plausibility_regions(
     return PlausibilityRegions(threshold, float(coverage), n_cases, n_draws)
 
 
-def conformities(
-    plausibilities: Plausibilities, predictions: Predictions, advance: Callable[[int], None] | None = None
-) -> FloatArray:
+def conformities(plausibilities: Plausibilities, predictions: Predictions, advance: Advance = None) -> FloatArray:
     """Return the sum of scores, weighted by plausibilities, of every case and draw, shape (n_cases, n_draws)."""
     model = _aligned(predictions, plausibilities)
     parts = collected(plausibilities, lambda batch: _of_batch(batch, model), advance)
@@ -248,7 +236,5 @@ def _aligned(predictions: Predictions, plausibilities: Plausibilities) -> Predic
 
 def _check_scores(predictions: Predictions) -> None:
     if predictions.kind != "scores":
-        got, where = KINDS[predictions.kind], f"model {predictions.name!r}"
-        raise DissensusError(
-            "plausibility regions need scores", got=got, where=where, advice="give the scores behind them"
-        )
+        found = {"got": KINDS[predictions.kind], "where": f"model {predictions.name!r}"}
+        raise DissensusError("plausibility regions need scores", **found, advice="give the scores behind them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dissensus.certainty import categories as by_category
-from dissensus.certainty.categories import VIA, Categories, Via, collected
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.certainty.categories import VIA, Advance, Categories, Via, collected
+from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.screen import repr_html
-from dissensus.core.thresholds import CERTAIN, is_uncertain
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn
 
@@ -135,8 +134,8 @@ class Certainty:
 
         order = np.argsort(self.values, kind="stable")
         joined = [" + ".join(self.winners[i]) for i in order]
-        names, kinds = [self.case_names[i] for i in order], (pl.String, pl.Float64, pl.Float64, pl.String)
-        schema = dict(zip(("case", "certainty", "error", "winner"), kinds, strict=True))
+        names = [self.case_names[i] for i in order]
+        schema = {"case": pl.String, "certainty": pl.Float64, "error": pl.Float64, "winner": pl.String}
         return pl.DataFrame([names, self.values[order], self.errors[order], joined], schema=schema)
 
     _repr_html_ = repr_html
@@ -160,7 +159,7 @@ def annotation_certainty(
     unranked: Unmentioned = "identify",
     categories: Categories | None = None,
     via: Via = "top",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance = None,
 ) -> Certainty:
     """Find, for each case, the set of first conditions that most draws agree on, and how many do ([stutz]).
 
@@ -208,7 +207,7 @@ def certainty_profile(
     *,
     tops: Sequence[int] = (1, 2, 3),
     unranked: Unmentioned = "identify",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance = None,
 ) -> tuple[Certainty, ...]:
     """Find the certainty for several numbers of first places in one pass; see :func:`annotation_certainty`.
 
@@ -251,11 +250,7 @@ def _joined(
 
 
 def _of_categories(
-    plausibilities: Plausibilities,
-    categories: Categories,
-    via: Via,
-    advance: Callable[[int], None] | None,
-    **places: int,
+    plausibilities: Plausibilities, categories: Categories, via: Via, advance: Advance, **places: int
 ) -> Certainty:
     """Find the category of every case that most draws agree on, in one place or by mass."""
     aligned, rank = categories.aligned(plausibilities.conditions), places.get("rank", 1)
@@ -279,17 +274,17 @@ def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> 
 
 def check_top(top: int, n_conditions: int) -> None:
     """Refuse numbers of first places that are below one, or that leave no condition out."""
-    _check_place("top must be smaller than the number of conditions", n_conditions, n_conditions - 1, top=top)
+    check_count(top=top)
+    _check_place("top must be smaller than the number of conditions", top, n_conditions - 1, n_conditions)
 
 
 def check_rank(rank: int, n_conditions: int) -> None:
     """Refuse places that are not there."""
-    _check_place("rank must be a place that a condition can have", n_conditions, n_conditions, rank=rank)
+    check_count(rank=rank)
+    _check_place("rank must be a place that a condition can have", rank, n_conditions, n_conditions)
 
 
-def _check_place(message: str, n_conditions: int, most: int, **places: int) -> None:
-    check_count(**places)
-    [value] = places.values()
+def _check_place(message: str, value: int, most: int, n_conditions: int) -> None:
     if value > most or n_conditions < 2:
         expected = f"1 to {most}" if n_conditions > 1 else "at least two conditions"
         raise DissensusError(message, expected=expected, got=str(value))
@@ -325,11 +320,10 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:
     """Return the certainty of one set per case, and its Monte Carlo standard error."""
-    from dissensus.kernels.chains import standard_errors
     from dissensus.kernels.winning_sets import set_chances
 
     marks = drawn.of_draws(set_chances(drawn.layout, drawn.orders, sizes, is_pooled, is_member))
-    return marks.mean(axis=1), standard_errors(marks, drawn.batch.n_chains)
+    return by_category.share_of_draws(marks, drawn.batch.n_chains)
 
 
 def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentioned) -> tuple[FloatArray, FloatArray]:
@@ -338,14 +332,13 @@ def rank_judged(drawn: Drawn, winners: IntArray, rank: int, unranked: Unmentione
     ``winners`` (n_cases,) are positions in the support of each case, or U for an unmentioned condition, which is any of
     them if they are pooled.
     """
-    from dissensus.kernels.chains import standard_errors
     from dissensus.kernels.orders import place_marks
 
     marks = place_marks(drawn.layout, drawn.orders, winners, rank)
     if unranked == "identify":
         is_other = winners == drawn.batch.support_sizes
         marks[is_other] /= drawn.batch.rest_sizes[is_other, None]
-    return marks.mean(axis=1), standard_errors(marks, drawn.batch.n_chains)
+    return by_category.share_of_draws(marks, drawn.batch.n_chains)
 
 
 # One place -----------------------------------------------------------------------------------------------
@@ -358,7 +351,7 @@ def rank_certainty(
     rank: int = 1,
     unranked: Unmentioned = "identify",
     categories: Categories | None = None,
-    advance: Callable[[int], None] | None = None,
+    advance: Advance = None,
 ) -> Certainty:
     """Find, for each case, the condition that most draws have in one place, and how many do ([stutz]).
 
@@ -411,11 +404,7 @@ def rank_certainty(
 
 @checked
 def rank_shares(
-    plausibilities: Plausibilities,
-    *,
-    rank: int = 1,
-    categories: Categories | None = None,
-    advance: Callable[[int], None] | None = None,
+    plausibilities: Plausibilities, *, rank: int = 1, categories: Categories | None = None, advance: Advance = None
 ) -> pl.DataFrame:
     """Count how often each condition of a case has one place: ``case``, ``condition``, ``share``.
 
@@ -443,9 +432,8 @@ def rank_shares(
 
     check_rank(rank, plausibilities.n_conditions)
     aligned = None if categories is None else categories.aligned(plausibilities.conditions)
-    column, names = (
-        ("condition", (*plausibilities.conditions, None)) if aligned is None else ("category", aligned.names)
-    )
+    named = ("condition", (*plausibilities.conditions, None))
+    column, names = named if aligned is None else ("category", aligned.names)
 
     def counted(batch: Batch) -> pl.DataFrame:
         drawn = told_apart(batch, rank)
@@ -481,7 +469,7 @@ def certainty_of(
     top: int | None = None,
     rank: int | None = None,
     unranked: Unmentioned = "identify",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance = None,
 ) -> Certainty:
     """Find how certain a given label, or set of labels, of each case is: the share of draws that have it on top.
 
@@ -519,11 +507,8 @@ def certainty_of(
     if rank is not None:
         check_rank(rank, plausibilities.n_conditions)
         if top is not None:
-            raise DissensusError(
-                "top and rank are two questions",
-                expected="top for sets of first conditions, or rank for the condition in one place",
-                got=f"top={top} and rank={rank}",
-            )
+            expected = "top for sets of first conditions, or rank for the condition in one place"
+            raise DissensusError("top and rank are two questions", expected=expected, got=f"top={top} and rank={rank}")
     given = _codes_of_sets(plausibilities, sets, top if rank is None else 1)
     conditions = plausibilities.conditions
 

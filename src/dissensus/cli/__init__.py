@@ -19,22 +19,16 @@ def main() -> None:
 
 def _run() -> None:
     from dissensus.cli.app import app
-    from dissensus.cli.terminal import prepare
+    from dissensus.cli.terminal import prepare, say
     from dissensus.core.errors import DissensusError
+    from dissensus.core.screen import visible
 
     prepare()
-
     try:
         app(prog_name="dissensus")
     except DissensusError as error:
-        from rich.console import Console
-        from rich.text import Text
-
-        from dissensus.core.screen import visible
-
         parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
-        told = Text("error: ", style="bold red").append(str(type(error)(**parts)), style="default")
-        Console(stderr=True, soft_wrap=True).print(told)
+        say(str(type(error)(**parts)), error="error: ")
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()

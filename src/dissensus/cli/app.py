@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,12 +15,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dissensus.cli.decisions import conformal, experts, judges, plan, relabel
-from dissensus.cli.evaluate import Evaluate, demo
+from dissensus.cli.evaluate import demo, evaluate
 from dissensus.cli.opinion_files import aggregate, calibrate, certainty, convert, validate
 from dissensus.cli.options import Overwrite, bundled, option
 from dissensus.cli.saved_results import cases, compare, plot, report
 from dissensus.cli.terminal import compile_with_progress
-from dissensus.core.screen import Screen
+from dissensus.core.output import checked_file_target, written_whole
+from dissensus.core.screen import Screen, visible
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -32,8 +33,6 @@ def _visible_mistakes() -> Iterator[None]:
         yield
     except Exception as mistake:
         if isinstance(mistake, UsageError) and mistake.message != (mistake.ctx and mistake.ctx.get_help()):
-            from dissensus.core.screen import visible
-
             mistake.message = visible(mistake.message)
         raise
 
@@ -88,7 +87,7 @@ FUNCTIONS = {
     "evaluate": "dissensus.evaluation.evaluator:evaluate",
     "experts": "dissensus.evaluation.expert_comparison.experts:experts",
     "plan": "dissensus.decisions.planning:plan",
-    "relabel": "dissensus.decisions.relabelling:relabel",
+    "relabel": "dissensus.decisions.planning:relabel",
     "judges": "dissensus.decisions.judges:judges",
     "conformal": "dissensus.decisions.conformal:conformal",
 }
@@ -197,7 +196,6 @@ def protocol(out: Annotated[Path, option("Where to.")] = Path("protocol.toml"), 
     dissensus protocol
     dissensus evaluate opinions.csv --predictions A=a.csv --protocol protocol.toml
     """
-    from dissensus.core.output import checked_file_target, written_whole
     from dissensus.evaluation.protocol import TEMPLATE
 
     checked_file_target(out, overwrite=overwrite)
@@ -233,28 +231,9 @@ def compile_now(
     return Screen(f"all kernels are compiled ({time.perf_counter() - begin:.0f} s)")
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "validate": validate,
-    "evaluate": bundled(Evaluate),
-    "compare": compare,
-    "cases": cases,
-    "experts": experts,
-    "plan": plan,
-    "relabel": relabel,
-    "judges": judges,
-    "conformal": conformal,
-    "certainty": certainty,
-    "calibrate": calibrate,
-    "aggregate": aggregate,
-    "report": report,
-    "plot": plot,
-    "convert": convert,
-    "protocol": protocol,
-    "metrics": metrics,
-    "aggregations": aggregations,
-    "formats": formats,
-    "compile": compile_now,
-}
-for name, command in COMMANDS.items():
-    app.command(name, cls=Command)(command)
+for command in (
+    *(demo, validate, evaluate, compare, cases, experts, plan, relabel, judges, conformal, certainty, calibrate),
+    *(aggregate, report, plot, convert, protocol, metrics, aggregations, formats),
+):
+    app.command(command.__name__.lower(), cls=Command)(command)
+app.command("compile", cls=Command)(compile_now)

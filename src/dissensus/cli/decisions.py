@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import dissensus as ds
 from dissensus.cli import options, terminal
-from dissensus.cli.options import Given, argument, bundle, option
+from dissensus.cli.options import Given, ScreenAndRows, argument, bundle, option, passed_on, study_and_models, with_rows
 from dissensus.core.errors import DissensusError
+from dissensus.core.output import checked_file_target
 from dissensus.core.screen import Screen
 
-if TYPE_CHECKING:
-    from dissensus.predictions.lists import Predictions
-    from dissensus.study.study import Study
-
-Chosen = Annotated[list[str] | None, option("A model that the conclusion is about: one, or two.", "--model")]
-Costs = Annotated[
-    list[str] | None, option("Cost of one case, opinion or annotator. Repeat as needed.", "--cost", metavar="NAME=COST")
-]
-Table = Annotated[Path | None, option("A CSV file for all rows.")]
-Metric = Annotated[
-    str | None, option("A metric, e.g. top-k-accuracy:1; the first of the question by itself.", "--metric")
-]
+METRIC = (str, "A metric, e.g. top-k-accuracy:1; the first of the question by itself.")
+MODEL = (list[str], "A model that the conclusion is about: one, or two.")
+COST = (list[str], "Cost of one case, opinion or annotator. Repeat as needed.", "NAME=COST")
 LEVEL = (float, "Probability that intervals hold.")
 NUMBERS = (str, "Numbers to look at, comma-separated.", "N,N")
 SIZES = ("cases", "opinions", "annotators")
@@ -55,11 +48,11 @@ def listed_numbers(given: str, what: str) -> list[int]:
         raise DissensusError(f"{what} is not understood", expected=expected, got=repr(given)) from None
 
 
-def read_all(given: list[str] | None, study: Study, said: Given) -> dict[str, list[Predictions]]:
+def read_all(given: list[str] | None, study: ds.Study, said: Given) -> dict[str, list[ds.Predictions]]:
     """Read predictions of all cases that files have, whether or not the study has them; a name may come repeatedly."""
     from dissensus.predictions.reader import examine_predictions, named_path
 
-    found: dict[str, list[Predictions]] = {}
+    found: dict[str, list[ds.Predictions]] = {}
     how: dict[str, Any] = {"conditions": study.conditions or None, "binary": study.question == "binary"}
     how |= {"positive": said.get("positive"), "limits": options.limit_sizes(said)}
     for one in given or []:
@@ -70,7 +63,7 @@ def read_all(given: list[str] | None, study: Study, said: Given) -> dict[str, li
     return found
 
 
-@options.bundled
+@with_rows("A CSV file for all numbers.")
 def experts(
     *,
     file: options.AnnotationFile,
@@ -79,10 +72,8 @@ def experts(
     verdicts: options.Verdicts,
     strata: Annotated[Path | None, option("Table with a case column and columns to group cases by.")] = None,
     show_all: options.ShowAll = False,
-    out: Annotated[Path | None, option("A CSV file for all numbers.")] = None,
-    overwrite: options.Overwrite = False,
     said: options.Said,
-) -> Screen:
+) -> ScreenAndRows:
     """Put models beside the annotators: what each is worth.
 
     Agreement with one annotator, and how many annotators a model is worth.
@@ -95,29 +86,30 @@ def experts(
     """
     import polars as pl
 
-    from dissensus.core.files import open_source
-    from dissensus.evaluation.expert_comparison.experts import experts as compared
-
-    inputs = (file, said.get("conditions"), strata, *options.model_places(models).values())
-    options.checked_target(out, overwrite, *inputs)
-    study, own = options.study_and_models(file, models, said, "evaluation")
-    columns = options.case_labels(None if strata is None else open_source(strata), study.case_names)
+    study, own = study_and_models(file, models, said, "evaluation")
+    _, columns = options.case_labels(strata, study.case_names)
     columns.pop("image", None)
-    more = options.passed_on(metrics=metric or None, strata=columns or None, **verdicts)
-    found = compared(study, own, allow_missing=bool(models.get("allow_missing")), **more)
+    more = passed_on(metrics=metric or None, strata=columns or None, **verdicts)
+    found = ds.experts(study, own, allow_missing=bool(models.get("allow_missing")), **more)
     parts = [found.to_frame(), *([found.by_stratum()] if found.strata_rows else [])]
-    return options.with_file(
-        found.screen(show_all=show_all), pl.concat(parts, how="diagonal"), out, overwrite=overwrite
-    )
+    return found.screen(show_all=show_all), pl.concat(parts, how="diagonal")
 
 
-@options.bundled
+@with_rows("A CSV file for all rows.")
 def plan(
     *,
     file: Annotated[Path | None, argument("Annotations of a pilot study, unless --sd is given.", "FILE")] = None,
     models: options.Models,
-    metric: Metric = None,
-    model: Chosen = None,
+    asked: Annotated[
+        Given,
+        bundle(
+            metric=METRIC,
+            model=MODEL,
+            cost=COST,
+            sd=(list[str], "Standard deviation between cases, opinions or annotators, without a pilot.", "NAME=SD"),
+            plot=(Path, "A figure: .svg, .pdf, .png or .html."),
+        ),
+    ],
     wanted: Annotated[
         Given,
         bundle(
@@ -132,16 +124,9 @@ def plan(
             level=LEVEL,
         ),
     ],
-    cost: Costs = None,
-    sd: Annotated[
-        list[str] | None,
-        option("Standard deviation between cases, opinions or annotators, without a pilot.", metavar="NAME=SD"),
-    ] = None,
-    plot: Annotated[Path | None, option("A figure: .svg, .pdf, .png or .html.")] = None,
-    out: Table = None,
     overwrite: options.Overwrite = False,
     said: options.Said,
-) -> Screen:
+) -> ScreenAndRows:
     """Plan a study: power over cases, opinions and annotators.
 
     The cheapest design that has the power of a comparison, or the width of its interval, that is wanted.
@@ -152,41 +137,35 @@ def plan(
     dissensus plan opinions.csv --predictions A=a.csv --margin 0.05 --effect 0 --cost case=4 --cost opinion=1
     dissensus plan --sd case=0.3 --sd opinion=0.4 --effect 0.05 --opinions 1,3 --plot power.svg
     """
-    from dissensus.decisions.planning import plan as planned
     from dissensus.figures.charts import write_chart
 
-    stated = {f"{name}_sd": value for name, value in (numbers_by_name(sd, "--sd") or {}).items()}
+    stated = {f"{name}_sd": value for name, value in (numbers_by_name(asked.get("sd"), "--sd") or {}).items()}
     if bool(stated) == (file is not None):
         expected = "FILE, or --sd case=0.3 and its like, and not both"
         raise DissensusError("a plan starts from a pilot study or from standard deviations", expected=expected)
-    options.checked_target(out, overwrite, file, *options.model_places(models).values())
     sizes = {name: listed_numbers(wanted[name], f"--{name}") for name in wanted if name in SIZES}
-    more = options.passed_on(models=model or None, costs=numbers_by_name(cost, "--cost"))
-    pilot, own = (stated, {}) if file is None else options.study_and_models(file, models, said, "evaluation")
-    found = planned(pilot, own, metric, **{**wanted, **sizes, **more})
-    if plot is not None:
-        write_chart(found.chart(), plot, overwrite=overwrite)
-    return options.with_file(found.screen(), found.to_frame(), out, overwrite=overwrite)
+    more = passed_on(models=asked.get("model"), costs=numbers_by_name(asked.get("cost"), "--cost"))
+    pilot, own = (stated, {}) if file is None else study_and_models(file, models, said, "evaluation")
+    found = ds.plan(pilot, own, asked.get("metric"), **{**wanted, **sizes, **more})
+    if "plot" in asked:
+        write_chart(found.chart(), asked["plot"], overwrite=overwrite)
+    return found.screen(), found.to_frame()
 
 
-@options.bundled
+@with_rows("A CSV file for all rows.")
 def judges(
     *,
     file: options.AnnotationFile,
-    judge: Annotated[
-        list[str] | None,
-        option(
-            "What a judge said of all cases; the same name again is a repeated answer.", "--judge", metavar="NAME=FILE"
+    asked: Annotated[
+        Given,
+        bundle(
+            judge=(list[str], "What a judge said of all cases; the same name again is a repeated answer.", "NAME=FILE"),
+            predictions=(list[str], "A model to evaluate by --metric, on all cases. Repeat as needed.", "NAME=FILE"),
+            metric=METRIC,
+            strata=(Path, "Table of all judged cases, with a case column and one that labelled cases were drawn by."),
+            cost=COST,
         ),
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        option("A model to evaluate by --metric, on all cases. Repeat as needed.", metavar="NAME=FILE"),
-    ] = None,
-    metric: Metric = None,
-    strata: Annotated[
-        Path | None, option("Table of all judged cases, with a case column and one that labelled cases were drawn by.")
-    ] = None,
+    ],
     wanted: Annotated[
         Given,
         bundle(
@@ -196,11 +175,8 @@ def judges(
             level=LEVEL,
         ),
     ],
-    cost: Costs = None,
-    out: Table = None,
-    overwrite: options.Overwrite = False,
     said: options.Said,
-) -> Screen:
+) -> ScreenAndRows:
     """Correct many cheap judgements by few human ones.
 
     The mean rating, the share of a condition, or a metric of models, as if humans had labelled every case.
@@ -210,23 +186,19 @@ def judges(
     dissensus judges humans.csv --judge gpt=gpt.csv --judge llama=llama.csv --condition toxic --width 0.04
     dissensus judges humans.csv --judge gpt=gpt.csv --predictions A=a.csv --metric auroc --positive toxic
     """
-    from dissensus.core.files import open_source
-    from dissensus.decisions.judges import judges as corrected
-
-    options.checked_target(out, overwrite, file, strata)
-    study = options.examine_for([], file, said).study
-    judged, scored = read_all(judge, study, said), read_all(predictions, study, said)
+    study = options.read(file, said).study
+    judged, scored = (read_all(asked.get(name), study, said) for name in ("judge", "predictions"))
     terminal.compile_on_first_use("evaluation")
     labels = None
-    if strata is not None and judged:
+    if "strata" in asked and judged:
         names = next(iter(judged.values()))[0].case_names
-        columns = options.case_labels(open_source(strata), names)
+        _, columns = options.case_labels(asked["strata"], names)
         columns.pop("image", None)
         labels = dict(zip(names, map(" / ".join, zip(*columns.values(), strict=True)), strict=True))
     models = {name: answers[0] for name, answers in scored.items()} or None
-    more = options.passed_on(strata=labels, predictions=models, costs=numbers_by_name(cost, "--cost"))
-    found = corrected(study, judged, metric, **wanted, **more)
-    return options.with_file(found.screen(), found.to_frame(), out, overwrite=overwrite)
+    more = passed_on(strata=labels, predictions=models, costs=numbers_by_name(asked.get("cost"), "--cost"))
+    found = ds.judges(study, judged, asked.get("metric"), **wanted, **more)
+    return found.screen(), found.to_frame()
 
 
 @options.bundled
@@ -234,8 +206,7 @@ def relabel(
     *,
     file: options.AnnotationFile,
     models: options.Models,
-    metric: Metric = None,
-    model: Chosen = None,
+    asked: Annotated[Given, bundle(metric=METRIC, model=MODEL)],
     n: Annotated[int | None, option("How many cases to recommend; a tenth by itself.", "-n")] = None,
     aggregation: Annotated[str | None, option("How opinions become plausibilities.")] = None,
     how: options.How,
@@ -251,30 +222,27 @@ def relabel(
     --------
     dissensus relabel opinions.csv --predictions A=a.csv --predictions B=b.csv -n 50 --out again.csv
     """
-    from dissensus.decisions.relabelling import relabel as ranked
-
-    options.checked_target(out, overwrite, file, *options.model_places(models).values())
-    study, own = options.study_and_models(file, models, said, "evaluation", "dirichlet")
+    if out is not None:
+        checked_file_target(out, overwrite=overwrite, inputs=(file, *options.model_places(models).values()))
+    study, own = study_and_models(file, models, said, "evaluation", "dirichlet")
     how = {name: value for name, value in how.items() if name != "threads"}
-    more = options.passed_on(models=model or None, n=n, aggregation=aggregation, **how)
-    found = ranked(study, own, metric, allow_missing=bool(models.get("allow_missing")), **more)
+    more = passed_on(models=asked.get("model"), n=n, aggregation=aggregation, **how)
+    found = ds.relabel(study, own, asked.get("metric"), allow_missing=bool(models.get("allow_missing")), **more)
     if out is not None:
         found.write(out, overwrite=overwrite)
     return replace(found.screen(), place="" if out is None else f"-> {out}")
 
 
-@options.bundled
+@with_rows("")
 def conformal(
     *,
     file: options.AnnotationFile,
     models: options.Models,
     new: Annotated[Path | None, option("What the model says of new cases, for which sets are made.")] = None,
-    alpha: Annotated[
-        list[str] | None, option("How often a label may be outside of its set; or by category.", metavar="A|NAME=A")
-    ] = None,
     wanted: Annotated[
         Given,
         bundle(
+            alpha=(list[str], "How often a label may be outside of its set; or by category.", "A|NAME=A"),
             score=(str, "What conditions are scored by.", "lac|aps|rank"),
             method=(str, "How the threshold is found.", "monte-carlo|corrected"),
             labels=(str, "What labels are drawn from: annotators, or an aggregation."),
@@ -284,9 +252,8 @@ def conformal(
     m: Annotated[int | None, option("Labels per case.", "-m")] = None,
     categories: options.CategoriesFile = None,
     out: Annotated[Path | None, option("A CSV file for the sets of the new cases.")] = None,
-    overwrite: options.Overwrite = False,
     said: options.Said,
-) -> Screen:
+) -> ScreenAndRows:
     """Make prediction sets that hold what an annotator says.
 
     Thresholds are found on annotated cases; sets of new cases hold a label with the guarantee that is printed.
@@ -298,27 +265,23 @@ def conformal(
     """
     import polars as pl
 
-    from dissensus.certainty.categories import Categories
-    from dissensus.decisions.conformal import conformal as calibrated
-
     if (out is None) != (new is None):
         raise DissensusError("sets of new cases are written to a file", expected="--new and --out, or neither")
-    options.checked_target(out, overwrite, file, new, *options.model_places(models).values())
-    study, own = options.study_and_models(file, models, said, "evaluation")
+    study, own = study_and_models(file, models, said, "evaluation")
     if len(own) != 1:
         raise DissensusError("sets are those of one model", expected="--predictions once", got=str(len(own)))
     ((name, model),) = own.items()
-    alphas: Any = numbers_by_name([one if "=" in one else f"={one}" for one in alpha or ()], "--alpha")
+    alphas: Any = numbers_by_name([one if "=" in one else f"={one}" for one in wanted.get("alpha", ())], "--alpha")
     if alphas and list(alphas) == [""]:
         alphas = alphas[""]
-    known = None if categories is None else Categories.from_file(categories, study.conditions)
-    found = calibrated(study, model, **wanted, **options.passed_on(alpha=alphas, m=m, categories=known))
+    known = None if categories is None else ds.Categories.from_file(categories, study.conditions)
+    found = ds.conformal(study, model, **{**wanted, **passed_on(alpha=alphas, m=m, categories=known)})
     shown = found.screen()
     if out is None:
-        return shown
+        return shown, pl.DataFrame()
     sets = found.predict(read_all([f"{name}={new}"], study, said)[name][0])
     sizes = sets.entries_per_case
     told = f"{sets.n_cases:,} sets, {sizes.mean():.2f} conditions on average, {int((sizes == 0).sum()):,} empty"
     cells = {"case": [sets.case_names[i] for i in sets.case_of_entry]}
     table = pl.DataFrame({**cells, "condition": [sets.conditions[k] for k in sets.codes]})
-    return options.with_file(replace(shown, decisions=(*shown.decisions, told)), table, out, overwrite=overwrite)
+    return replace(shown, decisions=(*shown.decisions, told)), table

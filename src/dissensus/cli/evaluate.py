@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+import dissensus as ds
 from dissensus.cli import options, terminal
-from dissensus.cli.options import option
+from dissensus.cli.options import option, passed_on
 from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
+from dissensus.core.files import open_source
+from dissensus.core.output import checked_directory_target, directory_written_whole
 from dissensus.core.screen import Screen
 
 if TYPE_CHECKING:
     from dissensus.core.receipt import Receipt
-    from dissensus.evaluation.results import Evaluation
     from dissensus.study.reading import Reading
-    from dissensus.study.study import Study
 
 # An address of which a path has taken a slash.
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/(?!/)")
@@ -74,7 +75,7 @@ class Evaluate:
         """Evaluate in memory, or piece by piece if it is asked for or files are split or large; show what came out."""
         from dissensus.pieces.inputs import is_large, is_split
 
-        opinions, *models = map(as_given, (self.file, *self.places.values()))
+        opinions, *models = map(as_given, (self.file, *options.model_places(self.models).values()))
         in_pieces = (
             bool({"shard_size", "resume", "partitioned"} & {*self.pieces})
             or is_split(opinions, columns=options.column_roles(self.said))
@@ -89,81 +90,71 @@ class Evaluate:
         return replace(first, decisions=(*first.decisions, *found), place=f"{where}{look}")
 
     @property
-    def places(self) -> dict[str, Path]:
-        """The files of predictions."""
-        return options.model_places(self.models)
-
-    @property
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
-        chosen = {"aggregations": self.aggregation or None, "metrics": self.metric or None, "protocol": self.protocol}
-        reference = "calibrated" if self.calibrate else None
-        asked = options.passed_on(**self.how, **self.estimates, **self.verdicts, **chosen, reference=reference)
+        chosen: dict[str, Any] = {
+            "aggregations": self.aggregation or None,
+            "metrics": self.metric or None,
+            "protocol": self.protocol,
+        }
+        chosen["reference"] = "calibrated" if self.calibrate else None
+        chosen["allow_missing"] = bool(self.models.get("allow_missing"))
+        asked = passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
         return options.as_in_paper(asked, self.every) if self.paper else asked
 
-    def in_memory(self) -> Evaluation:
+    def in_memory(self) -> ds.Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
-        from dissensus.certainty.categories import Categories
-        from dissensus.core.files import open_source
-        from dissensus.core.output import checked_directory_target
-        from dissensus.evaluation.evaluator import evaluate as evaluated
         from dissensus.evaluation.request import chosen_aggregations
         from dissensus.evaluation.store import not_results
 
-        files = [self.categories, self.strata]
-        inputs = (self.file, self.said.get("conditions"), *files, self.truth, self.protocol, *self.places.values())
+        files = (self.file, self.said.get("conditions"), self.categories, self.strata, self.truth, self.protocol)
+        inputs = (*files, *options.model_places(self.models).values())
         checked_directory_target(self.out, overwrite=self.overwrite, foreign=not_results, inputs=inputs)
         asked = self.asked
         sweep = asked.pop("sweep", False)
         named = chosen_aggregations(asked["aggregations"], sweep=sweep) if "aggregations" in asked else ()
-        reading = options.examine_for(named, self.file, self.said)
+        reading = options.read(self.file, self.said, named)
         study = reading.study
         chosen = options.with_every(named or chosen_aggregations(None, study.question, sweep=sweep), self.every)
         models = options.read_models(self.models, study, self.said)
         truth = None if self.truth is None else self.read_truth(study)
-        groups, strata = (None if path is None else open_source(path) for path in files)
-        known = None if groups is None else Categories.from_source(groups, study.conditions)
-        columns = options.case_labels(strata, study.case_names)
+        groups = None if self.categories is None else open_source(self.categories)
+        known = None if groups is None else ds.Categories.from_source(groups, study.conditions)
+        strata, columns = options.case_labels(self.strata, study.case_names)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
         with executor_of(**self.cluster) as executor, terminal.progress_shown(tells_cost=True) as advance:
-            result = evaluated(
+            result = ds.evaluate(
                 study,
                 {name: model.predictions for name, model in models.items()},
                 categories=known,
                 images=columns.pop("image", None),
                 strata=columns,
                 truth=None if truth is None else truth.study,
-                allow_missing=bool(self.models.get("allow_missing")),
                 executor=executor,
                 advance=advance,
                 **{**asked, "aggregations": chosen},
             )
-        sources = [reading.source, *(model.source for model in models.values()), groups, strata]
-        sources.append(None if truth is None else truth.source)
+        readings: list[Any] = [reading, *models.values(), *([] if truth is None else [truth])]
+        sources = [*(one.source for one in readings), groups, strata]
         hashes = {one.path.name: f"sha256:{one.sha256}" if one.sha256 else "" for one in sources if one is not None}
         result = replace(result, inputs=hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.write_page)
         return result
 
-    def write_page(self, result: Evaluation, place: Path) -> None:
+    def write_page(self, result: ds.Evaluation, place: Path) -> None:
         """Write the report into a directory of results, if there is to be one."""
         if self.report:
-            from dissensus.evaluation.store import REPORT
-            from dissensus.report.page import write_report
+            ds.write_report(result, place / "report.html", remote_images=self.remote_images)
 
-            write_report(result, place / REPORT, remote_images=self.remote_images)
-
-    def read_truth(self, study: Study) -> Reading:
+    def read_truth(self, study: ds.Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
-        from dissensus.core.files import open_source
         from dissensus.evaluation.evaluator import truth_of
-        from dissensus.study.reading import examine
 
         assert self.truth is not None, "asked for"
         ignore = self.said.get("ignore") or ()
         source = open_source(self.truth) if ignore else None
         known = source.table.columns if source is not None and source.is_table else ()
-        reading = examine(
+        reading = ds.examine(
             self.truth,
             {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
             conditions=study.conditions or None,
@@ -179,20 +170,19 @@ class Evaluate:
             raise error.at(str(self.truth)) from None
         return reading
 
-    def in_pieces(self) -> Evaluation:
+    def in_pieces(self) -> ds.Evaluation:
         """Evaluate Parquet files piece by piece; the results are written on the way."""
         from dissensus.aggregations.base import available_threads
         from dissensus.evaluation.request import chosen_aggregations
-        from dissensus.pieces.evaluation import Watch, evaluate_files
+        from dissensus.pieces.evaluation import Watch
 
+        asked, format_name = self.asked, self.said.get("format")
         reading = {
             **options.reading_options(self.said),
-            "format": self.said.get("format"),
+            "format": format_name,
             "format_is_given": "format" in self.said,
-            "kinds": options.kinds_of_models(self.models),
-            "allow_missing": bool(self.models.get("allow_missing")),
         }
-        asked = self.asked
+        reading |= {"kinds": options.kinds_of_models(self.models), "allow_missing": asked.pop("allow_missing")}
         wanted = chosen_aggregations(asked.get("aggregations"), sweep=asked.pop("sweep", False))
         chosen = options.with_every(wanted, self.every)
         terminal.compile_on_first_use("certainty", "evaluation", aggregations=chosen)
@@ -207,9 +197,9 @@ class Evaluate:
         with executor_of(**self.cluster) as executor:
             if threads is None and workers is not None:  # those of the machine are shared by its workers
                 threads = max(1, available_threads() // workers)
-            return evaluate_files(
+            return ds.evaluate_files(
                 as_given(self.file),
-                {name: as_given(place) for name, place in self.places.items()},
+                {name: as_given(place) for name, place in options.model_places(self.models).items()},
                 self.out,
                 reading=reading,
                 categories=self.categories,
@@ -250,9 +240,13 @@ def executor_of(workers: int | None = None, dask: str | None = None) -> Iterator
         yield client
 
 
-def write_results(result: Evaluation, out: Path, *, overwrite: bool, page: Callable[[Evaluation, Path], None]) -> None:
+evaluate = options.bundled(Evaluate)
+
+
+def write_results(
+    result: ds.Evaluation, out: Path, *, overwrite: bool, page: Callable[[ds.Evaluation, Path], None]
+) -> None:
     """Write the directory of results, and what a function writes beside them, whole or not at all."""
-    from dissensus.core.output import directory_written_whole
     from dissensus.evaluation.store import not_results, write_files
 
     with directory_written_whole(out, overwrite=overwrite, foreign=not_results) as place:
@@ -287,12 +281,9 @@ def demo(
     dissensus demo --cases 2000 --out larger-demo
     dissensus demo --paper
     """
-    from dissensus.core.output import checked_directory_target
-    from dissensus.evaluation.evaluator import evaluate
     from dissensus.evaluation.request import default_aggregations
     from dissensus.evaluation.sentences import with_truth
     from dissensus.evaluation.store import REPORT, not_results
-    from dissensus.report.page import write_report
     from dissensus.simulate.differential_study import simulate_study
 
     overwrite = overwrite or was_written_by_demo(out)
@@ -304,11 +295,11 @@ def demo(
     terminal.compile_on_first_use(*kernels, aggregations=asked["aggregations"])
     known: dict[str, Any] = {"categories": study.categories, "strata": study.strata}
     with terminal.progress_shown() as advance:
-        found = evaluate(study.annotations, study.predictions, advance=advance, **known, **asked)
+        found = ds.evaluate(study.annotations, study.predictions, advance=advance, **known, **asked)
     inputs = {ORIGIN: f"simulate_study(n_cases={cases}, seed={seed})"}
     result = with_truth(replace(found, inputs=inputs), study.truth)
     page = out / REPORT
-    write_results(result, out, overwrite=overwrite, page=lambda one, place: write_report(one, place / REPORT))
+    write_results(result, out, overwrite=overwrite, page=lambda one, place: ds.write_report(one, place / REPORT))
     lines = (
         "Next:",
         f"  {Path(sys.executable).name} -m webbrowser {page.absolute().as_uri()}",

@@ -6,15 +6,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import dissensus as ds
 from dissensus.cli import options, terminal
 from dissensus.cli.options import COMPARED, argument, option
 from dissensus.core.errors import DissensusError, listing
+from dissensus.core.output import (
+    checked_directory_target,
+    checked_file_target,
+    table_writer,
+    write_table,
+    written_whole,
+)
 from dissensus.core.screen import Screen
-
-if TYPE_CHECKING:
-    from dissensus.draws import Plausibilities
 
 # How many columns of one role are named.
 MOST_NAMES = 12
@@ -38,10 +43,8 @@ def validate(*, file: options.AnnotationFile, said: options.Said) -> Screen:
     dissensus validate labels.csv --column case=image --tie-separator '|'
     dissensus validate selectors.json --conditions conditions.txt --json
     """
-    from dissensus.study.diagnosis import diagnose
-
     reading = options.examine(file, said)
-    receipt, found = reading.receipt, diagnose(reading.study)
+    receipt, found = reading.receipt, ds.diagnose(reading.study)
     roles = [
         f"{role or 'not used'}: {listing(names, most=MOST_NAMES)}{f' ({reason})' if reason else ''}"
         for (role, reason), names in receipt.roles().items()
@@ -52,7 +55,7 @@ def validate(*, file: options.AnnotationFile, said: options.Said) -> Screen:
         "",
         {"": list(table), " ": list(table.values())},
         (
-            *(f"{what}: {'; '.join(told)}" for what, told in (("columns", roles),) if told),
+            *([f"columns: {'; '.join(roles)}"] if roles else []),
             *(f"assumed: {sentence}" for sentence in receipt.assumed),
             *(f"for example: {sentence}" for sentence in receipt.examples[:1]),
             "everything was used" if receipt.everything_was_used else "everything else was used",
@@ -82,15 +85,14 @@ def convert(
     dissensus convert selectors.json opinions.parquet --conditions conditions.txt
     dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
-    from dissensus.core.output import checked_file_target
-    from dissensus.study.canonical import check_annotations_ending, write
+    from dissensus.study.canonical import check_annotations_ending
     from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
     checked_file_target(out, overwrite=overwrite, inputs=(file, said.get("conditions")))
     reading = options.examine(file, said)
     study = reading.study if reading.study.kind == "checklists" else reading.rankings
-    write(study, out, overwrite=overwrite)
+    ds.write(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
     what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
     return Screen(f"{file} ({reading.receipt.format}) -> {out}: {what}")
@@ -120,11 +122,8 @@ def aggregate(
     dissensus aggregate opinions.csv --aggregation plackett-luce --reliability 3 --out soft.csv
     dissensus aggregate scores.csv --aggregation normal-inverse-gamma --thresholds 0 --out soft.csv
     """
-    from dissensus.aggregations.diagnostics import sampling_diagnostics
-    from dissensus.core.output import table_writer, write_table, written_whole
-
-    for target in (out, draws_out):
-        options.checked_target(target, overwrite, file, said.get("conditions"), is_table=True)
+    for target in filter(None, (out, draws_out)):
+        options.check_target(target, overwrite, {"file": file}, {"said": said}, is_table=True)
     if draws_out is not None and out.resolve() == draws_out.resolve():
         raise DissensusError("--out and --draws-out are the same file", got=str(out))
     study, chosen = options.read_for(spec, file, said)
@@ -139,16 +138,14 @@ def aggregate(
             write_table(drawn.to_frame(), draws_out, overwrite=overwrite)
     seconds = time.perf_counter() - began
     speed = f"{seconds:.2f} s, {drawn.n_cases / seconds:,.0f} cases/s, including compilation if any"
-    doubts = sampling_diagnostics(drawn).warnings() if drawn.n_draws > 1 else ()
+    doubts = ds.aggregations.sampling_diagnostics(drawn).warnings() if drawn.n_draws > 1 else ()
     return Screen(str(chosen), "", {}, (str(drawn), speed), (*excluded(drawn), *doubts), f"-> {out}")
 
 
-@options.bundled
+@options.with_rows("Write a row per case: .csv, .tsv, .parquet or .jsonl.", is_table=True)
 def certainty(
     *,
     file: options.AnnotationFile,
-    out: Annotated[Path | None, option("Write a row per case: .csv, .tsv, .parquet or .jsonl.")] = None,
-    overwrite: options.Overwrite = False,
     top: Annotated[int | None, option("Compare the first 1 to this many conditions; 3.", panel=COMPARED)] = None,
     rank: Annotated[
         int | None, option("Compare the condition in this place instead, such as the second.", panel=COMPARED)
@@ -161,7 +158,7 @@ def certainty(
     spec: options.Spec,
     how: options.How,
     said: options.Said,
-) -> Screen:
+) -> options.ScreenAndRows:
     """Find how certain the opinions on every case are.
 
     Certainty is how often draws agree on the first conditions.
@@ -175,26 +172,22 @@ def certainty(
     """
     import polars as pl
 
-    from dissensus.certainty import top_sets
-    from dissensus.certainty.categories import VIA, Categories, expected_risk
-    from dissensus.certainty.top_sets import annotation_certainty, rank_certainty
+    from dissensus.certainty.categories import VIA
+    from dissensus.certainty.top_sets import UNMENTIONED, check_top
+    from dissensus.core.arrays import CERTAIN
     from dissensus.core.checks import check_choice
-    from dissensus.core.thresholds import CERTAIN
 
-    check_choice("--unmentioned", unmentioned, top_sets.UNMENTIONED)
+    check_choice("--unmentioned", unmentioned, UNMENTIONED)
     check_choice("--via", via, VIA)
     if rank is not None and (top is not None or via != "top"):
-        raise DissensusError(
-            "--rank asks about one place",
-            expected="no --top, which asks about the first places, and no --via mass, which asks about none",
-            got=f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top")),
-        )
-    options.checked_target(out, overwrite, file, said.get("conditions"), categories, is_table=True)
+        expected = "no --top, which asks about the first places, and no --via mass, which asks about none"
+        got = f"--rank {rank}" + (f" --top {top}" if top is not None else "") + (f" --via {via}" * (via != "top"))
+        raise DissensusError("--rank asks about one place", expected=expected, got=got)
     study, chosen = options.read_for(spec, file, said)
     drawn = chosen.sample(study, **how)
-    groups = None if categories is None else Categories.from_file(categories, drawn.conditions)
+    groups = None if categories is None else ds.Categories.from_file(categories, drawn.conditions)
     most = max(1, min(USUAL_TOP, drawn.n_conditions - 1)) if top is None else top
-    top_sets.check_top(most, drawn.n_conditions)
+    check_top(most, drawn.n_conditions)
     terminal.compile_on_first_use("certainty")
 
     def found(what: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -203,9 +196,11 @@ def certainty(
             return function(drawn, *given, advance=advance, **named)
 
     if rank is not None:
-        profile = (found("comparing draws", rank_certainty, rank=rank, unranked=unmentioned),)
+        profile = (found("comparing draws", ds.certainty.rank_certainty, rank=rank, unranked=unmentioned),)
     else:
-        profile = found("comparing draws", top_sets.certainty_profile, tops=range(1, most + 1), unranked=unmentioned)
+        profile = found(
+            "comparing draws", ds.certainty.certainty_profile, tops=range(1, most + 1), unranked=unmentioned
+        )
     named, columns = {}, {"case": profile[0].case_names}
     for one in profile:  # certainties of a case side by side: certainty, certainty_top2 ..., or certainty_rank2
         ending = f"_rank{one.rank}" if one.rank else "" if one.top == 1 else f"_top{one.top}"
@@ -213,12 +208,13 @@ def certainty(
         columns |= {f"certainty{ending}": one.values, f"error{ending}": one.errors}
         columns[f"winner{ending}"] = [" + ".join(names) for names in one.winners]
     if groups is not None:
-        function, how_found = (annotation_certainty, {"via": via}) if rank is None else (rank_certainty, {"rank": rank})
-        one = named["category"] = found("comparing categories", function, categories=groups, **how_found)
+        function = ds.certainty.annotation_certainty if rank is None else ds.certainty.rank_certainty
+        about = {"via": via} if rank is None else {"rank": rank}
+        one = named["category"] = found("comparing categories", function, categories=groups, **about)
         columns |= {"category": [names[0] for names in one.winners], "category_certainty": one.values}
         columns["category_error"] = one.errors
         if groups.levels:
-            risks = found("averaging risks", expected_risk, groups).drop("case")
+            risks = found("averaging risks", ds.certainty.expected_risk, groups).drop("case")
             columns |= {f"risk_{name}": risks[name] for name in risks.columns}
     table = pl.DataFrame(columns)
     ordered = table.sort([name for name in table.columns if name.startswith("certainty")], maintain_order=True)
@@ -237,10 +233,10 @@ def certainty(
     }
     place, records = "All cases: --out FILE", ordered.to_dicts()
     screen = Screen(f"{chosen}", f"{drawn}", cells, told, excluded(drawn), place, records=records)
-    return options.with_file(screen, ordered, out, overwrite=overwrite)
+    return screen, ordered
 
 
-def excluded(drawn: Plausibilities) -> tuple[str, ...]:
+def excluded(drawn: ds.Plausibilities) -> tuple[str, ...]:
     """Say which cases have nothing to draw from."""
     return (f"without any opinion, left out: {listing(drawn.excluded)}",) if drawn.excluded else ()
 
@@ -268,8 +264,6 @@ def calibrate(
     dissensus calibrate opinions.csv --out trust
     dissensus calibrate opinions.csv --predictions A=a.csv --aggregation plackett-luce:1,3,10 --refine --out trust
     """
-    from dissensus.core.output import checked_directory_target
-    from dissensus.evaluation.calibration import calibrate as calibrated
     from dissensus.evaluation.calibration import not_a_calibration
 
     inputs = (file, said.get("conditions"), *options.model_places(models).values())
@@ -277,6 +271,6 @@ def calibrate(
     study, own = options.study_and_models(file, models, said, "calibration")
     given = options.passed_on(**how, max_pairs=max_pairs, allow_missing=models.get("allow_missing"))
     with terminal.progress_shown() as advance:
-        found = calibrated(study, aggregation or None, own, refine=refine, advance=advance, **given)
+        found = ds.calibrate(study, aggregation or None, own, refine=refine, advance=advance, **given)
     found.save(out, overwrite=overwrite)
     return replace(found.screen(), place=f"-> {out}")

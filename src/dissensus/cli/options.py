@@ -5,29 +5,30 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
-from dissensus.cli.terminal import compile_on_first_use, say, show, silence
-from dissensus.core.errors import DissensusError, suggestion
+import dissensus as ds
+from dissensus.cli.terminal import compile_on_first_use, messages, say, show
+from dissensus.core.errors import DissensusError, known_name, suggestion
+from dissensus.core.files import checked_path, open_source, read_text
+from dissensus.core.output import TABLE_WRITERS, checked_file_target, table_writer, written_whole
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.aggregations.base import Aggregation
-    from dissensus.core.files import Source
     from dissensus.core.receipt import Receipt
     from dissensus.core.screen import Screen
-    from dissensus.predictions.lists import Predictions
+    from dissensus.plugins import Aggregation
     from dissensus.predictions.reader import PredictionReading
     from dissensus.study.reading import Reading
-    from dissensus.study.study import Study
 
-# What was given of options that belong together.
+# What was given of options that belong together, and what a command returns whose rows can be written to a file.
 Given: TypeAlias = Mapping[str, Any]
+ScreenAndRows: TypeAlias = "tuple[Screen, pl.DataFrame]"
 
 INPUT, MODEL, COMPARED, SCALE = "What to read", "The aggregation", "What to compare", "Large studies"
 
@@ -256,6 +257,7 @@ def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
 
 # How results are printed.
 OUTPUT = bundle(json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors."))
+REPLACED = bundle(overwrite=(bool, "Replace the file if it exists; never an input."))
 OUTPUT["help_all"] = Annotated[
     bool | None,
     option("Show all options and exit.", "--help-all", is_eager=True, callback=_show_all_options, show_default=False),
@@ -273,32 +275,70 @@ Pieces = Annotated[Given, PIECES]
 Cluster = Annotated[Given, CLUSTER]
 
 
-def bundled(command: Callable[..., Any]) -> Callable[..., None]:
+def bundled(command: Callable[..., Any], *, out: str | None = None, is_table: bool = False) -> Callable[..., None]:
     """Let a command take the options of a bundle as one mapping of what was given, and print its result.
 
-    A command is a function, or a class whose fields are its options and whose ``run`` does it; it returns a screen.
+    A command is a function, or a class whose fields are its options and whose ``run`` does it; it returns a screen, or
+    a screen and rows (:func:`with_rows`).
     """
     own = inspect.signature(command, eval_str=True).parameters.values()
     bundles = {one.name: kinds for one in own for kinds in get_args(one.annotation)[1:] if isinstance(kinds, dict)}
+    has_rows, named = out is not None, {one.name for one in own}
+    file = {"out": Annotated[Path | None, option(out or "")], **REPLACED} if has_rows else {}
+    file = {name: kind for name, kind in file.items() if name not in named}
 
     @wraps(command, updated=())
     def expanded(*, json: bool | None = None, quiet: bool | None = None, **given: Any) -> None:
         given.pop("help_all", None)
-        taken = {name: {option: given.pop(option) for option in kinds} for name, kinds in bundles.items()}
-        with silence(bool(quiet)):
-            made = command(**given, **{name: passed_on(**found) for name, found in taken.items()})
-            show(made.run() if hasattr(made, "run") else made, as_json=bool(json))
+        messages.set(not quiet)
+        written = {name: given.pop(name) if name in file else given.get(name) for name in ("out", "overwrite")}
+        target, overwrite = written["out"] if has_rows else None, bool(written["overwrite"])
+        taken = {name: passed_on(**{option: given.pop(option) for option in kinds}) for name, kinds in bundles.items()}
+        if target is not None:
+            check_target(target, overwrite, given, taken, is_table=is_table)
+        made = command(**given, **taken)
+        found: Screen
+        rows: Any
+        found, rows = made if has_rows else (made.run() if hasattr(made, "run") else made, None)
+        if target is not None:
+            with written_whole(target, overwrite=overwrite) as temporary:
+                TABLE_WRITERS.get(target.suffix.lower(), TABLE_WRITERS[".csv"])(rows, temporary)
+            found = replace(found, place=f"-> {target}")
+        show(found, as_json=bool(json))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    single = {one.name: [one.replace(kind=keyword)] for one in own}
-    several = {
-        name: [inspect.Parameter(option, keyword, default=None, annotation=kind) for option, kind in kinds.items()]
-        for name, kinds in {**bundles, "printed": OUTPUT}.items()
-    }
-    found = [option for options in {**single, **several}.values() for option in options]
+    parts = {one.name: [one.replace(kind=keyword)] for one in own}
+    for name, kinds in {**bundles, "written": file, "printed": OUTPUT}.items():
+        parts[name] = [inspect.Parameter(one, keyword, default=None, annotation=kind) for one, kind in kinds.items()]
+    found = [one for options in parts.values() for one in options]
     expanded.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]  # what typer looks at
     expanded.__annotations__ = {one.name: one.annotation for one in found}
     return expanded
+
+
+def with_rows(out: str, *, is_table: bool = False) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Let a command that returns a screen and rows write them to a file, ``--out``, which is CSV unless it says more.
+
+    Where the file ``is_table``, its ending must be that of a table. A command that has parameters ``out`` and
+    ``overwrite`` of its own is told them too.
+    """
+    return partial(bundled, out=out, is_table=is_table)
+
+
+def check_target(target: Path, overwrite: bool, given: Given, taken: Given, *, is_table: bool = False) -> None:
+    """Refuse a file that cannot be written, or that a command reads, before anything is computed."""
+    if is_table:
+        table_writer(target)
+    inputs = [one for name, one in given.items() if isinstance(one, Path) and name != "out"]
+    if "results" in given:
+        from dissensus.evaluation.store import FILES
+
+        inputs = [given["results"] / name for name in FILES]
+    inputs += [
+        *model_places(taken.get("models", {})).values(),
+        *filter(None, [taken.get("said", {}).get("conditions")]),
+    ]
+    checked_file_target(target, overwrite=overwrite, inputs=inputs)
 
 
 def passed_on(**given: Any) -> dict[str, Any]:
@@ -320,18 +360,16 @@ def as_in_paper(asked: Given, every: Given) -> dict[str, Any]:
     >>> as_in_paper({"draws": 500, "panel": False}, {})["leads"]
     'adjusted'
     """
-    from dissensus.evaluation.evaluator import paper
-
-    given, fixed = {**asked, **every}, {**paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))}
+    given, fixed = {**asked, **every}, {**ds.paper(), **dict.fromkeys(("sweep", "reference", "prior", "thresholds"))}
     against = [OPTIONS.get(name, f"--{name}") for name in fixed if name in given and given[name] != fixed[name]]
     if against:
-        raise DissensusError(
-            f"--paper contradicts {' and '.join(against)}",
-            expected="--paper alone: it settles aggregations, prior, metrics, annotators and panel",
-            advice=f"leave out --paper or {' and '.join(against)}",
-        )
-    return {**asked, **paper()}
+        both = " and ".join(against)
+        expected = "--paper alone: it settles aggregations, prior, metrics, annotators and panel"
+        raise DissensusError(f"--paper contradicts {both}", expected=expected, advice=f"leave out --paper or {both}")
+    return {**asked, **ds.paper()}
 
+
+# Reading -------------------------------------------------------------------------------------------------
 
 ROLES = (
     *("case", "annotator", "annotator_group", "annotation", "condition", "finding", "present", "rank", "confidence"),
@@ -349,12 +387,8 @@ def column_roles(said: Given) -> dict[str, str | None]:
     for column in [*(said.get("column") or ()), *([f"case={said['case']}"] if said.get("case") else ())]:
         role, equals, name = column.partition("=")
         if not equals or role not in ROLES:
-            raise DissensusError(
-                "--column is not understood",
-                expected=f"ROLE=NAME with one of the roles {', '.join(ROLES)}",
-                got=repr(column),
-                advice=suggestion(role, ROLES),
-            )
+            expected, advice = f"ROLE=NAME with one of the roles {', '.join(ROLES)}", suggestion(role, ROLES)
+            raise DissensusError("--column is not understood", expected=expected, got=repr(column), advice=advice)
         roles[role] = name
     return roles
 
@@ -365,69 +399,55 @@ def limit_sizes(said: Given) -> dict[str, int | str]:
     >>> limit_sizes({"limit": ["columns=200000", "memory=32GB"]})
     {'columns': '200000', 'memory': '32GB'}
     """
-    return {name: size for name, _, size in (limit.partition("=") for limit in said.get("limit") or [])}
-
-
-def condition_list(path: Path) -> tuple[str, ...]:
-    """Read a list of names, one per line."""
-    from dissensus.core.files import checked_path, read_text
-
-    place = checked_path(path)
-    if place.is_dir():
-        raise DissensusError("the list of conditions is a directory", expected="a file", where=str(path))
-    names = tuple(line.strip() for line in read_text(place).splitlines() if line.strip())
-    if not names:
-        raise DissensusError("the list of conditions is empty", where=str(path))
-    return names
+    return dict(limit.partition("=")[::2] for limit in said.get("limit") or ())
 
 
 def reading_options(said: Given) -> dict[str, Any]:
     """Return how opinions are read, as the options of the command line say."""
     found = {name: value for name, value in said.items() if name not in ("format", "column", "case", "limit")}
-    found["columns"] = column_roles(said)
-    found["ignore"] = tuple(said.get("ignore") or ())
+    found |= {"columns": column_roles(said), "ignore": tuple(said.get("ignore") or ()), "limits": limit_sizes(said)}
     found["only"] = dict(one.partition("=")[::2] for one in said.get("only") or ())
-    found["limits"] = limit_sizes(said)
     if "conditions" in said:
-        found["conditions"] = condition_list(said["conditions"])
+        place = checked_path(said["conditions"])
+        if place.is_dir():
+            raise DissensusError("the list of conditions is a directory", expected="a file", where=str(place))
+        found["conditions"] = tuple(line.strip() for line in read_text(place).splitlines() if line.strip())
+        if not found["conditions"]:
+            raise DissensusError("the list of conditions is empty", where=str(place))
     if "bucket_order" in said:
         found["bucket_order"] = tuple(name.strip() for name in said["bucket_order"].split(","))
     return found
 
 
-def examine(file: Path, said: Given) -> Reading:
-    """Read opinions, of whichever kind, as the options of the command line say."""
-    from dissensus.study.reading import examine
-
-    return examine(file, said.get("format"), **reading_options(said))
-
-
-def examine_for(aggregations: Sequence[Aggregation], file: Path, said: Given) -> Reading:
+def examine(file: Path, said: Given, aggregations: Sequence[Aggregation] = ()) -> Reading:
     """Read what aggregations need; a table of numbers is one of ratings if that is what they take."""
-    if aggregations and all(spec.needs == "ratings" for spec in aggregations):
-        said = {"format": "ratings", **said}
-    reading = examine(file, said)
+    only_ratings = aggregations and all(spec.needs == "ratings" for spec in aggregations)
+    return ds.examine(file, said.get("format", "ratings" if only_ratings else None), **reading_options(said))
+
+
+def read(file: Path, said: Given, aggregations: Sequence[Aggregation] = ()) -> Reading:
+    """Read opinions, and tell what was understood of them."""
+    reading = examine(file, said, aggregations)
     say_receipt(reading.receipt)
     return reading
 
 
-def read_for(spec: Given, file: Path, said: Given) -> tuple[Study, Aggregation]:
+def read_for(spec: Given, file: Path, said: Given) -> tuple[ds.Study, Aggregation]:
     """Read opinions, and make the aggregation that is asked for, or the one that their kind usually has."""
     if "aggregation" in spec or "thresholds" in spec:
         chosen = chosen_aggregation(spec, "ratings" if "thresholds" in spec else "rankings")
-        return examine_for([chosen], file, said).study, chosen
-    study = examine_for([], file, said).study
+        return read(file, said, [chosen]).study, chosen
+    study = read(file, said).study
     return study, chosen_aggregation(spec, study.kind)
 
 
 def chosen_aggregation(given: Given, kind: str = "rankings") -> Aggregation:
     """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
-    from dissensus.aggregations.base import Aggregation
     from dissensus.core.spec import one_spec
 
     usual = "normal-inverse-gamma" if kind == "ratings" else "plackett-luce"
     named = [f"{name}={value}" for name, value in given.items() if name != "aggregation"]
-    return one_spec(Aggregation.family, ":".join([given.get("aggregation") or usual, *named]))
+    return one_spec(ds.plugins.Aggregation.family, ":".join([given.get("aggregation") or usual, *named]))
 
 
 def with_every(chosen: Sequence[Aggregation], every: Given) -> tuple[Aggregation, ...]:
@@ -455,8 +475,6 @@ def kinds_of_models(models: Given) -> dict[str, Any]:
     >>> kinds_of_models({"predictions": ["A=a.csv", "B=b.csv"], "kind": ["set", "A=scores"]})
     {'A': 'scores', 'B': 'set'}
     """
-    from dissensus.core.names import known_name
-
     kinds, names = {}, tuple(model_places(models))
     for text in models.get("kind") or []:
         name, _, kind = text.rpartition("=")
@@ -464,7 +482,7 @@ def kinds_of_models(models: Given) -> dict[str, Any]:
     return {name: kinds.get(name, kinds.get("")) for name in names if name in kinds or "" in kinds}
 
 
-def read_models(models: Given, study: Study, said: Given) -> dict[str, PredictionReading]:
+def read_models(models: Given, study: ds.Study, said: Given) -> dict[str, PredictionReading]:
     """Read the predictions of models, and tell what was understood of each, and what it does not score."""
     from dissensus.predictions.lists import coverage
     from dissensus.predictions.reader import examine_predictions
@@ -503,43 +521,26 @@ def say_receipt(receipt: Receipt, *, briefly: bool = False) -> None:
         say(line, style="yellow" if line.startswith("  !") or (briefly and receipt.lost) else "dim")
 
 
-def study_and_models(file: Path, models: Given, said: Given, *kernels: str) -> tuple[Study, dict[str, Predictions]]:
+def study_and_models(
+    file: Path, models: Given, said: Given, *kernels: str
+) -> tuple[ds.Study, dict[str, ds.Predictions]]:
     """Read opinions and what the models said about the same cases, and compile what is needed then."""
-    study = examine_for([], file, said).study
+    study = read(file, said).study
     found = {name: one.predictions for name, one in read_models(models, study, said).items()}
     compile_on_first_use(*kernels)
     return study, found
 
 
-def case_labels(strata: Source | None, cases: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Read columns that group cases, aligned to the cases by name; nothing if there are none."""
+def case_labels(path: Path | None, cases: tuple[str, ...]) -> tuple[Any, dict[str, tuple[str, ...]]]:
+    """Read columns that group cases, aligned to the cases by name, and tell from where; nothing if there are none."""
     from dissensus.study.tables import labels_of_cases
 
-    if strata is None:
-        return {}
-    if not strata.is_table:
-        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(strata.path))
+    source = None if path is None else open_source(path)
+    if source is None:
+        return None, {}
+    if not source.is_table:
+        raise DissensusError("strata must come in a table", expected="CSV, TSV or Parquet", where=str(source.path))
     try:
-        return labels_of_cases(strata.table, cases)
+        return source, labels_of_cases(source.table, cases)
     except DissensusError as error:
-        raise error.at(str(strata.path)) from None
-
-
-def checked_target(out: Path | None, overwrite: bool, *inputs: Path | None, is_table: bool = False) -> None:
-    """Refuse a file that cannot be written, before anything is computed."""
-    from dissensus.core.output import checked_file_target, checked_table_target
-
-    if out is not None:
-        check = checked_table_target if is_table else checked_file_target
-        check(out, overwrite=overwrite, inputs=inputs)
-
-
-def with_file(screen: Screen, table: pl.DataFrame, out: Path | None, *, overwrite: bool) -> Screen:
-    """Write all rows, if a file is wanted, and say where; a table whose ending says nothing else is CSV."""
-    from dissensus.core.output import TABLE_WRITERS, written_whole
-
-    if out is None:
-        return screen
-    with written_whole(out, overwrite=overwrite) as temporary:
-        TABLE_WRITERS.get(out.suffix.lower(), TABLE_WRITERS[".csv"])(table, temporary)
-    return replace(screen, place=f"-> {out}")
+        raise error.at(str(source.path)) from None

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import dissensus as ds
 from dissensus.cli import options
-from dissensus.cli.options import option
+from dissensus.cli.options import option, with_rows
 from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
+from dissensus.core.output import checked_directory_target, checked_file_target
 from dissensus.core.screen import Screen
 
 # How many cases are shown of each rule.
 MOST_OF_RULE = 4
 
 
-@options.bundled
+@with_rows("Write the table: .csv, .tsv, .parquet or .jsonl.", is_table=True)
 def compare(
     results: options.ResultsDirectory,
     metric: options.MetricName = None,
@@ -27,9 +29,7 @@ def compare(
         ),
     ] = None,
     show_all: options.ShowAll = False,
-    out: Annotated[Path | None, option("Write the table: .csv, .tsv, .parquet or .jsonl.")] = None,
-    overwrite: options.Overwrite = False,
-) -> Screen:
+) -> options.ScreenAndRows:
     """Compare models pairwise, from better to worse.
 
     By agreement with one annotator: one row per pair, and who leads. Verdicts are about the primary metric,
@@ -41,24 +41,16 @@ def compare(
     dissensus compare results
     dissensus compare results --metric "top-3 accuracy" --out comparison.csv
     """
-    from dissensus.evaluation.store import FILES, load
-
-    options.checked_target(out, overwrite, *(results / name for name in FILES), is_table=True)
-    result = load(results)
+    result = ds.load(results)
     metric = None if metric is None else result.metric(metric).name
     comparison = result.compare(margin=margin)
     table = comparison.to_frame()
     kept = table if metric is None else table.filter(table["metric"] == metric)
-    return options.with_file(comparison.screen(metric=metric, show_all=show_all), kept, out, overwrite=overwrite)
+    return comparison.screen(metric=metric, show_all=show_all), kept
 
 
-@options.bundled
-def cases(
-    results: options.ResultsDirectory,
-    show_all: options.ShowAll = False,
-    out: Annotated[Path | None, option("Write all of them: .csv, .tsv, .parquet or .jsonl.")] = None,
-    overwrite: options.Overwrite = False,
-) -> Screen:
+@with_rows("Write all of them: .csv, .tsv, .parquet or .jsonl.", is_table=True)
+def cases(results: options.ResultsDirectory, show_all: options.ShowAll = False) -> options.ScreenAndRows:
     """List the cases that need a look, by rule.
 
     Rules: confidently wrong where annotations settle the case, high risk and missed, models disagree, unsettled.
@@ -71,10 +63,8 @@ def cases(
     import polars as pl
 
     from dissensus.evaluation.first_screen import RULES
-    from dissensus.evaluation.store import FILES, load
 
-    options.checked_target(out, overwrite, *(results / name for name in FILES), is_table=True)
-    result = load(results)
+    result = ds.load(results)
     found = result.cases()
     counts = {rule: int((found["reason"] == rule).sum()) for rule in RULES}
     shown = found if show_all else pl.concat([found.filter(reason=rule).head(MOST_OF_RULE) for rule in RULES])
@@ -88,7 +78,7 @@ def cases(
         is_whole=show_all,
         records=found.to_dicts(),
     )
-    return options.with_file(screen, found, out, overwrite=overwrite)
+    return screen, found
 
 
 @options.bundled
@@ -111,11 +101,9 @@ def report(
     dissensus report results --title "Reader study 2" --out study.html --open
     dissensus report results --static figures
     """
-    from dissensus.core.output import checked_directory_target, checked_file_target
-    from dissensus.evaluation.store import FILES, REPORT, load
-    from dissensus.report.page import write_report
+    from dissensus.evaluation.store import FILES, REPORT
 
-    evaluation = load(results)
+    evaluation = ds.load(results)
     page = results / REPORT if out is None else out
     overwrite = overwrite or page.resolve() == results.resolve() / REPORT
     checked_file_target(page, overwrite=overwrite, inputs=[results / name for name in FILES])
@@ -123,7 +111,7 @@ def report(
         checked_directory_target(static)
         written = evaluation.plot.write(static)
         say(f"-> {static} ({len(written)} figures)")
-    write_report(evaluation, page, title=title, remote_images=remote_images, overwrite=overwrite)
+    ds.write_report(evaluation, page, title=title, remote_images=remote_images, overwrite=overwrite)
     if open_page:
         import webbrowser
 
@@ -153,9 +141,8 @@ def plot(
     dissensus plot results reliability --metric "top-3 accuracy" --out accuracy.pdf
     dissensus plot results case --case 1026 --run "plackett-luce 3" --out case.html
     """
-    from dissensus.core.output import checked_file_target
     from dissensus.evaluation.plots import FIGURES, Plots, found_figure
-    from dissensus.evaluation.store import FILES, load
+    from dissensus.evaluation.store import FILES
     from dissensus.figures.charts import checked_ending, write_chart
 
     if not show_list:  # what would fail only after the results are loaded
@@ -165,7 +152,7 @@ def plot(
         found_figure(figure)
         checked_ending(out)
         checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
-    evaluation = load(results)
+    evaluation = ds.load(results)
     if show_list or figure is None or out is None:
         lacking = {name: sort.lacking(evaluation) for name, sort in FIGURES.items()}
         table = {

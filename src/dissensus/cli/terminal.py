@@ -12,9 +12,11 @@ from io import TextIOWrapper
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from dissensus.core.errors import DissensusError
+from dissensus.core.screen import Screen, visible
+
 if TYPE_CHECKING:
     from dissensus.aggregations.base import Aggregation
-    from dissensus.core.screen import Screen
 
 # Signs of our own that an ASCII terminal shows in another way.
 PLAIN = str.maketrans(
@@ -31,8 +33,6 @@ def prepare() -> None:
 
     def show_warning(message: Warning | str, *_: object, **__: object) -> None:
         """Say a warning in one line, without the place in the code that only a programmer looks for."""
-        from dissensus.core.screen import visible
-
         say(f"warning: {visible(str(message))}", style="yellow")
 
     warnings.showwarning = show_warning
@@ -46,21 +46,11 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 # Whether messages are wanted; results always are.
-_messages: ContextVar[bool] = ContextVar("messages", default=True)
+messages: ContextVar[bool] = ContextVar("messages", default=True)
 
 
-@contextmanager
-def silence(is_wanted: bool) -> Iterator[None]:
-    """Say nothing but results and errors, if that is wanted."""
-    token = _messages.set(not is_wanted)
-    try:
-        yield
-    finally:
-        _messages.reset(token)
-
-
-def say(text: str, *, style: str = "", is_result: bool = False) -> None:
-    r"""Print lines, messages to standard error; whatever names in them hold is shown and never obeyed.
+def say(text: str, *, style: str = "", is_result: bool = False, error: str = "") -> None:
+    r"""Print lines, messages and what begins with ``error`` to standard error; names in them are shown, never obeyed.
 
     >>> say("model \x1b[31mA", is_result=True)
     model \x1b[31mA
@@ -68,11 +58,9 @@ def say(text: str, *, style: str = "", is_result: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from dissensus.core.screen import visible
-
-    if is_result or _messages.get():
+    if is_result or error or messages.get():
         lines = "\n".join(map(visible, text.split("\n")))
-        Console(stderr=not is_result, soft_wrap=True).print(Text(lines, style=style))
+        Console(stderr=not is_result, soft_wrap=True).print(Text(error, "bold red").append(lines, style or "default"))
 
 
 def show(screen: Screen, *, as_json: bool = False) -> None:
@@ -82,10 +70,9 @@ def show(screen: Screen, *, as_json: bool = False) -> None:
         for sentence in filter(None, (*screen.sentences, screen.place) if screen.records and not as_json else ()):
             say(sentence)
         return
-    is_bold = bool(screen.title)
-    for line in screen.text(get_terminal_size().columns).split("\n"):
-        say(line, style="bold" if is_bold else "yellow" if line.startswith("! ") else "", is_result=True)
-        is_bold = False
+    for place, line in enumerate(screen.text(get_terminal_size().columns).split("\n")):
+        style = "bold" if screen.title and not place else "yellow" if line.startswith("! ") else ""
+        say(line, style=style, is_result=True)
 
 
 # Progress: shown while long work goes on, silent when nobody watches ------------------------------------------
@@ -135,7 +122,7 @@ def progress_shown(what: str = "", total: int = 0, unit: str = "cases", *, tells
     if what:
         bar.expect(what, total, unit=unit)
     # where nobody looks, older versions of rich end even a disabled bar with an empty line
-    with bar.bar if bar.bar.console.is_terminal and _messages.get() else nullcontext():
+    with bar.bar if bar.bar.console.is_terminal and messages.get() else nullcontext():
         yield bar
 
 
@@ -149,7 +136,6 @@ def compile_on_first_use(*purposes: str, aggregations: Iterable[Aggregation] = (
         them calls is compiled when it is called.
     """
     from dissensus.compilation import needed
-    from dissensus.core.errors import DissensusError
 
     names = needed([*purposes, *(str(aggregation.id) for aggregation in aggregations)])
     if not names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set, Sized
 from dataclasses import fields
@@ -12,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 
 # Limits of reliabilities, prior masses and weights: within them products and sums stay far from where floats end.
@@ -40,15 +41,16 @@ TRUST = (
 def check_positive(**values: float) -> None:
     """Refuse parameters that are not positive, or so small or large that arithmetic fails."""
     for name, value in values.items():
-        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not is_number or not SMALLEST <= value <= GREATEST:
+        if not SMALLEST <= _number(value) <= GREATEST:
             trust = TRUST[isinstance(value, float) and value == np.inf] if name == "reliability" else ""
-            raise DissensusError(
-                f"{name} must be a positive, finite number",
-                expected=f"{SMALLEST:g} to {GREATEST:g}",
-                got=repr(value),
-                advice=trust and f"{trust} InverseRank, PlackettLuceML or MajorityVote",
-            )
+            problem, expected = f"{name} must be a positive, finite number", f"{SMALLEST:g} to {GREATEST:g}"
+            advice = trust and f"{trust} InverseRank, PlackettLuceML or MajorityVote"
+            raise DissensusError(problem, expected=expected, got=repr(value), advice=advice)
+
+
+def _number(value: Any) -> Any:
+    """Return a number as it is, and whatever is none as undefined."""
+    return value if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
 
 
 def check_share(name: str, value: object, within: str = "above 0 and below 1") -> None:
@@ -60,8 +62,7 @@ def check_share(name: str, value: object, within: str = "above 0 and below 1") -
       expected: above 0 and below 1
       got:      1.5
     """
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    number = _number(value)
     is_end = (number == 0 and "at least 0" in within) or (number == 1 and "at most 1" in within)
     if not (is_end or 0 < number < 1):
         advice = "use 0.95 for 95 % intervals" if name == "level" else ""
@@ -104,7 +105,7 @@ def check_length(what: str, got: int, expected: int, *, where: str = "") -> None
 def check_offsets(what: str, offsets: IntArray, n_rows: int, n_elements: int) -> None:
     """Refuse offsets that do not lead from the first element to the last."""
     check_length(what, len(offsets), n_rows + 1)
-    if offsets[0] != 0 or offsets[-1] != n_elements or (np.diff(offsets) < 0).any():
+    if offsets[0] != 0 or offsets[-1] != n_elements or (offsets[1:] < offsets[:-1]).any():
         raise DissensusError(f"the {what}s are not in order", expected=f"ascending numbers from 0 to {n_elements}")
 
 
@@ -112,20 +113,17 @@ def check_codes(codes: IntArray, n_conditions: int) -> None:
     """Refuse codes that stand for no condition."""
     if len(codes) and not 0 <= codes.min() <= codes.max() < n_conditions:
         expected = f"0 to {n_conditions - 1}, as there are {n_conditions} conditions"
-        raise DissensusError(
-            "a condition code is out of range", expected=expected, got=f"{codes.min()} to {codes.max()}"
-        )
+        got = f"{codes.min()} to {codes.max()}"
+        raise DissensusError("a condition code is out of range", expected=expected, got=got)
 
 
 def check_weights(what: str, weights: FloatArray) -> None:
     """Refuse weights that are negative, infinite or not a number, or so small or large that arithmetic fails."""
     wrong = np.flatnonzero(~((weights == 0) | ((weights >= SMALLEST) & (weights <= GREATEST))))
     if len(wrong):
-        raise DissensusError(
-            f"{what} must be finite and not negative",
-            expected=f"0, or {SMALLEST:g} to {GREATEST:g}",
-            got=f"{weights[wrong[0]]} at position {wrong[0] + 1}",
-        )
+        problem, expected = f"{what} must be finite and not negative", f"0, or {SMALLEST:g} to {GREATEST:g}"
+        got = f"{weights[wrong[0]]} at position {wrong[0] + 1}"
+        raise DissensusError(problem, expected=expected, got=got)
 
 
 # Arguments ---------------------------------------------------------------------------------------------
@@ -198,11 +196,8 @@ def check_kind(name: str, value: object, kind: str) -> None:
     if not any(_is(value, one) for one in alternatives):
         heads = dict.fromkeys(map(_head, alternatives))
         words = dict.fromkeys(KINDS[one][0] if one in KINDS else GATHERED.get(one, one) for one in heads)
-        raise DissensusError(
-            f"{name} is not of the right kind",
-            expected=" or ".join(words),
-            got=f"{value!r:.60}, a {type(value).__name__}",
-        )
+        got = f"{value!r:.60}, a {type(value).__name__}"
+        raise DissensusError(f"{name} is not of the right kind", expected=" or ".join(words), got=got)
 
 
 @lru_cache(maxsize=512)
@@ -255,10 +250,9 @@ def _is(value: object, kind: str) -> bool:
         # those who read the items tell the place of a wrong one
         return is_list(value) or (isinstance(value, np.ndarray) and value.ndim > 1)
     if head in ("Sequence", "tuple"):
-        items = cast("Any", value)
-        return is_list(value) and (
-            ("str" in inner and _are_texts(items)) or all(_is_item(item, inner) for item in items)
-        )
+        items: Any = value
+        are_texts = is_list(value) and "str" in inner and _are_texts(items)
+        return are_texts or (is_list(value) and all(_is_item(item, inner) for item in items))
     if head == "Mapping":
         return isinstance(value, Mapping) and all(_is_item(item, inner) for item in value.values())
     if head in KINDS:
@@ -323,7 +317,11 @@ CHOICES = (
 )
 
 # Names of annotations that stand for others.
-ALIASES = {"Conditions": "Sequence[str] | int | None", "Sets": "str | Sequence[Label] | Mapping[str, Label]"}
+ALIASES = {
+    "Advance": "Callable | None",
+    "Conditions": "Sequence[str] | int | None",
+    "Sets": "str | Sequence[Label] | Mapping[str, Label]",
+}
 
 # What errors call each kind, and how a value of it is told.
 KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {

@@ -99,3 +99,13 @@ def listing(names: Iterable[object], *, most: int = 5, total: int | None = None)
     shown = [repr(name) for name in names]
     rest = (len(shown) if total is None else total) - most
     return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def known_name(what: str, name: str, names: Iterable[str], *, purpose: str = "", where: str = "") -> str:
+    """Return the name if it is one of some names, or say which there are."""
+    known = tuple(names)
+    if name in known:
+        return name
+    problem = f"there is no {what} {name!r}{purpose and f' {purpose}'}"
+    expected = f"one of {listing(known, most=12)}"
+    raise DissensusError(problem, expected=expected, where=where, advice=suggestion(name, known))

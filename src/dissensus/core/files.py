@@ -30,12 +30,13 @@ from pathlib import Path as FilePath
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dissensus.core.aliases import Path
-from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing, suggestion
+from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, known_name, listing, suggestion
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+
+    from dissensus.core.arrays import Path
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)B?", re.IGNORECASE)
@@ -87,51 +88,36 @@ class Limits:
     @staticmethod
     def given(limits: Mapping[str, int | str] | None) -> Limits:
         """Take the limits that a user raised or lowered, as numbers or as text such as ``"32GB"``."""
-        known = [part.name for part in fields(Limits)]
-        for name in limits or {}:
-            if name not in known:
-                expected = f"one of {', '.join(known)}"
-                raise DissensusError(f"there is no limit {name!r}", expected=expected, advice=suggestion(name, known))
-        return Limits(**{name: _number(name, value) for name, value in (limits or {}).items()})
+        found = {}
+        for name, value in (limits or {}).items():
+            known_name("limit", name, [part.name for part in fields(Limits)])
+            match = SIZE.fullmatch(str(value).strip()) if isinstance(value, int | str) else None
+            found[name] = int(float(match[1]) * UNITS[match[2].upper()]) if match else 0
+            if found[name] < 1 or isinstance(value, bool):
+                expected = "a whole number from 1, such as 200000, or a size such as 32GB"
+                raise DissensusError(f"the limit of {name} is not understood", expected=expected, got=repr(value))
+        return Limits(**found)
 
     def check(self, name: str, needed: int, *, where: str, least: bool = False) -> None:
         """Refuse a file that needs more than a limit allows; ``least`` says that it may need even more."""
         limit = getattr(self, name)
         if needed > limit:
-            what = {"columns": "the table has too many columns", "memory": "the file unpacks to too much"}[name]
-            show = _size if name == "memory" else lambda number: f"{number:,} columns".replace(",", " ")
-            higher = f"--limit {name}={needed} (limits={{{name!r}: {needed}}})"
-            raise FormatError(
-                what,
-                expected=f"at most {show(limit)}",
-                got=("at least " if least else "") + show(needed),
-                where=where,
-                advice=f"if the file is right, raise the limit: {higher}",
-            )
+            is_memory = name == "memory"
+            problem = "the file unpacks to too much" if is_memory else "the table has too many columns"
+            unit = "bytes" if is_memory else "columns"
+            got = f"{'at least ' if least else ''}{_size(needed, unit)}"
+            advice = f"if the file is right, raise the limit: --limit {name}={needed} (limits={{{name!r}: {needed}}})"
+            raise FormatError(problem, expected=f"at most {_size(limit, unit)}", got=got, where=where, advice=advice)
 
 
-def _number(name: str, value: object) -> int:
-    match = SIZE.fullmatch(str(value).strip()) if isinstance(value, int | str) else None
-    number = int(float(match[1]) * UNITS[match[2].upper()]) if match else 0
-    if number < 1 or isinstance(value, bool):
-        raise DissensusError(
-            f"the limit of {name} is not understood",
-            expected="a whole number from 1, such as 200000, or a size such as 32GB",
-            got=repr(value),
-        )
-    return number
+def _size(number: int, unit: str) -> str:
+    """Write how much there is as people do.
 
-
-def _size(number: int) -> str:
-    """Write bytes as people do.
-
-    >>> _size(16 * 10**9), _size(12)
-    ('16 GB', '12 bytes')
+    >>> _size(16 * 10**9, "bytes"), _size(12, "bytes"), _size(60_000, "columns")
+    ('16 GB', '12 bytes', '60 000 columns')
     """
-    for unit in ("T", "G", "M", "K"):
-        if number >= UNITS[unit]:
-            return f"{number / UNITS[unit]:.4g} {unit}B"
-    return f"{number} bytes"
+    prefix = next((sign for sign in "TGMK" if number >= UNITS[sign]), "") if unit == "bytes" else ""
+    return f"{number / UNITS[prefix]:.4g} {prefix}B" if prefix else f"{number:,} {unit}".replace(",", " ")
 
 
 Kind: TypeAlias = Literal["directory", "parquet", "npy", "npz", "json", "jsonl", "table", "text"]
@@ -141,7 +127,6 @@ TABLE_ENDINGS = (".csv", ".tsv", ".tab")
 # A file whose first so many bytes are blank counts as empty.
 SHOWN = 4096
 
-BLANK = b"\xef\xbb\xbf \t\r\n"
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 # What stands for standard input, as on most command lines, and what errors call data that are in no file.
@@ -150,7 +135,6 @@ INSPECT = ".eval"
 LIMITS = Limits()
 SAVE_AS_UTF_8 = "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
 SEPARATORS = (",", "\t", ";", "|")
-MARKS = tuple(mark.encode() for mark in SEPARATORS)
 NUMBER_NAMES = ("rank", "confidence", "score", "weight", "case_weight")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 QUOTES = 'put a cell that holds separators or quotes between quotes, and double the quotes inside: "5"" long"'
@@ -242,17 +226,16 @@ def open_source(given: Any, limits: Limits = LIMITS, *, headless: bool = False, 
     if not piped and place.is_dir():
         return Source(place, "directory", sorted(item for item in place.iterdir() if item.is_file()))
     data, ending = sys.stdin.buffer.read() if piped else read_bytes(place), place.suffix.lower()
-    start = data[:SHOWN].strip(BLANK)
+    start, where = data[:SHOWN].strip(BYTE_ORDER_MARK + b" \t\r\n"), str(place)
     if not start:
         raise empty(place)
-    for got, is_it, advice in (  # what is often passed by mistake
-        ("a compressed file", data.startswith(COMPRESSED), "unpack it first"),
-        ("UTF-16 text", data.startswith((b"\xff\xfe", b"\xfe\xff")), SAVE_AS_UTF_8),
-    ):
-        if is_it:
-            expected = "UTF-8 text, JSON, Parquet, Excel or an array file"
-            problem = "the file is not UTF-8 text" if "UTF" in got else "the file cannot be read as it is"
-            raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
+    expected = "UTF-8 text, JSON, Parquet, Excel or an array file"
+    if data.startswith(COMPRESSED):
+        problem, got = "the file cannot be read as it is", "a compressed file"
+        raise FormatError(problem, expected=expected, got=got, where=where, advice="unpack it first")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        problem, got = "the file is not UTF-8 text", "UTF-16 text"
+        raise FormatError(problem, expected=expected, got=got, where=where, advice=SAVE_AS_UTF_8)
     kind: Kind
     content: Any
     if ending in SPREADSHEETS:
@@ -269,8 +252,8 @@ def open_source(given: Any, limits: Limits = LIMITS, *, headless: bool = False, 
         kind, content = json_content(place, decoded(data, place))
     else:
         kind, content = "text", decoded(data, place)
-    source = Source(place, kind, content, data)
-    is_table = piped and kind == "text" and not start.startswith(b"#") and any(map(start.split(b"\n")[0].count, MARKS))
+    source, first = Source(place, kind, content, data), start.split(b"\n")[0].decode(errors="replace")
+    is_table = piped and kind == "text" and not first.startswith("#") and any(map(first.count, SEPARATORS))
     return source.as_table(limits=limits, headless=headless) if is_table else source
 
 
@@ -291,13 +274,12 @@ def _in_memory(given: Any) -> Source:
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
             raise _mixed(listing(given), error) from error
     try:
-        kind, content = json_content(IN_MEMORY, json.dumps(given))
+        return Source(IN_MEMORY, *json_content(IN_MEMORY, json.dumps(given)))
+    except FormatError:
+        raise
     except (TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
         expected = "text, numbers, lists and dictionaries, a dictionary of columns, or a data frame"
         raise DissensusError("the data are not understood", expected=expected, got=f"{given!r:.60}") from error
-    return Source(IN_MEMORY, kind, content)
 
 
 def polars_frame(frame: Any) -> pl.DataFrame:
@@ -310,13 +292,9 @@ def polars_frame(frame: Any) -> pl.DataFrame:
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError as error:
-        lazy = type(frame).__name__ == "LazyFrame"
-        raise DissensusError(
-            "this is not a table",
-            expected="a pandas, polars or arrow data frame",
-            got=type(frame).__name__,
-            advice="collect it first: frame.collect()" if lazy else "",
-        ) from error
+        expected, got = "a pandas, polars or arrow data frame", type(frame).__name__
+        advice = "collect it first: frame.collect()" if got == "LazyFrame" else ""
+        raise DissensusError("this is not a table", expected=expected, got=got, advice=advice) from error
     index = getattr(frame, "index", None)
     if index is not None and (index.name is not None or index.dtype.kind in "OUT") and len(frame):
         table = nw.from_native(frame.reset_index(), eager_only=True)
@@ -330,12 +308,9 @@ def polars_frame(frame: Any) -> pl.DataFrame:
 
 
 def _mixed(name: str, error: Exception) -> DissensusError:
-    return DissensusError(
-        f"the column {name} mixes different types",
-        expected="columns that hold text only or numbers only",
-        got=str(error).splitlines()[0],
-        advice=f"convert it first: frame[{name}] = frame[{name}].astype(str)",
-    )
+    expected, got = "columns that hold text only or numbers only", str(error).splitlines()[0]
+    advice = f"convert it first: frame[{name}] = frame[{name}].astype(str)"
+    return DissensusError(f"the column {name} mixes different types", expected=expected, got=got, advice=advice)
 
 
 def sheet_table(data: bytes, place: FilePath, limits: Limits, sheet: str | None) -> pl.DataFrame:
@@ -350,22 +325,13 @@ def sheet_table(data: bytes, place: FilePath, limits: Limits, sheet: str | None)
         raise FormatError("the spreadsheet cannot be read", got=got, where=str(place)) from error
     filled = {name: table for name, table in found.items() if len(table)}
     if len(filled) != 1:
-        problem = (
-            "the spreadsheet has several sheets" if filled else "the spreadsheet has no such sheet, or it is empty"
-        )
-        raise FormatError(
-            problem,
-            expected="the name of one sheet",
-            got=f"sheets {listing(book.sheet_names, most=12)}",
-            where=str(place),
-            advice=f"say which: --sheet {next(iter(filled), 'NAME')} (sheet=...)",
-        )
-    table = next(iter(filled.values()))
+        problem = f"the spreadsheet has {'several sheets' if filled else 'no such sheet, or it is empty'}"
+        expected, got = "the name of one sheet", f"sheets {listing(book.sheet_names, most=12)}"
+        advice = f"say which: --sheet {next(iter(filled), 'NAME')} (sheet=...)"
+        raise FormatError(problem, expected=expected, got=got, where=str(place), advice=advice)
+    (table,) = filled.values()
     limits.check("columns", table.width, where=str(place))
-    header = [str(name or "") for name in table.row(0)]
-    if len(table) < 2:
-        raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
-    return _named(table[1:], header, b"", place)
+    return _named(table[1:], [str(name or "") for name in table.row(0)], b"", place)
 
 
 def scored_samples(place: FilePath) -> pl.DataFrame:
@@ -423,16 +389,14 @@ def checked_path(path: Path) -> FilePath:
 def unreadable(place: FilePath, error: OSError | None = None) -> FormatError:
     """Build the error for a file that may not be read."""
     got = "permission denied" if error is None else str(error.strerror or error).lower()
-    return FormatError(
-        "the file cannot be read", got=got, where=str(place), advice="check the path and its permissions"
-    )
+    advice = "check the path and its permissions"
+    return FormatError("the file cannot be read", got=got, where=str(place), advice=advice)
 
 
 def read_bytes(place: FilePath) -> bytes:
     """Read a file; the only place where files of data are opened."""
     try:
-        with place.open("rb") as file:
-            return file.read()
+        return place.read_bytes()
     except OSError as error:
         raise unreadable(place, error) from error
 
@@ -440,11 +404,6 @@ def read_bytes(place: FilePath) -> bytes:
 def read_text(place: FilePath) -> str:
     """Read UTF-8 text, with or without a byte order mark."""
     return decoded(read_bytes(place), place)
-
-
-def read_arrays(place: FilePath) -> Any:
-    """Read an npy array, or the arrays of an npz file by name; nothing pickled is ever loaded."""
-    return arrays_in(read_bytes(place), place, LIMITS)
 
 
 # Text -------------------------------------------------------------------------------------------------
@@ -461,25 +420,17 @@ def decoded(data: bytes, place: FilePath) -> str:
     try:
         return unicodedata.normalize("NFC", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise FormatError(
-            "the file is not UTF-8 text",
-            got=f"the byte 0x{data[error.start]:02x}",
-            where=line_of(data, error.start, place),
-            advice=SAVE_AS_UTF_8,
-        ) from error
+        got, where = f"the byte 0x{data[error.start]:02x}", line_of(data, error.start, place)
+        raise FormatError("the file is not UTF-8 text", got=got, where=where, advice=SAVE_AS_UTF_8) from error
 
 
 def refuse_nul(data: bytes, place: FilePath) -> None:
     """Refuse a byte that text never holds, and text in two bytes per letter always does."""
     at = data.find(b"\0")
     if at >= 0:
-        raise FormatError(
-            "the file holds a NUL byte",
-            expected="UTF-8 text",
-            got="a binary or damaged file, or UTF-16 text",
-            where=line_of(data, at, place),
-            advice=SAVE_AS_UTF_8,
-        )
+        got, where = "a binary or damaged file, or UTF-16 text", line_of(data, at, place)
+        problem, expected = "the file holds a NUL byte", "UTF-8 text"
+        raise FormatError(problem, expected=expected, got=got, where=where, advice=SAVE_AS_UTF_8)
 
 
 def line_of(data: bytes, at: int, place: FilePath) -> str:
@@ -513,22 +464,17 @@ def delimited_table(
         separator = max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
     names = _header(data, place, separator)
     limits.check("columns", len(names), where=str(place))
-    named = not (headless and all(map(is_number, names)))
     table = _parsed(data, place, separator, names)
     width, has_quotes = len(names), b'"' in data
     # polars fills short rows up, and lets a quoted cell go on after its last quote
-    is_doubtful = width > 1 and table.to_series(width - 1).null_count() > 0
-    if is_doubtful and not has_quotes:
-        is_doubtful = data.count(separator.encode()) < (width - 1) * (len(table) + 1)
-    if is_doubtful or (has_quotes and _has_quotes_inside(data, separator)):
-        wrong = _wrong_row(decoded(data, place), place, separator, least=width)
-        if wrong is not None:
-            raise wrong
+    is_filled = width > 1 and table.to_series(width - 1).null_count() > 0
+    is_short = has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1)
+    is_doubtful = (is_filled and is_short) or (has_quotes and _has_quotes_inside(data, separator))
+    if is_doubtful and (wrong := _wrong_row(decoded(data, place), place, separator, least=width)):
+        raise wrong
     if all(column.null_count() for column in table):
         table = table.filter(~pl.all_horizontal(pl.all().is_null()))
-    if not len(table):
-        raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
-    return _named(table, names, data, place) if named else table
+    return _named(table, names, data, place, headless=headless and all(map(is_number, names)))
 
 
 # The header ---------------------------------------------------------------------------------------------
@@ -561,40 +507,38 @@ def is_number(text: str) -> bool:
     return True
 
 
-def _named(table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePath) -> pl.DataFrame:
+def _named(
+    table: pl.DataFrame, names: Sequence[str], data: bytes, place: FilePath, *, headless: bool = False
+) -> pl.DataFrame:
     """Give the columns the names of the file; the first may have none, as an index has, and so may empty ones."""
-    repeated = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
-    if repeated:
-        columns = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
-        raise FormatError(
-            f"the header names {repeated[0]!r} twice" if len(columns) == 2 else f"the header repeats {repeated[0]!r}",
-            expected="a name of its own for every column",
-            got=f"columns {', '.join(columns[:8])} of {len(names)}",
-            where=f"{place}, line 1",
-            advice="rename or remove the columns that repeat a name",
-        )
+    if not len(table):
+        raise FormatError("the table has a header but no rows", expected="at least one row of data", where=str(place))
+    if headless:
+        return table
+    where = f"{place}, line 1"
+    for name, count in Counter(names).items():
+        if count > 1 and name.strip():
+            columns = [str(number) for number, other in enumerate(names, start=1) if other == name]
+            problem = f"the header names {name!r} twice" if count == 2 else f"the header repeats {name!r}"
+            expected, got = "a name of its own for every column", f"columns {', '.join(columns[:8])} of {len(names)}"
+            advice = "rename or remove the columns that repeat a name"
+            raise FormatError(problem, expected=expected, got=got, where=where, advice=advice)
     nameless = {number for number, name in enumerate(names) if number and not name.strip()}
     filled = [number for number in sorted(nameless) if table.to_series(number).null_count() < len(table)]
     if filled:
-        raise FormatError(
-            "a column has no name",
-            expected="a name in the header for every column that holds something",
-            got=f"nothing above column {filled[0] + 1} of {len(names)}",
-            where=f"{place}, line 1",
-            advice="name the column, or remove it",
-        )
+        expected = "a name in the header for every column that holds something"
+        got, advice = f"nothing above column {filled[0] + 1} of {len(names)}", "name the column, or remove it"
+        raise FormatError("a column has no name", expected=expected, got=got, where=where, advice=advice)
     table.columns = [name if number not in nameless else f"\0{number}" for number, name in enumerate(names)]
     table = table.drop(f"\0{number}" for number in nameless)
     first = table.columns[0]
     if not table.schema[first].is_numeric() and table.columns in map(list, table.filter(table[first] == first).rows()):
         header = data[: data.find(b"\n")].removeprefix(BYTE_ORDER_MARK).strip()
         again = data.find(header, data.find(b"\n"))
-        raise FormatError(
-            "the header is repeated inside the table",
-            got="a row that holds the names of the columns",
-            where=str(place) if again < 0 else line_of(data, again, place),
-            advice="if files were put together, leave out the headers of all but the first",
-        )
+        where = str(place) if again < 0 else line_of(data, again, place)
+        problem, got = "the header is repeated inside the table", "a row that holds the names of the columns"
+        advice = "if files were put together, leave out the headers of all but the first"
+        raise FormatError(problem, got=got, where=where, advice=advice)
     return table
 
 
@@ -611,13 +555,10 @@ def _refuse_lone_returns(data: bytes, place: FilePath) -> None:
         quotes, start = quotes + data.count(b'"', start, at), at
         if quotes % 2 == 0:
             turned = data[at - 1 : at] == b"\n"
-            raise FormatError(
-                "a line ends like no line of Windows or Unix",
-                expected=r"'\n' or '\r\n' at the end of every line",
-                got=r"'\n\r'" if turned else r"'\r' alone",
-                where=line_of(data, at - turned, place),
-                advice="save it with the line ends of Windows or Unix, or put the cell between quotes",
-            )
+            expected, got = r"'\n' or '\r\n' at the end of every line", r"'\n\r'" if turned else r"'\r' alone"
+            problem, where = "a line ends like no line of Windows or Unix", line_of(data, at - turned, place)
+            advice = "save it with the line ends of Windows or Unix, or put the cell between quotes"
+            raise FormatError(problem, expected=expected, got=got, where=where, advice=advice)
 
 
 def _parsed(data: bytes, place: FilePath, separator: str, names: Sequence[str]) -> pl.DataFrame:
@@ -656,11 +597,12 @@ def _broken_table(data: bytes, place: FilePath, separator: str, problem: str) ->
     text = decoded(data, place)
     if not text.strip():
         return empty(place)
-    wrong = _wrong_row(text, place, separator)
-    odd = [(line, number) for number, line in enumerate(text.split("\n"), start=1) if line.count('"') % 2]
-    if wrong is None and odd:
-        return _broken_row("a lone quotation mark stands in a cell", f"{odd[0][0]:.60}", f"{place}, line {odd[0][1]}")
-    return wrong or _broken_row("the table cannot be read", problem, str(place))
+    if wrong := _wrong_row(text, place, separator):
+        return wrong
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count('"') % 2:
+            return _broken_row("a lone quotation mark stands in a cell", f"{line:.60}", f"{place}, line {number}")
+    return _broken_row("the table cannot be read", problem, str(place))
 
 
 def _wrong_row(text: str, place: FilePath, separator: str, *, least: int = 0) -> FormatError | None:
@@ -674,13 +616,11 @@ def _wrong_row(text: str, place: FilePath, separator: str, *, least: int = 0) ->
                 got = f"{len(row)} cells where the header has {width}"
                 return _broken_row("a row has more cells than the header", got, f"{place}, line {line}")
             if 0 < len(row) < least:
-                return FormatError(
-                    "a row has fewer cells than the header",
-                    expected=f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}",
-                    got=f"{len(row)} cell{'s' * (len(row) > 1)}",
-                    where=f"{place}, line {line}",
-                    advice="add the missing cells, or download the file again if its end was cut off",
-                )
+                expected = f"{width} cells, empty ones too: {separator * min(width - 1, 20)!r}"
+                got, where = f"{len(row)} cell{'s' * (len(row) > 1)}", f"{place}, line {line}"
+                advice = "add the missing cells, or download the file again if its end was cut off"
+                problem = "a row has fewer cells than the header"
+                return FormatError(problem, expected=expected, got=got, where=where, advice=advice)
             line = reader.line_num + 1
     except csv.Error as error:
         found = "a cell is endless" if "limit" in str(error) else "a quotation mark is not closed"
@@ -703,16 +643,12 @@ def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], 
     >>> json_content(FilePath("a.jsonl"), '{"id": 1}')
     ('jsonl', [{'id': 1}])
     """
-    escapes = ESCAPE.finditer(text) if "\\ud" in text or "\\uD" in text else ()
-    half = next((match for match in escapes if match["half"]), None)
-    if half is not None:  # which is no text and can be written nowhere
-        raise FormatError(
-            "the JSON holds half a character",
-            expected=r"pairs such as \ud83e\udda0",
-            got=f"{half['half']} alone",
-            where=f"{place}, line {text.count(chr(10), 0, half.start()) + 1}",
-            advice="write the text again from its source, as UTF-8",
-        )
+    for escape in ESCAPE.finditer(text) if "\\ud" in text or "\\uD" in text else ():
+        if escape["half"]:  # which is no text and can be written nowhere
+            expected, got = r"pairs such as \ud83e\udda0", f"{escape['half']} alone"
+            where = f"{place}, line {text.count(chr(10), 0, escape.start()) + 1}"
+            advice = "write the text again from its source, as UTF-8"
+            raise FormatError("the JSON holds half a character", expected=expected, got=got, where=where, advice=advice)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     are_lines = place.suffix.lower() in (".jsonl", ".ndjson")
     with suppress(ValueError, RecursionError):
@@ -723,12 +659,8 @@ def json_content(place: FilePath, text: str) -> tuple[Literal["json", "jsonl"], 
     for number, line in lines:
         values.append(_parse(place, line, number))
         if not isinstance(values[-1], dict):
-            raise FormatError(
-                "a line of the file is not a JSON object",
-                expected='an object such as {"id": ...} on every line',
-                got=line[:60],
-                where=f"{place}, line {number}",
-            )
+            problem, expected = "a line of the file is not a JSON object", 'an object such as {"id": ...} on every line'
+            raise FormatError(problem, expected=expected, got=line[:60], where=f"{place}, line {number}")
     return "jsonl", values
 
 
@@ -748,13 +680,10 @@ def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
     except json.JSONDecodeError as error:
         rest = text[error.pos :].strip()
         unfinished = any(word.startswith(rest) for word in (*JSON_WORDS, ".", "e+", "e-", "E+", "E-"))
-        cut = unfinished or error.msg.startswith("Unterminated string")  # rather than wrong inside
-        raise FormatError(
-            "the JSON is cut off" if cut else "the JSON is not valid",
-            got=error.msg,
-            where=f"{place}, line {first_line + error.lineno - 1}, column {error.colno}",
-            advice="write or download the file again" if cut else "",
-        ) from error
+        is_cut = unfinished or error.msg.startswith("Unterminated string")  # rather than wrong inside
+        problem, advice = ("the JSON is cut off", AGAIN) if is_cut else ("the JSON is not valid", "")
+        where = f"{place}, line {first_line + error.lineno - 1}, column {error.colno}"
+        raise FormatError(problem, got=error.msg, where=where, advice=advice) from error
     except KeyError:
         open_objects: list[set[str]] = []
         for token in TOKEN.finditer(text):  # up to the first key that its object has already
@@ -768,13 +697,10 @@ def _parse(place: FilePath, text: str, first_line: int = 1) -> Any:
                     break
                 open_objects[-1].add(key)
         line = first_line + text.count("\n", 0, token.start())
-        column = token.start() - text.rfind("\n", 0, token.start())
-        raise FormatError(
-            f"the key {key!r} stands twice in one JSON object",
-            expected="every key once",
-            where=f"{place}, line {line}, column {column}",
-            advice="only one of the two values can be meant: remove the other, or rename its key",
-        ) from None
+        where = f"{place}, line {line}, column {token.start() - text.rfind(chr(10), 0, token.start())}"
+        problem, expected = f"the key {key!r} stands twice in one JSON object", "every key once"
+        advice = "only one of the two values can be meant: remove the other, or rename its key"
+        raise FormatError(problem, expected=expected, where=where, advice=advice) from None
     except (ValueError, RecursionError) as error:
         raise FormatError("the JSON is nested too deeply or holds a huge number", where=str(place)) from error
 
@@ -805,12 +731,9 @@ def arrays_in(data: bytes, place: FilePath, limits: Limits) -> Any:
     except FormatError:
         raise
     except (*DAMAGE, TokenError) as error:
-        raise FormatError(
-            "the array file cannot be read",
-            expected="numbers or text saved with numpy.save or numpy.savez, without pickled objects",
-            got=str(error).partition("\n")[0],
-            where=str(place),
-        ) from error
+        expected = "numbers or text saved with numpy.save or numpy.savez, without pickled objects"
+        got = str(error).partition("\n")[0]
+        raise FormatError("the array file cannot be read", expected=expected, got=got, where=str(place)) from error
 
 
 def _check_names(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], where: str) -> None:
@@ -822,12 +745,9 @@ def _check_names(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], w
     sizes = {size for shape, _, _ in claimed.values() if len(shape) > 1 for size in shape}
     for name, (shape, _, dtype) in claimed.items():
         if dtype.kind in "US" and len(shape) == 1 and shape[0] not in sizes:
-            raise FormatError(
-                f"the names do not fit: there are {shape[0]} in the array {name!r}",
-                expected="as many names as an array has rows or columns",
-                got=", ".join(f"{other!r} of shape {one[0]}" for other, one in claimed.items() if len(one[0]) > 1),
-                where=where,
-            )
+            problem = f"the names do not fit: there are {shape[0]} in the array {name!r}"
+            got = ", ".join(f"{other!r} of shape {one[0]}" for other, one in claimed.items() if len(one[0]) > 1)
+            raise FormatError(problem, expected="as many names as an array has rows or columns", got=got, where=where)
 
 
 def _array_header(file: Any) -> tuple[tuple[int, ...], bool, Any]:
@@ -858,13 +778,10 @@ def _array(data: bytes, where: str, limits: Limits) -> NDArray[Any]:
     limits.check("memory", claimed if claimed <= there else 0, where=where)
     rows = math.prod(size for size in shape if size) if claimed == 0 else 0
     if claimed != there or rows > EMPTY_ROWS:
-        raise FormatError(
-            "the array file is cut off" if claimed > there else "the array file holds more than its array",
-            expected=f"{claimed} bytes for shape {shown} of {dtype}",
-            got=f"{there} bytes",
-            where=where,
-            advice=AGAIN if claimed >= there else "save one array per file, or several with numpy.savez",
-        )
+        problem = "the array file is cut off" if claimed > there else "the array file holds more than its array"
+        expected, got = f"{claimed} bytes for shape {shown} of {dtype}", f"{there} bytes"
+        advice = AGAIN if claimed >= there else "save one array per file, or several with numpy.savez"
+        raise FormatError(problem, expected=expected, got=got, where=where, advice=advice)
     order: Any = "F" if columns_first else "C"
     return np.ndarray(shape, dtype, data, offset=file.tell(), order=order).copy(order)
 
@@ -891,6 +808,5 @@ def parquet_table(data: bytes, place: FilePath, limits: Limits) -> pl.DataFrame:
     except FormatError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise FormatError(
-            "the Parquet file is damaged or cut off", got=str(error).partition("\n")[0], where=str(place), advice=AGAIN
-        ) from error
+        problem, got = "the Parquet file is damaged or cut off", str(error).partition("\n")[0]
+        raise FormatError(problem, got=got, where=str(place), advice=AGAIN) from error

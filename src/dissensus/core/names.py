@@ -1,24 +1,56 @@
-"""Names of cases, conditions, models: all different, looked up by name, and hashed to keys of random streams."""
+"""Names of cases, conditions, models: all different, looked up by name, and hashed to keys of random streams.
+
+The words in which studies are described have their types here too.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import BoolArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, IntArray, KeyArray
 from dissensus.core.checks import Recent, check_length, is_list
-from dissensus.core.errors import DissensusError, listing, suggestion
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
 
 # A choice of cases: names, positions, a slice or a mask.
 Cases: TypeAlias = "Sequence[str] | Sequence[int] | slice | IntArray | BoolArray"
 
+# The column of each role, where anything is said; and the names by which columns are recognised, by role.
+Said: TypeAlias = "Mapping[str, str | None]"
+Aliases: TypeAlias = "Mapping[str, tuple[str, ...]]"
+
+# What a study can be read from: a path, several, a data frame of any library, a dictionary, or a study.
+Readable: TypeAlias = Any
+
+# What it means not to be mentioned: below all that is mentioned, or not compared at all.
+Unranked: TypeAlias = Literal["below", "unobserved"]
+
+# What annotators were asked: which conditions, whether the last of two holds, or which of ordered grades.
+Question: TypeAlias = Literal["conditions", "binary", "grades"]
+
+# What annotators were asked, in any study: one of the above, which findings are present, or for a number.
+AnyQuestion: TypeAlias = Literal["conditions", "binary", "grades", "findings", "numbers"]
+
+# What to do with a condition that a ranking mentions again: nothing, keep the first mention, or the best one.
+Duplicates: TypeAlias = Literal["refuse", "first", "best"]
+
+# What confidences are used for: to order conditions, or to share one vote among them.
+Confidence: TypeAlias = Literal["order", "share"]
+
+# What a list of labels means: votes of several annotators, or the order or the tie of one.
+Lists: TypeAlias = Literal["votes", "order", "tie"]
+
+Block: TypeAlias = "Sequence[str] | Sequence[int] | IntArray"
+Ranking: TypeAlias = Sequence[Block]
+# case > annotator > block > condition, conditions as names or codes.
+NestedRankings: TypeAlias = Sequence[Sequence[Ranking]]
 
 # Tuples of names that are known to be all different, and none of them empty.
 different_names = Recent()
@@ -51,11 +83,8 @@ def check_names(what: str, names: Sequence[str]) -> None:
     different = set(names)
     if len(different) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
-        raise DissensusError(
-            f"{what} names must all be different",
-            got=f"{len(twice)} used more than once: {listing(twice)}",
-            advice=f"give every {what} a name of its own",
-        )
+        got, advice = f"{len(twice)} used more than once: {listing(twice)}", f"give every {what} a name of its own"
+        raise DissensusError(f"{what} names must all be different", got=got, advice=advice)
     if "" in different:
         check_not_empty(what, names)
     different_names.add(names)
@@ -66,16 +95,6 @@ def check_not_empty(what: str, names: Sequence[str]) -> None:
     if "" in names:
         article = "an" if what[0] in "aeiou" else "a"
         raise DissensusError(f"{article} {what} has an empty name", where=f"{what} {names.index('') + 1}")
-
-
-def known_name(what: str, name: str, names: Iterable[str], *, purpose: str = "", where: str = "") -> str:
-    """Return the name if it is one of some names, or say which there are."""
-    known = tuple(names)
-    if name in known:
-        return name
-    problem = f"there is no {what} {name!r}{purpose and f' {purpose}'}"
-    expected = f"one of {listing(known, most=12)}"
-    raise DissensusError(problem, expected=expected, where=where, advice=suggestion(name, known))
 
 
 def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
@@ -90,30 +109,24 @@ def case_positions(cases: Cases, known: Mapping[str, int]) -> IntArray:
     if chosen.ndim == 1 and not chosen.size and is_list(cases):
         return everyone[:0]
     if chosen.ndim != 1 or chosen.dtype.kind not in "Uiub":
-        raise DissensusError(
-            "the choice of cases is not understood",
-            expected="a list of names or of positions, a slice, or a mask with one entry per case",
-            got=f"{cases!r:.60}",
-            advice=f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else "",
-        )
+        expected = "a list of names or of positions, a slice, or a mask with one entry per case"
+        problem, got = "the choice of cases is not understood", f"{cases!r:.60}"
+        advice = f"for one case, write [{cases!r}]" if isinstance(cases, str | int) else ""
+        raise DissensusError(problem, expected=expected, got=got, advice=advice)
     if chosen.dtype.kind == "U":
         try:
             return np.fromiter(map(known.__getitem__, chosen.tolist()), dtype=np.int64, count=len(chosen))
         except KeyError as error:
-            case = error.args[0]
-            raise DissensusError(
-                f"unknown case {case!r}", expected=f"one of {len(known)} cases", advice=suggestion(case, known)
-            ) from None
+            case, expected = error.args[0], f"one of {len(known)} cases"
+            advice = suggestion(case, known)
+            raise DissensusError(f"unknown case {case!r}", expected=expected, advice=advice) from None
     if chosen.dtype.kind == "b":
         check_length("mask value", len(chosen), len(known))
         return np.flatnonzero(chosen)
     outside = chosen[(chosen < -len(known)) | (chosen >= len(known))]
     if len(outside):
-        raise DissensusError(
-            "there is no case at this position",
-            expected=f"0 to {len(known) - 1}, or negative numbers that count from the end",
-            got=str(outside[0]),
-        )
+        expected = f"0 to {len(known) - 1}, or negative numbers that count from the end"
+        raise DissensusError("there is no case at this position", expected=expected, got=str(outside[0]))
     return np.take(everyone, chosen)
 
 
@@ -164,11 +177,8 @@ def checked_costs(costs: Mapping[str, float] | None, names: Sequence[str]) -> di
     found = dict.fromkeys(names, 1.0)
     for name, value in (costs or {}).items():
         if not 0 < value < float("inf"):
-            raise DissensusError(
-                f"the cost of one {name} must be positive",
-                expected="a positive number",
-                got=f"{float(value):g}",
-                advice="costs are relative: give what is cheap a small number, such as 0.01",
-            )
+            problem, expected = f"the cost of one {name} must be positive", "a positive number"
+            advice = "costs are relative: give what is cheap a small number, such as 0.01"
+            raise DissensusError(problem, expected=expected, got=f"{float(value):g}", advice=advice)
         found[known_name("cost", name, names)] = float(value)
     return found

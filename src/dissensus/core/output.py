@@ -23,14 +23,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from dissensus.core.errors import FormatError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
 
 # Says what in a directory must not be lost; nothing if the directory may be replaced.
 Foreign: TypeAlias = Callable[[FilePath], str]
@@ -117,15 +117,10 @@ def checked_directory_target(
             advice = ANOTHER if foreign is None else ALLOW
             raise FormatError("the output directory exists already", got=str(path), advice=advice)
         _remove_leftovers(target)
-        found = foreign(target)
-        if found:
-            raise FormatError(
-                "the output directory holds something else and is not replaced",
-                expected="a directory that Dissensus wrote, and nothing else in it",
-                got=found,
-                where=str(path),
-                advice=ANOTHER,
-            )
+        if found := foreign(target):
+            problem = "the output directory holds something else and is not replaced"
+            expected = "a directory that Dissensus wrote, and nothing else in it"
+            raise FormatError(problem, expected=expected, got=found, where=str(path), advice=ANOTHER)
         if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise FormatError("the output directory cannot be replaced", got="permission denied", where=str(path))
         return target
@@ -311,12 +306,6 @@ def _note(target: FilePath, path: Path) -> None:
 # Tables --------------------------------------------------------------------------------------------------
 
 
-def checked_table_target(path: Path, *, overwrite: bool = False, inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse a place where no table can be written, see :func:`checked_file_target`, or an unknown ending."""
-    table_writer(path)
-    checked_file_target(path, overwrite=overwrite, inputs=inputs)
-
-
 def write_table(table: pl.DataFrame, path: Path, *, overwrite: bool = False) -> None:
     """Write a table whole; the ending of the path chooses the form."""
     write = table_writer(path)
@@ -362,37 +351,38 @@ def told_when_interrupted() -> Iterator[None]:
     The process ends within the handler: an exception could be caught by others on its way, and would wait for threads.
     """
     WRITTEN.clear()
-    if not _can_be_handled() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, _leave)
-    try:
-        yield
-    finally:
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done, and leaving takes a moment
-        signal.signal(signal.SIGINT, previous)
+    with _handled(_leave if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN else signal.SIG_IGN) as is_handled:
+        try:
+            yield
+        finally:
+            if is_handled:  # all is done, and leaving takes a moment
+                atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait until a few steps are done."""
-    if not _can_be_handled():
-        yield
-        return
     came: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
-        yield
+        with _handled(lambda number, _: came.append(number)):
+            yield
     finally:
-        signal.signal(signal.SIGINT, previous)
         if came:
             signal.raise_signal(signal.SIGINT)
 
 
-def _can_be_handled() -> bool:
-    """Tell whether handlers can be set and put back: in the main thread, unless a foreign one is there."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    return in_main_thread and signal.getsignal(signal.SIGINT) is not None
+@contextmanager
+def _handled(handler: Any) -> Iterator[bool]:
+    """Handle Ctrl-C, and tell whether this can be done: in the main thread, unless a foreign handler is there."""
+    previous = signal.getsignal(signal.SIGINT)
+    is_handled = threading.current_thread() is threading.main_thread() and previous is not None
+    if is_handled:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield is_handled
+    finally:
+        if is_handled:
+            signal.signal(signal.SIGINT, previous)
 
 
 def _leave(*_: object) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
 
 
 def frozen_integers(values: object) -> IntArray:
@@ -66,11 +66,14 @@ def join_offsets(parts: Iterable[IntArray]) -> IntArray:
 
 
 def weighted_counts(rows: IntArray, weights: FloatArray, n_rows: int) -> FloatArray:
-    """Sum the weights of each row.
+    """Sum weights (..., n) by the row that each belongs to, shape (..., n_rows).
 
     >>> weighted_counts(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3)
     array([1.5, 0. , 2. ])
     """
+    if weights.ndim > 1:
+        found = [weighted_counts(rows, own, n_rows) for own in weights.reshape(-1, weights.shape[-1])]
+        return np.array(found, dtype=np.float64).reshape(*weights.shape[:-1], n_rows)
     return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64, copy=False)
 
 

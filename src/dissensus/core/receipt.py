@@ -9,11 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray, Said
+from dissensus.core.arrays import IntArray, Value
 from dissensus.core.checks import check_fields, check_kind
-from dissensus.core.errors import DissensusError, DissensusWarning, listing
-from dissensus.core.names import known_name
-from dissensus.core.value import Value
+from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
+from dissensus.core.names import Said
 
 # The usual reasons why a column has a role.
 BY_NAME, AS_SAID = "by its name", "as said"
@@ -165,9 +164,9 @@ class Receipt:
         >>> Receipt("votes.npy", "counts", is_given=True).lines()
         ['votes.npy: read as counts (as said)']
         """
-        named: dict[str, tuple[str, ...]] = {}
-        for column in self.columns:
-            named[column.role] = (*named.get(column.role, ()), column.name)
+        named: dict[str, list[str]] = {}
+        for (role, _), names in self.roles().items():
+            named.setdefault(role, []).extend(names)
         told = {
             "": "; ".join(f"{role}: {listing(names, most=3)}" for role, names in named.items() if role),
             "not used: ": listing(self.unused),
@@ -305,11 +304,8 @@ def refuse_unheard(given: Said, columns: Iterable[Column], what: str) -> None:
     roles = {role: name for role, name in given.items() if name is not None}
     unheard = [role for role, name in roles.items() if heard.isdisjoint((role.replace("_", " "), name))]
     if unheard:
-        raise DissensusError(
-            f"{what} has no use for the role {unheard[0]!r}",
-            expected=f"one of the roles {listing(dict.fromkeys(column.role for column in told))}"
-            if told
-            else "no role",
-            got=f"--column {unheard[0]}={roles[unheard[0]]}",
-            advice="leave it out, or say another format (--format NAME)",
-        )
+        problem, got = f"{what} has no use for the role {unheard[0]!r}", f"--column {unheard[0]}={roles[unheard[0]]}"
+        known = listing(dict.fromkeys(column.role for column in told))
+        advice = "leave it out, or say another format (--format NAME)"
+        expected = f"one of the roles {known}" if told else "no role"
+        raise DissensusError(problem, expected=expected, got=got, advice=advice)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.abc import InspectLoader
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from itertools import product
 from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -197,11 +197,9 @@ class Spec(Registered):
         known = {part.name: part for part in cls.parameter_fields()}
         unknown = [name for name in parameters if name not in known]
         if unknown:
-            raise DissensusError(
-                f"{cls.id} has no {unknown[0]}",
-                expected=f"its parameters are {', '.join(known)}" if known else "it has no parameters",
-                advice=suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}",
-            )
+            expected = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+            advice = suggestion(unknown[0], known) or f"leave it out, or choose another {cls.family.noun}"
+            raise DissensusError(f"{cls.id} has no {unknown[0]}", expected=expected, advice=advice)
         required = [name for name, part in known.items() if part.default is part.default_factory is MISSING]
         missing = [name for name in required if name not in parameters]
         if missing:
@@ -347,9 +345,8 @@ def read_parameter(kind: type[Spec], name: str, text: str, where: str) -> Any:
     except ValueError as error:
         if isinstance(error, DissensusError):
             raise
-        raise DissensusError(
-            f"{name} must be {error}", expected=kind.usage(), got=repr(text), where=repr(where)
-        ) from None
+        problem, expected = f"{name} must be {error}", kind.usage()
+        raise DissensusError(problem, expected=expected, got=repr(text), where=repr(where)) from None
 
 
 def read_value(hint: Any, text: str) -> Any:
@@ -426,3 +423,15 @@ def written(value: Any) -> str:
     if isinstance(value, list):
         return "/".join(map(written, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Versions ------------------------------------------------------------------------------------------------
+
+
+def present_versions() -> dict[str, str]:
+    """Return the versions of the packages that numbers depend on.
+
+    >>> sorted(present_versions())
+    ['dissensus', 'numba', 'numpy', 'polars', 'scipy']
+    """
+    return {name: version(name) for name in ("dissensus", "numpy", "numba", "polars", "scipy")}

@@ -23,14 +23,13 @@ import numpy as np
 from dissensus.aggregations.base import Aggregation
 from dissensus.agreement.coefficients import Table
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import case_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import case_keys
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
@@ -48,9 +47,12 @@ SCORES: dict[Score, str] = {
     "rank": "place of the condition",
 }
 
-
-# What stands for the category where there are none.
-_ALL: tuple[str, ...] = ("all conditions",)
+GUARANTEES: dict[Method, str] = {
+    "monte-carlo": "a label drawn like these, of a new case like these, is in the set with probability 1 - alpha at "
+    "least; 1 - 2 alpha whatever the dependence between the labels of a case (averaged p-values)",
+    "corrected": "1 - alpha at least, for one label drawn like these of a new case like these; it requires nothing of "
+    "the other labels of a case, and thresholds vary more, as one label of each counts",
+}
 
 
 def conformity(model: Predictions, score: Score) -> FloatArray:
@@ -141,27 +143,13 @@ class Conformal(Rows):
         model = given.align(None, self.conditions)
         _check_scores(model, self.score)
         limits = np.array([row["threshold"] for row in self.rows])[self.codes]
-        return Predictions.from_sets(
-            conformity(model, self.score) >= limits, self.conditions, case_names=model.case_names, name=model.name
-        )
+        sets = conformity(model, self.score) >= limits
+        return Predictions.from_sets(sets, self.conditions, case_names=model.case_names, name=model.name)
 
     def words(self) -> list[str]:
         """Say what is guaranteed, and what for."""
-        told = [
-            f"sets by {SCORES[self.score]}; {self.n_cases:,} calibration cases, {self.m} labels each from "
-            f"{self.drawn_from}"
-        ]
-        if self.method == "monte-carlo":
-            told.append(
-                "guarantee: a label drawn like these, of a new case like these, is in the set with probability 1 - "
-                "alpha at least; 1 - 2 alpha whatever the dependence between the labels of a case (averaged p-values)"
-            )
-        else:
-            told.append(
-                "guarantee: 1 - alpha at least, for one label drawn like these of a new case like these; it requires "
-                "nothing of the other labels of a case, and thresholds vary more, as one label of each counts"
-            )
-        return told
+        labels = f"{self.n_cases:,} calibration cases, {self.m} labels each from {self.drawn_from}"
+        return [f"sets by {SCORES[self.score]}; {labels}", f"guarantee: {GUARANTEES[self.method]}"]
 
 
 @checked
@@ -223,7 +211,8 @@ def conformal(
     said = said.select([name in known for name in said.case_names])
     model = model.select(list(said.case_names))
     _check_scores(model, score)
-    codes, names = np.zeros(said.n_conditions, dtype=np.int64), _ALL
+    codes = np.zeros(said.n_conditions, dtype=np.int64)
+    names: tuple[str, ...] = ("all conditions",)
     if categories is not None:
         of_name = dict(zip(categories.conditions, categories.codes.tolist(), strict=True))
         lacking = [name for name in said.conditions if name not in of_name]
@@ -247,18 +236,11 @@ def conformal(
         )
     scores = np.take_along_axis(conformity(model, score), drawn, axis=1)
     rows = []
-    for place, name in enumerate(names):
+    for place, (name, own_alpha) in enumerate(alphas.items()):
         own = scores[codes[drawn] == place]
-        found = threshold(own, alphas[name], m)
-        rows.append(
-            {
-                "category": name,
-                "alpha": alphas[name],
-                "labels": len(own),
-                "threshold": found,
-                "guarantee": 1.0 if found == -math.inf else 1 - alphas[name],
-            }
-        )
+        found = threshold(own, own_alpha, m)
+        row: dict[str, Any] = {"category": name, "alpha": own_alpha, "labels": len(own), "threshold": found}
+        rows.append({**row, "guarantee": 1.0 if found == -math.inf else 1 - own_alpha})
     told = "opinions of annotators" if is_said else f"plausibilities of {labels}"
     return Conformal(tuple(rows), said.conditions, codes, score, method, len(drawn), m, told)
 
@@ -279,7 +261,7 @@ def _check_scores(model: Predictions, score: Score) -> None:
 
 
 def _alphas(alpha: float | Mapping[str, float], names: tuple[str, ...]) -> dict[str, float]:
-    """Return alpha of every category; refuse what is not between 0 and 1, and categories without one."""
+    """Return alpha of every category, in order; refuse what is not between 0 and 1, and categories without one."""
     given = alpha if isinstance(alpha, Mapping) else dict.fromkeys(names, alpha)
     for name, value in given.items():
         known_name("category", name, names)
@@ -296,12 +278,10 @@ def _drawn(said: Study, spec: Aggregation | None, m: int, seed: int) -> IntArray
     They are what annotators said, or come from the plausibilities of an aggregation.
     """
     if spec is None:
-        table = Table.of(said)
-        chances = [table.by_value.toarray()]
+        shares = Table.of(said).by_value.toarray()
     else:
         sampled = spec.sample(said, draws=max(m, 100), seed=seed)
-        chances = [batch.dense().mean(axis=1) for batch in sampled]
-    shares = np.concatenate(chances)
+        shares = np.concatenate([batch.dense().mean(axis=1) for batch in sampled])
     cumulated = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     uniform = np.array([np.random.default_rng([seed, key]).random(m) for key in case_keys(said.case_names).tolist()])
     places = (uniform[:, :, None] > cumulated[:, None, :]).sum(axis=2)

@@ -13,28 +13,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs
 from dissensus.core.ragged import product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
-from dissensus.decisions.planning import spread_within
+from dissensus.decisions.planning import spread_within, values_against
 from dissensus.evaluation.expert_comparison.experts import Experts, experts
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, of_cells
-from dissensus.evaluation.expert_comparison.sample import Crossing, Side
+from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, first_shares
 from dissensus.evaluation.intervals import Part, freedom_of
 from dissensus.metrics.base import Metric
-from dissensus.metrics.data_set import DataSetMetric, Said
-from dissensus.metrics.data_set import first_shares as shares_of_first
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS, Panel
 from dissensus.study.study import Study
 
@@ -96,8 +93,6 @@ class Powered:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval of Student's t."""
-        from scipy.special import stdtrit
-
         half = float(stdtrit(self.freedom, (1 + level) / 2)) * math.sqrt(self.variance)
         return self.mean - half, self.mean + half
 
@@ -136,11 +131,8 @@ def prediction_powered(
     """
     n, n_all, own, w = len(y), len(f), f[on.rows], on.weights
     if lam is None:
-        covariance, variance = (
-            float(product(w, (y - product(w, y)) * (own - product(w, own)))),
-            float(np.var(f, ddof=1)),
-        )
-        most = n_all / max(n_all - n, 1)
+        covariance = float(product(w, (y - product(w, y)) * (own - product(w, own))))
+        variance, most = float(np.var(f, ddof=1)), n_all / max(n_all - n, 1)
         lam = min(max(covariance / variance, 0.0), most) if variance > 0 else 0.0
     r, stratum = y - lam * own, on.strata[on.rows]
     n_strata = int(on.strata.max()) + 1
@@ -153,12 +145,12 @@ def prediction_powered(
     influence = np.zeros(n_all)
     influence[on.rows] = w * left * few[stratum]
     residual = float(product(w, left**2)) * n / max(n - n_strata, 1)
-    if on.is_finite:
-        known = 0.0 if math.isnan(noise) else max(residual - noise, 0.0)
-        less = known / n_all if len(np.unique(on.groups)) == n_all else 0.0
-    else:
+    less = 0.0
+    if not on.is_finite:
         influence += (of_stratum[on.strata] + lam * f - mean) / n_all
-        less = 0.0
+    elif len(np.unique(on.groups)) == n_all:
+        known = 0.0 if math.isnan(noise) else max(residual - noise, 0.0)
+        less = known / n_all
     sums = weighted_counts(on.groups, influence, int(on.groups.max()) + 1)
     freedom = max(int(n_groups.sum()) - n_strata, 1)
     return Powered(mean, max(float(np.square(sums).sum()) - less, 0.0), freedom, lam, residual)
@@ -252,21 +244,14 @@ class Judges(Rows):
 
     def words(self) -> list[str]:
         """Say what came out."""
-        told = [
-            f"{self.about}: {self.n_labelled:,} of {self.n_cases:,} cases labelled by humans, "
-            f"{100 * self.level:g} % intervals"
-        ]
+        labelled = f"{self.n_labelled:,} of {self.n_cases:,} cases labelled by humans"
+        told = [f"{self.about}: {labelled}, {100 * self.level:g} % intervals"]
         if not math.isnan(self.errors["rho"]):
             own = "error correlation of judges {rho:.2f}, worth {effective:.1f} independent ones"
             beside = "; of annotators {annotators:.2f}, excess {excess:+.2f} [{low:+.2f}, {high:+.2f}]"
             told.append((own + ("" if math.isnan(self.errors["annotators"]) else beside)).format_map(self.errors))
-        told += [
-            "{judge}: two answers agree in {agreement:.2f}; {within:.0%} of the variation is within a case".format(
-                **one
-            )
-            for one in self.consistency
-        ]
-        return told
+        repeated = "{judge}: two answers agree in {agreement:.2f}; {within:.0%} of the variation is within a case"
+        return told + [repeated.format_map(one) for one in self.consistency]
 
     def summary(self) -> Any:
         """Return estimates with intervals, and what to ask for."""
@@ -336,28 +321,19 @@ def judges(
     own_groups = dict(zip(study.case_names, study.groups, strict=True)) if study.groups else {}
     on = replace(_labelled(said, place, strata, {**own_groups, **(groups or {})}), is_finite=finite)
     quantities, about = _quantities(said, on, judged, names, metric, predictions, condition)
-    notes = _notes(study, said, on, judged, strata)
+    notes, is_share = _notes(study, said, on, judged, strata), metric is None and said.kind != "ratings"
     rows = [
-        {"quantity": name, "judge": judge, **_row(humans, f, on, level, width, cost)}
+        {"quantity": name, "judge": judge, **_row(humans, f, on, level, width, cost, is_share=is_share)}
         for name, of_opinion, by_judge in quantities
-        for humans in [_humans(said, of_opinion, on, is_share=metric is None and said.kind != "ratings")]
+        for humans in [_humans(said, of_opinion, on)]
         for judge, f in by_judge.items()
     ]
     labels = {name: answers[0].select(list(said.case_names)) for name, answers in judged.items()}
-    consistency = tuple(
-        {"judge": name, **_consistency(answers)} for name, answers in judged.items() if len(answers) > 1
-    )
-    return Judges(
-        tuple(rows),
-        error_correlation(said, labels),
-        consistency,
-        level,
-        said.n_cases,
-        len(names),
-        about,
-        notes,
-        (said, labels),
-    )
+    repeated = {name: answers for name, answers in judged.items() if len(answers) > 1}
+    consistency = tuple({"judge": name, **_consistency(answers)} for name, answers in repeated.items())
+    sizes = said.n_cases, len(names)
+    errors = error_correlation(said, labels)
+    return Judges(tuple(rows), errors, consistency, level, *sizes, about, notes, (said, labels))
 
 
 def _judged(study: Study, judgements: Mapping[str, Any]) -> dict[str, list[Predictions]]:
@@ -400,11 +376,9 @@ def _labelled(
             raise DissensusError("cases have no stratum", expected="one for every judged case", got=listing(lacking))
         known, codes = np.unique([str(strata[name]) for name in names], return_inverse=True)
         n_labelled, n_all = np.bincount(codes[rows], minlength=len(known)), np.bincount(codes)
-        few = known[n_labelled < LEAST_OF_STRATUM].tolist()
+        few, expected = known[n_labelled < LEAST_OF_STRATUM].tolist(), f"at least {LEAST_OF_STRATUM} of each"
         if few:
-            raise DissensusError(
-                "strata have too few labelled cases", expected=f"at least {LEAST_OF_STRATUM} of each", got=listing(few)
-            )
+            raise DissensusError("strata have too few labelled cases", expected=expected, got=listing(few))
         within = weighted_counts(codes[rows], weights, len(known))
         weights = weights / within[codes[rows]] * (n_all / n_all.sum())[codes[rows]]
     labels = [f"group {groups[name]}" if name in groups else f"case {name}" for name in names]
@@ -425,17 +399,13 @@ def _notes(
         notes.append("one opinion per case: the finite set does not narrow the interval, as opinions may differ")
     if strata is None and not said.panel.has_case_weights and len(on.rows) < n_all:
         others = np.setdiff1d(np.arange(n_all), on.rows)
-        for name, answers in judged.items():
-            one, k = answers[0], said.n_conditions
-            shares = one.numbers[:, None] if said.kind == "ratings" else first_shares(one, k).toarray()
+        unlike = "labelled cases are not like the others by what {} says: if they were not drawn at random, "
+        for name, (one, *_) in judged.items():
+            shares = one.numbers[:, None] if said.kind == "ratings" else first_shares(one, said.n_conditions).toarray()
             spread = shares.std(axis=0) * math.sqrt(1 / len(on.rows) + 1 / len(others))
             away = np.abs(shares[on.rows].mean(axis=0) - shares[others].mean(axis=0))
             if (away > FAR * np.maximum(spread, 1e-12)).any():
-                notes.append(
-                    f"labelled cases are not like the others by what {name} says: if they were not drawn at random, "
-                    "give strata or weights of cases"
-                )
-                break
+                return (*notes, unlike.format(name) + "give strata or weights of cases")
     return tuple(notes)
 
 
@@ -497,38 +467,18 @@ def as_opinions(judge: Predictions, said: Study) -> Study:
     return Study(said.conditions, panel, np.arange(n + 1), offsets, codes, said.unranked, said.question)
 
 
-def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
-    """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
-    pairs = Pairs(said, different_opinions(said))
-    if isinstance(metric, DataSetMetric):
-        scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
-        share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]
-        masses = np.array([weighted_counts(pairs.cell_case, share * label, said.n_cases) for label in pairs.labels.T])
-        own, is_binary = np.ones(said.n_cases) if weights is None else weights, said.question == "binary"
-        seen = Said(scores, shares_of_first(scores), own, is_binary, np.zeros_like(rows), rows)
-        base, slopes = Side(seen, masses).linear(metric)
-        of_cell = base + (pairs.labels * slopes.T[pairs.cell_case]).sum(axis=1)
-    else:
-        of_cell = of_cells([metric], pairs, model)[0]
-    return np.asarray(of_cell[pairs.cell])
+def _humans(said: Study, of_opinion: FloatArray, on: Labelled) -> tuple[FloatArray, float, float, Part | None]:
+    """Average the values of the opinions of every case, and find what makes means vary.
 
-
-class Humans(NamedTuple):
-    """What humans say of the labelled cases: means, the variance within cases and its share in means, and annotators.
-
-    The variance within cases is nan where no case has two opinions; the choice of annotators adds nothing where they
-    are no sample.
+    Returns
+    -------
+    y : (n,)
+        What humans say of the labelled cases.
+    within, noise
+        The variance within cases, nan where no case has two opinions, and its share in means.
+    part
+        What the choice of annotators adds; nothing where they are no sample.
     """
-
-    y: FloatArray
-    within: float
-    noise: float
-    annotators: Part | None
-    is_share: bool
-
-
-def _humans(said: Study, of_opinion: FloatArray, on: Labelled, *, is_share: bool) -> Humans:
-    """Average the values of the opinions of every case, and find what makes means vary."""
     case, votes = said.panel.case_of_opinion, said.votes * said.weights
     totals = weighted_counts(case, votes, said.n_cases)
     y = weighted_counts(case, votes * of_opinion, said.n_cases) / totals
@@ -538,16 +488,14 @@ def _humans(said: Study, of_opinion: FloatArray, on: Labelled, *, is_share: bool
         crossing = Crossing.of(pairs, on.weights, on.groups[on.rows])
         moves = (on.weights / totals)[case] * votes * (of_opinion - y[case])
         part = None if crossing is None else crossing.part(moves)
-    return Humans(y, within, within * float((1 / totals).mean()), part, is_share)
+    return y, within, within * float((1 / totals).mean()), part
 
 
 def _row(
-    humans: Humans, f: FloatArray, on: Labelled, level: float, width: float | None, costs: Mapping[str, float]
+    humans: Any, f: FloatArray, on: Labelled, level: float, width: float | None, costs: Any, *, is_share: bool
 ) -> dict[str, Any]:
     """Estimate one quantity by one judge, and say what to ask for."""
-    from scipy.special import ndtri
-
-    y, within, noise, part, is_share = humans
+    y, within, noise, part = humans
     found, alone = (prediction_powered(y, f, on, noise=noise, lam=lam).with_part(part) for lam in (None, 0.0))
     is_decided = is_share and bool(np.isin(f, (0.0, 1.0)).all())
     beside = (rogan_gladen(y, f, on) if is_decided else None) or Powered(*(math.nan,) * 5)

@@ -1,4 +1,4 @@
-"""How large the next study must be: power and width over cases, opinions per case and annotators.
+"""How large the next study must be, power and width over cases, opinions and annotators; and which cases to ask again.
 
 Of agreement, the variance of a mean over n cases with v opinions each is that between cases, plus that within cases,
 plus that between annotators. The value of a case is an average over pairs of its annotators: with the covariance c1 of
@@ -7,35 +7,59 @@ two pairs that share one annotator and c2 of a pair with itself, beyond that bet
 divided by their number; degrees of freedom are those of Satterthwaite. Of reader studies with a known truth, the
 components of Obuchowski and Rockette are carried over to other numbers of readers and cases ([hillis]: Hillis,
 Obuchowski and Berbaum 2011).
+
+Cases to show to one more annotator are those whose answer is expected to settle the conclusion most: the difference
+of two models' agreement with annotators, or the metric of one. It is a mean over cases of
+g = sum_k u_k theta_k, with the plausibilities theta of a case and the value u_k of the answer k. One more opinion b
+on a case reduces the variance of the conclusion by Var(g) - E_b[Var(g | b)] = Var_b(E[g | b]), times the squared weight
+of the case: draws are weighted by how likely they make b. Cases on which both models say the same have nothing to give,
+however uncertain they are.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import product as combined
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from scipy.special import chdtrc, nctdtr, stdtrit
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.core.checks import check_choice, check_count, check_positive, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import checked_costs, in_order_of_keys, known_name
-from dissensus.core.ragged import clustered, weighted_counts
+from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.dirichlet import Dirichlet
+from dissensus.core.arrays import FloatArray, IntArray, Path
+from dissensus.core.checks import check_choice, check_count, check_positive, check_seed, check_share, checked
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import checked_costs, in_order_of_keys
+from dissensus.core.output import written_whole
+from dissensus.core.ragged import clustered, product, weighted_counts
 from dissensus.core.screen import Rows
 from dissensus.core.spec import one_spec
-from dissensus.evaluation.expert_comparison.pairs import Pairs, paired
 from dissensus.evaluation.expert_comparison.reader_studies import ReaderStudy
-from dissensus.evaluation.expert_comparison.sample import LEAST_CASES, Sample, squared_shares
+from dissensus.evaluation.expert_comparison.sample import (
+    LEAST_CASES,
+    Pairs,
+    Sample,
+    Side,
+    different_opinions,
+    of_cells,
+    squared_shares,
+)
 from dissensus.evaluation.request import Questions, asked_questions, check_request, default_metrics
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
-from dissensus.study.study import Study
+from dissensus.metrics.data_set import DataSetMetric, Said
+from dissensus.metrics.data_set import first_shares as shares_of_first
+from dissensus.study.panel import ANONYMOUS, Panel
+from dissensus.study.study import Study, require_kind
 
 if TYPE_CHECKING:
+    import polars as pl
     from altair import VConcatChart as Figure
     from numpy.typing import ArrayLike
 
@@ -53,6 +77,12 @@ LARGEST = 1e9
 
 # What can be said instead of a pilot study.
 STATED = ("case_sd", "opinion_sd", "annotator_sd")
+
+# An answer that draws make less likely than this counts as if it had this chance, so that it can be weighed.
+LEAST = 1e-6
+
+# By default, this share of the cases is recommended.
+SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -105,8 +135,6 @@ class Components:
         self, n: float, v: float, annotators: int | None, design: Design = "assigned"
     ) -> tuple[float, float, float]:
         """Return the standard error of the mean of n cases with v opinions, as it is stated, and degrees of freedom."""
-        from scipy.special import chdtrc
-
         own = max(self.within(v) - self.annotator / v, 0.0)
         cases, noise = (self.case + own) / n, own / n
         between, told, df = self.annotator / (annotators or math.inf), 0.0, n - 1.0
@@ -188,8 +216,6 @@ class Plan(Rows):
         >>> round(found.row(800, 3, None)["power"], 2)
         0.69
         """
-        from scipy.special import nctdtr, stdtrit
-
         error, stated, df = self.components.error(cases, opinions, annotators, self.design)
         half = float(stdtrit(min(df, LARGEST), (1 + self.level) / 2)) * stated
         limit = half / error
@@ -205,7 +231,7 @@ class Plan(Rows):
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:  # type: ignore[override]
         """What every design would show."""
-        return tuple(self.row(n, *size) for size, n in product(self.sizes, self.cases))
+        return tuple(self.row(n, *size) for size, n in combined(self.sizes, self.cases))
 
     def _reaches(self, row: Mapping[str, Any]) -> bool:
         what, wanted = self.target
@@ -240,15 +266,13 @@ class Plan(Rows):
         """Say what is compared, and the cheapest design."""
         what, wanted = self.target
         test = "" if self.margin is None else f", non-inferiority margin {self.margin:g}"
-        told, best = [f"{self.about}: true difference {self.effect:.4g}{test}, level {self.level:g}"], self.cheapest
-        goal = f"{what} {wanted:g}"
-        if best is None:
-            told.append(f"no design with up to {MOST_CASES:,} cases has {goal}: more annotators are needed")
-        else:
+        goal, best = f"{what} {wanted:g}", self.cheapest
+        found = f"no design with up to {MOST_CASES:,} cases has {goal}: more annotators are needed"
+        if best is not None:
             seats = "" if best["annotators"] is None else f", {best['annotators']} annotators"
             size = f"{best['cases']:,} cases with {best['opinions']} opinions each{seats}"
-            told.append(f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})")
-        return told
+            found = f"cheapest design for {goal}: {size} (cost {best['cost']:,.4g})"
+        return [f"{self.about}: true difference {self.effect:.4g}{test}, level {self.level:g}", found]
 
     def chart(self) -> Chart:
         """Return power, or width, over the number of cases, a line for every number of opinions and annotators."""
@@ -382,7 +406,7 @@ def _sizes(
 ) -> tuple[tuple[int, int | None], ...]:
     """Return the numbers of opinions per case and of annotators; refuse what cannot be, or the pilot does not tell."""
     seats = annotators or (known.annotators,)
-    sizes = list(product(opinions or (known.opinions,), seats))
+    sizes = list(combined(opinions or (known.opinions,), seats))
     if design == "crossed" or isinstance(known.components, ReaderComponents):  # everybody reads every case
         sizes = [(r or v, r or v) for v, r in sizes] if annotators or not opinions else [(v, v) for v, _ in sizes]
     for v, r in sizes:
@@ -432,14 +456,15 @@ def _pilot(
     if not isinstance(pilot, Study):
         return _Pilot(Components.stated(pilot), "difference of means", math.nan, 100, 3, None, ())
     asked, own, spec = compared_models(pilot, predictions, metric, models)
-    said = paired(asked.study.select(in_order_of_keys(asked.study.case_names)))
+    pairs = Pairs.of(asked.study.select(in_order_of_keys(asked.study.case_names)))
+    said = pairs.study
     if said.n_cases < LEAST_CASES:
         raise DissensusError(
             "the pilot has too few cases with two annotators",
             expected=f"at least {LEAST_CASES}, or standard deviations instead of a study",
             got=str(said.n_cases),
         )
-    pairs, chosen = Pairs.of(said), {name: model.select(list(said.case_names)) for name, model in own.items()}
+    chosen = {name: model.select(list(said.case_names)) for name, model in own.items()}
     found = asked.strata.get(FINDING, {})
     sample = Sample.of(pairs, chosen, (spec,), findings=found, called="annotator", point=False)
     return _components(sample, spec, list(own))
@@ -462,14 +487,14 @@ def _components(sample: Sample, spec: Metric, compared: Sequence[str]) -> _Pilot
     def kernel(a: IntArray, b: IntArray) -> FloatArray:
         """Return the difference of a model from one annotator, for pairs of cells."""
         alone = sample.of_pairs(place)
-        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b) - alone(b, a)) / 2)
+        return np.asarray((of_cell[a] + of_cell[b] - alone(a, b)[0] - alone(b, a)[0]) / 2)
 
     spread = spread_within(said, of_cell[pairs.cell])
     single, both, is_known = (spread / 4, spread / 2, True) if other else within_cases(pairs, kernel)
-    mean, error = clustered(values, sample.weights, sample.clusters)
+    mean, error = clustered(values, pairs.weights, pairs.clusters)
     crossing, annotator, shared = sample.crossing, 0.0, 0.0
     if crossing is not None:
-        shared = squared_shares(pairs, sample.weights)
+        shared = squared_shares(pairs, pairs.weights)
         moves = sample.effects[1, place] - sample.effects[other, place]
         annotator = float(crossing.part(moves).variance) / shared
     parts = Components(0.0, single, both, annotator)
@@ -523,3 +548,211 @@ def spread_within(study: Study, values: FloatArray) -> float:
     n, total, squares = (weighted_counts(case, votes * values**k, study.n_cases) for k in (0, 1, 2))
     several = n > 1
     return float(((squares - total**2 / n)[several] / (n[several] - 1)).mean())
+
+
+# Which cases again --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Relabel(Rows):
+    """Hold which cases to ask about again, the most useful first.
+
+    Attributes
+    ----------
+    rows
+        A row per case: ``rank``, ``case``, ``gain`` (the share of the variance of the conclusion that one more opinion
+        is expected to remove), ``opinions`` so far, ``certainty`` that the first condition is first, and
+        ``by_certainty``, the rank where the least certain come first.
+    about
+        The conclusion.
+    n
+        How many of the cases are recommended.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    about: str
+    n: int
+    notes: tuple[str, ...]
+
+    def words(self) -> list[str]:
+        """Say how much the recommended cases are expected to give."""
+        gains = np.array([row["gain"] for row in self.rows])
+        uncertain = np.array([row["by_certainty"] for row in self.rows]) <= self.n
+        told = f"one more opinion on each of {self.n:,} of {len(gains):,} cases is expected to remove"
+        return [
+            f"cases to ask about again: {self.about}",
+            f"{told} {gains[: self.n].sum():.1%} of the variance of the conclusion; the {self.n:,} least certain "
+            f"cases {gains[uncertain].sum():.1%}, a random choice {self.n * gains.mean():.1%}",
+        ]
+
+    def summary(self) -> pl.DataFrame:
+        """Return the recommended cases."""
+        return self.to_frame().head(self.n)
+
+    def to_label_studio(self) -> list[dict[str, Any]]:
+        """Return the recommended cases as tasks that Label Studio imports.
+
+        Examples
+        --------
+        >>> import dissensus as ds
+        >>> study = ds.simulate.study(n_cases=30, n_conditions=4, seed=1)
+        >>> found = ds.relabel(study.annotations, study.predictions, models=["Aster", "Birch"], n=2)
+        >>> [sorted(task["data"]) for task in found.to_label_studio()]
+        [['case', 'opinions', 'rank'], ['case', 'opinions', 'rank']]
+        """
+        return [{"data": {name: row[name] for name in ("case", "rank", "opinions")}} for row in self.rows[: self.n]]
+
+    def write(self, path: Path, *, overwrite: bool = False) -> None:
+        """Write the recommended cases: tasks for Label Studio (.json), or a table for a spreadsheet (.csv).
+
+        Examples
+        --------
+        >>> import dissensus as ds, tempfile, pathlib
+        >>> study = ds.simulate.study(n_cases=30, n_conditions=4, seed=1)
+        >>> found = ds.relabel(study.annotations, study.predictions, models=["Aster", "Birch"], n=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     place = pathlib.Path(folder) / "again.csv"
+        ...     found.write(place)
+        ...     len(place.read_text().splitlines())
+        3
+        """
+        ending, expected = FilePath(path).suffix.lower(), "a name that ends in .csv or .json"
+        if ending not in (".csv", ".json"):
+            raise DissensusError("the list is a table or tasks", expected=expected, got=str(path))
+        with written_whole(path, overwrite=overwrite) as temporary:
+            tasks = json.dumps(self.to_label_studio(), indent=2)
+            temporary.write_bytes((self.summary().write_csv() if ending == ".csv" else tasks).encode())
+
+
+@checked
+def relabel(
+    study: Study,
+    predictions: Mapping[str, ArrayLike | Predictions],
+    metric: Metric | str | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    n: int | None = None,
+    aggregation: Aggregation | str | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+    allow_missing: bool = False,
+) -> Relabel:
+    """Rank cases by how much one more opinion is expected to settle the conclusion.
+
+    Parameters
+    ----------
+    study, predictions
+        As in :func:`evaluate`; labels, rankings, grades or findings.
+    metric
+        What agreement is measured by; by default the first metric of the kind of question.
+    models
+        Two models whose difference is the conclusion, or one whose metric is; by default all, if they are one or two.
+    n
+        How many cases are recommended; by default a tenth.
+    aggregation
+        What plausibilities are drawn by, such as ``"plackett-luce:1"``; by default a Dirichlet posterior of first
+        choices whose prior is fitted to all cases.
+    draws, seed
+        Draws per case.
+    allow_missing
+        Take the cases that all models have, instead of refusing models that lack some.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> study = ds.simulate.study(n_cases=60, n_conditions=4, seed=1)
+    >>> found = ds.relabel(study.annotations, study.predictions, models=["Aster", "Birch"])
+    >>> found.n, found.rows[0]["gain"] >= found.rows[-1]["gain"]
+    (6, True)
+    """
+    check_count(draws=draws)
+    check_seed(seed)
+    if study.kind != "checklists":
+        require_kind(study, "rankings", "asking again")
+    asked, own, spec = compared_models(study, predictions, metric, models, allow_missing=allow_missing)
+    said = asked.study.counted
+    annotated = said.select((said.votes_per_case > 0) & (said.case_weights > 0))
+    if not annotated.n_cases:
+        raise DissensusError("no case has an opinion", expected="at least one annotated case")
+    n = max(round(SHARE * annotated.n_cases), 1) if n is None else n
+    check_count(n=n)
+    if n > annotated.n_cases:
+        raise DissensusError("there are not so many cases", expected=f"at most {annotated.n_cases}", got=str(n))
+    drawn_by = one_spec(Aggregation.family, Dirichlet(alpha="fitted") if aggregation is None else aggregation)
+    drawn = drawn_by.sample(annotated, draws=draws, seed=seed)  # again for the gains: kept, they grow with cases and K
+    means = np.concatenate([batch.dense().mean(axis=1) for batch in drawn])
+    answers = every_answer(annotated, means)
+    worth = [values_against(spec, one.select(list(annotated.case_names)), answers) for one in own.values()]
+    values = (worth[0] - worth[1] if len(worth) == 2 else worth[0]).reshape(means.shape)
+    weights = np.square(annotated.case_weights / annotated.case_weights.sum())
+    parts, place = [], 0
+    for batch in drawn:
+        parts.append(np.stack(expected_gains(batch.dense(), values[place : place + batch.n_cases])))
+        place += batch.n_cases
+    spread, gains, certainty = np.concatenate(parts, axis=1)
+    total = float(product(weights, spread))
+    shares = weights * gains / total if total > 0 else np.zeros_like(gains)
+    order = np.argsort(-shares, kind="stable")
+    by_certainty = np.argsort(np.argsort(certainty, kind="stable"), kind="stable") + 1
+    columns: dict[str, Any] = {"gain": shares, "opinions": annotated.votes_per_case, "certainty": certainty}
+    columns = {name: values[order].tolist() for name, values in {**columns, "by_certainty": by_certainty}.items()}
+    columns = {"rank": range(1, len(order) + 1), "case": [annotated.case_names[i] for i in order], **columns}
+    rows = tuple(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    about, left_out = f"{spec.name}, {' minus '.join(own)}", said.n_cases - annotated.n_cases
+    told = {
+        f"{left_out} cases have no opinion yet: they are not ranked": left_out > 0,
+        "no opinion can change the conclusion: the models say the same": total == 0,
+    }
+    notes = tuple(sentence for sentence, holds in told.items() if holds)
+    return Relabel(rows, about, n, notes)
+
+
+def every_answer(said: Study, means: FloatArray) -> Study:
+    """Return a study in which every condition of every case is an answer, weighted by its plausibility."""
+    n, k = means.shape
+    panel = Panel(
+        said.case_names, np.arange(0, n * k + 1, k), np.full(n * k, ANONYMOUS), weights=np.maximum(means, LEAST).ravel()
+    )
+    single = np.arange(n * k + 1)
+    return Study(said.conditions, panel, single, single, np.tile(np.arange(k), n), said.unranked, said.question)
+
+
+def expected_gains(theta: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the variance of g, what one more opinion is expected to take off it, and the certainty of each case.
+
+    Parameters
+    ----------
+    theta : (n_cases, n_draws, K)
+        Draws of plausibilities.
+    values : (n_cases, K)
+        What each answer is worth.
+
+    Examples
+    --------
+    >>> theta = np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]])
+    >>> [part.round(3).tolist() for part in expected_gains(theta, np.array([[1.0, -1.0], [1.0, -1.0]]))[:2]]
+    [[0.64, 0.0], [0.41, 0.0]]
+    """
+    g = np.einsum("isk,ik->is", theta, values)
+    chances = np.maximum(theta.mean(axis=1), LEAST)
+    given = np.einsum("is,isk->ik", g, theta) / theta.shape[1] / chances
+    gains = (chances * np.square(given - g.mean(axis=1)[:, None])).sum(axis=1)
+    first = theta == theta.max(axis=2, keepdims=True)
+    certainty = (first / first.sum(axis=2, keepdims=True)).mean(axis=1).max(axis=1)
+    return g.var(axis=1), np.minimum(gains, g.var(axis=1)), certainty
+
+
+def values_against(metric: Metric, model: Predictions, said: Study, weights: FloatArray | None = None) -> FloatArray:
+    """Return the value of every opinion, shape (n_opinions,), whose weighted mean over cases is a model's metric."""
+    pairs = Pairs.of_kinds(said, different_opinions(said))
+    if isinstance(metric, DataSetMetric):
+        scores, rows, votes = model.to_scores(), np.arange(said.n_cases), pairs.by_cell(pairs.masses)
+        share = votes / weighted_counts(pairs.cell_case, votes, said.n_cases)[pairs.cell_case]
+        masses = np.array([weighted_counts(pairs.cell_case, share * label, said.n_cases) for label in pairs.labels.T])
+        own, is_binary = np.ones(said.n_cases) if weights is None else weights, said.question == "binary"
+        seen = Said(scores, shares_of_first(scores), own, is_binary, np.zeros_like(rows), rows)
+        base, slopes = Side(seen, masses).linear(metric)
+        of_cell = base + (pairs.labels * slopes.T[pairs.cell_case]).sum(axis=1)
+    else:
+        of_cell = of_cells([metric], pairs, model)[0]
+    return np.asarray(of_cell[pairs.cell])

@@ -17,24 +17,32 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dissensus.aggregations.case_prior import known_prior
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Value
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.value import Value
-from dissensus.evaluation.folds import Fold, by_name, grouped, weight_of_cases
-from dissensus.evaluation.intervals import Part
-from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, vote_labels
-from dissensus.evaluation.plan import ANNOTATORS, Plan, informed_by, prior_for
-from dissensus.evaluation.refits import InformedPrior
+from dissensus.evaluation.intervals import InformedPrior, Part
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, vote_labels
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Place, Sums, block_places
-from dissensus.evaluation.tally import Tallier, cases_of_places, counted_means, table_entries
+from dissensus.evaluation.tally import (
+    ANNOTATORS,
+    Plan,
+    Tallier,
+    cases_of_places,
+    counted_means,
+    informed_by,
+    prior_for,
+    table_entries,
+)
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.evaluation.influences import Valued
-    from dissensus.metrics.data_set import DataSetMetric
+
+
+# More annotators than this are left out in groups.
+MOST_GROUPS = 20
 
 # Whether other annotators might have been asked, or these are the ones.
 AnnotatorsAre: TypeAlias = Literal["sample", "fixed"]
@@ -50,6 +58,93 @@ MOST_PROBES = 64
 
 # Stands in for nothing where it would be divided by.
 LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Say which opinions of a study stay, and which cases are looked at without the others.
+
+    Attributes
+    ----------
+    study
+        The opinions that count.
+    votes : (n_opinions,)
+        How many of the annotators behind each opinion stay; an opinion without any is left out.
+    cases
+        Positions of the cases that are looked at.
+
+    Examples
+    --------
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"])
+    >>> Fold(said, np.array([0, 1]), np.array([0])).left.to_rankings()
+    [[[['b']]]]
+    """
+
+    study: Study
+    votes: IntArray
+    cases: IntArray
+
+    @property
+    def case_names(self) -> list[str]:
+        """Names of the cases that are looked at."""
+        return [self.study.case_names[case] for case in self.cases]
+
+    @cached_property
+    def left(self) -> Study:
+        """The study of the opinions that stay, with all its cases."""
+        kept = np.flatnonzero(self.votes > 0)
+        return self.study._with_opinions(replace(self.study.panel.keep(kept), votes=self.votes[kept]), kept)
+
+    @cached_property
+    def reweighted(self) -> Study:
+        """The same, where those who stay weigh as much together as all did.
+
+        A prior then draws the answer no closer to itself than with everybody: of three annotators, two with the weight
+        of two would move an adjusted value too little. On simulated panels of three with skills of standard deviation
+        0.12, its 90 % interval then held in 84 % of studies; so weighted, it holds in 88 %.
+        """
+        left, before = self.left, weight_of_cases(self.study)
+        remaining = weight_of_cases(left)
+        factor = np.divide(before, remaining, out=np.ones_like(remaining), where=remaining > 0)
+        return left.with_weights(left.weights * factor[left.panel.case_of_opinion])
+
+
+def grouped(study: Study) -> IntArray:
+    """Put annotators, or the groups they belong to, into at most twenty groups with about as many opinions each.
+
+    The shape is (n_annotators,).
+    """
+    names, units = study.panel.unit_names, study.panel.units
+    own, code = np.arange(len(names), dtype=np.int64), {name: place for place, name in enumerate(names)}
+    if len(names) > MOST_GROUPS:
+        sizes, place = np.bincount(units[units != ANONYMOUS], minlength=len(names)), np.empty_like(own)
+        place[np.argsort(-sizes, kind="stable")] = own
+        there, back = place % MOST_GROUPS, MOST_GROUPS - 1 - place % MOST_GROUPS
+        own = np.where(place // MOST_GROUPS % 2 == 0, there, back)
+    return own[[code[name] for name in study.panel.annotator_groups or names]]
+
+
+def by_name(study: Study) -> Study:
+    """Give annotators their codes in alphabetical order, whatever the order of opinions was; only those who gave any.
+
+    >>> said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b"], annotator_names=["B", "A"])
+    >>> by_name(said).annotator_names
+    ('A', 'B')
+    """
+    panel = study.panel
+    present = np.unique(panel.annotators[panel.annotators != ANONYMOUS])
+    order = sorted(present.tolist(), key=lambda code: panel.annotator_names[code])
+    codes = np.full(len(panel.annotator_names) + 1, ANONYMOUS, dtype=np.int64)
+    codes[order] = np.arange(len(order))
+    names = tuple(panel.annotator_names[code] for code in order)
+    groups = tuple(panel.annotator_groups[code] for code in order) if panel.annotator_groups else ()
+    renamed = replace(panel, annotators=codes[panel.annotators], annotator_names=names, annotator_groups=groups)
+    return study._with_opinions(renamed, np.arange(study.n_opinions))
+
+
+def weight_of_cases(study: Study) -> FloatArray:
+    """Sum the weights of the opinions on each case, shape (n_cases,)."""
+    return weighted_counts(study.panel.case_of_opinion, study.weights * study.votes, study.n_cases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +176,8 @@ class AnnotatorSpread(Value):
         """Return the variance of the mean of every model, shape (models, metrics)."""
         return self._part(np.square(self.effects).sum(axis=0), np.einsum("aak->ak", self.noise))
 
-    def of_difference(self, first: int, second: int) -> Part:
-        """Return the variance of the difference of two models, shape (metrics,)."""
+    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
+        """Return the variance of the differences of pairs of models, shape (pairs, metrics)."""
         effects = self.effects[:, first] - self.effects[:, second]
         noise = self.noise[first, first] + self.noise[second, second] - 2 * self.noise[first, second]
         return self._part(np.square(effects).sum(axis=0), noise)
@@ -296,10 +391,6 @@ class LeftOut:
         return self.pieces[0].plan
 
     @cached_property
-    def _metrics(self) -> tuple[DataSetMetric, ...]:
-        return data_set_metrics(self.plan.metrics)
-
-    @cached_property
     def _names(self) -> list[str]:
         """The cases of the design on which somebody said something, in its order."""
         study = self.design.study
@@ -310,11 +401,7 @@ class LeftOut:
         """The cases of every place among these names: all, those of a stratum, and all, which may be in a category."""
         labels = {column: np.array([of[name] for name in self._names]) for column, of in self.strata.items()}
         every = np.arange(len(self._names))
-        return {
-            ALL: every,
-            **cases_of_places(labels, None),
-            **{("category", n): every for n in self.plan.category_names},
-        }
+        return {ALL: every, **cases_of_places(labels, None), **dict.fromkeys(self.plan.category_places, every)}
 
     @cached_property
     def _designs(self) -> dict[Place, tuple[Design, IntArray]]:
@@ -324,19 +411,14 @@ class LeftOut:
         found = {place: self.design.inside(positions[rows]) for place, rows in strata.items()}
         return {place: (one, pairs) for place, (one, pairs) in found.items() if one.group.any()}
 
-    @cached_property
-    def _of_opinions(self) -> FloatArray:
-        return np.array(Tallier(self.plan, self.design.study, self.models, {}).of_opinions())
-
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
-        whole: dict[str, dict[Place, Valued]] = {}
-        if self._metrics:
-            whole = {key: self._valued(labels) for key, (_, labels) in self._evaluated(None).items()}
+        alone = Tallier(self.plan, self.design.study, self.models, {}).of_opinions() if self.plan.agreement else None
+        whole = self._valued(alone) if data_set_metrics(self.plan.metrics) else {}
         found: dict[str, list[dict[Place, FloatArray]]] = {}
         for group in np.unique(self.design.group):
             fold = self.design.fold(int(group))
-            for key, (counted, labels) in self._evaluated(fold).items():
+            for key, (counted, labels) in self._evaluated(fold, alone).items():
                 found.setdefault(key, []).append(self._arranged(counted, whole.get(key), labels, fold.case_names))
             if advance is not None:
                 advance(len(fold.cases) * len(self.runs))
@@ -353,20 +435,23 @@ class LeftOut:
         }
         case = self.design.case
         weights = self.design.shares[case] / np.bincount(case)[case]
-        for name in self.plan.category_names:  # a ratio of sums moves as what its cases add to it
-            means, shares = views["category", name]
+        for category in self.plan.category_places:  # a ratio of sums moves as what its cases add to it
+            means, shares = views[category]
             sums, total = np.nan_to_num(means) * shares, (weights * shares).sum(axis=-1, keepdims=True)
             total = np.where(total > 0, total, np.nan)
             apart = sums - shares * ((weights * sums).sum(axis=-1, keepdims=True) / total)
-            found["category", name] = self.design.spread(apart * weights.sum() / total)
+            found[category] = self.design.spread(apart * weights.sum() / total)
         parts = {place: one.of_models() for place, one in found.items()}
         known = {p: np.stack(np.broadcast_arrays(one.variance, one.before, one.freedom)) for p, one in parts.items()}
         return replace(self.design.spread(views[ALL][0]), places=known)
 
-    def _evaluated(self, fold: Fold | None) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
+    def _evaluated(
+        self, fold: Fold | None, of_opinions: FloatArray | None
+    ) -> dict[str, tuple[FloatArray, LabelsByTruth]]:
         """Evaluate the cases of a fold, or all with everybody, under these runs: see :meth:`Tallier.compared`.
 
-        Every piece is evaluated by itself; where opinions are missing, its prior is fitted again.
+        Every piece is evaluated by itself; where opinions are missing, its prior is fitted again. What single opinions
+        give is known.
         """
         study, names = (self.design.study, self._names) if fold is None else (fold.reweighted, fold.case_names)
         order = {name: place for place, name in enumerate(names)}
@@ -397,58 +482,51 @@ class LeftOut:
             )
             for key, own in parts.items()
         }
-        if self.plan.agreement:
+        if of_opinions is not None:
             kept = np.arange(study.n_opinions) if fold is None else np.flatnonzero(fold.votes > 0)
-            counted = np.asarray(counted_means(study, self._of_opinions[..., kept]))
-            votes = vote_labels(study, names)
-            found[ANNOTATORS] = (
-                counted[..., study.panel.positions(names)],
-                {metric.truth: votes for metric in self._metrics},
-            )
+            counted = np.asarray(counted_means(study, of_opinions[..., kept]))[..., study.panel.positions(names)]
+            truths = {metric.truth for metric in data_set_metrics(self.plan.metrics)}
+            found[ANNOTATORS] = counted, dict.fromkeys(truths, vote_labels(study, names))
         return found
 
     # Metrics of a whole data set --------------------------------------------------------------------------
 
-    def _valued(self, labels: LabelsByTruth) -> dict[Place, Valued]:
+    def _valued(self, of_opinions: FloatArray | None) -> dict[str, dict[Place, Valued]]:
         """Compute metrics of a whole data set with everybody, to know what every case of a place adds."""
-        from dissensus.evaluation.influences import DataSet, SomeCases
+        from dissensus.evaluation.influences import SomeCases
 
-        study = self.design.study.select(self._names)
-        table = table_entries(study, self.models, self.strata, self._names)
-        table["rows", "names"] = np.array(self._names)
-        cases = SomeCases(self.plan, Sums(table), len(self.models), study.question == "binary")
-        back = np.argsort(cases.order, kind="stable")
-        data = DataSet(tuple(one.select(back) for one in cases.said), labels)
+        study, evaluated = self.design.study.select(self._names), self._evaluated(None, of_opinions)
+        sums = {**table_entries(study, self.models, self.strata, self._names), ("rows", "names"): np.array(self._names)}
+        for key, (_, labels) in evaluated.items():
+            sums |= label_entries(key, labels)
+        cases, metrics = (
+            SomeCases(self.plan, Sums(sums), len(self.models), study.question == "binary"),
+            self.plan.metrics,
+        )
         return {
-            place: (data.within(self._codes(place)) if place[0] == "category" else data.take(rows)).valued(
-                self._metrics
-            )
-            for place, rows in self._rows.items()
+            key: {place: cases.inside(key, place)[0].valued(data_set_metrics(metrics)) for place in self._rows}
+            for key in evaluated
         }
-
-    def _codes(self, category: Place) -> IntArray:
-        assert self.plan.categories is not None  # as it has a name
-        return np.flatnonzero(self.plan.categories.codes == self.plan.category_names.index(str(category[1])))
 
     def _arranged(
         self, counted: FloatArray, whole: dict[Place, Valued] | None, labels: LabelsByTruth, names: Sequence[str]
     ) -> dict[Place, FloatArray]:
         """Put pseudo-values of metrics of a whole data set beside means of others: (2, models, metrics, n_cases)."""
-        views: dict[Place, FloatArray] = {ALL: counted[0]}
-        views |= {("category", name): own for name, own in zip(self.plan.category_names, counted[1:], strict=True)}
+        categories = self.plan.category_places
+        views: dict[Place, FloatArray] = dict(zip((ALL, *categories), counted, strict=True))
         if whole is None:
             return views
         views |= {("stratum", column): counted[0] for column in self.strata}
         blocks = [block_places(self.plan.metrics, block) for block in (EACH, DATA_SET)]
         order = np.argsort([*blocks[0], *blocks[1]])
         rows = case_positions(names, {name: i for i, name in enumerate(self._names)})
-        masses = np.stack([labels[metric.truth].means for metric in self._metrics])
+        masses = np.stack([labels[metric.truth].means for metric in data_set_metrics(self.plan.metrics)])
         beside = {view: np.zeros((*one.shape[:2], len(blocks[1]), len(rows))) for view, one in views.items()}
         for place, valued in whole.items():
             chosen = np.flatnonzero(np.isin(rows, self._rows[place]))
             own = masses[:, chosen]
-            if place[0] == "category":
-                own = own * np.isin(np.arange(own.shape[-1]), self._codes(place))
+            if place in categories:
+                own = own * np.isin(np.arange(own.shape[-1]), categories[place])
             at = np.searchsorted(self._rows[place], rows[chosen])
             beside[place[:2]][..., chosen] = valued.counted(own, at)
         return {view: np.concatenate([one, beside[view]], axis=2)[:, :, order] for view, one in views.items()}

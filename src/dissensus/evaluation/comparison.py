@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_positive
-from dissensus.core.names import known_name
+from dissensus.core.errors import known_name
 from dissensus.core.screen import Screen, Shown
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
-
-if TYPE_CHECKING:
-    import polars as pl
+from dissensus.evaluation.tally import TRUTH
 
 # Values that differ by less than this part of them are equal.
 ROUNDING = 1e-12
+
+# How many resampled differences are held at the same time: few enough for the caches of a processor.
+NUMBERS_AT_ONCE = 100_000
 
 # Estimands that some metrics do not have.
 PARTIAL = (AGREEMENT, TRUTH)
@@ -212,13 +213,10 @@ class Comparison(Shown):
         >>> result.compare().to_frame().select("run", "metric", "first", "second", "difference").row(0)
         ('majority-vote', 'top-1 accuracy', 'A', 'B', 0.5)
         """
-        import polars as pl
-
         names = [one.name for one in fields(Difference)]
-        shown = names[: names.index("is_primary") + 1]
-        rows = [{**{name: getattr(d, name) for name in shown}, "verdict": d.verdict} for d in self.differences]
+        shown = {name: [getattr(d, name) for d in self.differences] for name in names[: names.index("is_primary") + 1]}
         kinds = {"reliability": pl.Float64, "margin": pl.Float64}
-        return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
+        return pl.DataFrame({**shown, "verdict": [d.verdict for d in self.differences]}, schema_overrides=kinds)
 
     def summary(self) -> pl.DataFrame:
         """Return what decides, a row per pair of models from better to worse, the verdict first.
@@ -232,8 +230,6 @@ class Comparison(Shown):
         >>> result.compare().summary().select("verdict", "difference").rows()
         [('A is better than B', 0.25)]
         """
-        import polars as pl
-
         rows = {id(one): row for row, one in enumerate(self.differences)}
         return self.to_frame()[[rows[id(one)] for one in self.deciding()]].select("verdict", pl.exclude("verdict"))
 
@@ -301,22 +297,12 @@ class Comparison(Shown):
         >>> result.compare().rank_frame().filter(run="majority-vote").select("model", "rank").rows()
         [('A', 1), ('A', 2), ('B', 1), ('B', 2)]
         """
-        import polars as pl
-
-        result = self.evaluation
+        metrics, models = [metric.name for metric in self.evaluation.metrics], self.evaluation.models
         rows = [
-            {
-                **identity,
-                "metric": metric.name,
-                "model": model,
-                "rank": rank + 1,
-                "probability": float(self.ranks[r, k, m, rank]),
-            }
-            for r, identity in enumerate([one.identity for one in result.estimates])
-            for k, metric in enumerate(result.metrics)
-            for m, model in enumerate(result.models)
-            for rank in range(len(result.models))
-            if identity["estimand"] not in PARTIAL or not np.isnan(self.ranks[r, k, m, rank])
+            {**one.identity, "metric": metrics[k], "model": models[m], "rank": rank + 1, "probability": p}
+            for one, ranks in zip(self.evaluation.estimates, self.ranks, strict=True)
+            for (k, m, rank), p in zip(np.ndindex(ranks.shape), ranks.ravel().tolist(), strict=True)
+            if one.identity["estimand"] not in PARTIAL or not np.isnan(p)
         ]
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"reliability": pl.Float64})
 
@@ -333,8 +319,6 @@ class Comparison(Shown):
         >>> result.compare().flips().select("first", "second", "first_better").row(0)
         ('A', 'B', 'top-1 accuracy (annotators); top-1 accuracy (majority-vote)')
         """
-        import polars as pl
-
         rows, known = [], dict[frozenset[str], list[Difference]]()
         for each in self.differences:
             if each.is_distinguishable:
@@ -361,12 +345,12 @@ def compared(evaluation: Evaluation, pair: tuple[str, ...] = (), margin: float |
         check_positive(margin=margin)
     for name in pair:
         known_name("model", name, evaluation.models)
-    differences = [found for one in evaluation.estimates for found in one.differences]
     ranks = [
         [rank_probabilities(metric.goodness(one.spread.values[:, k])) for k, metric in enumerate(evaluation.metrics)]
         for one in evaluation.estimates
     ]
-    told = differences if margin is None else [replace(one, margin=margin) for one in differences]
+    told = (found for one in evaluation.estimates for found in one.differences)
+    told = told if margin is None else (replace(one, margin=margin) for one in told)
     found = Comparison(tuple(told), np.array(ranks), evaluation)
     if not pair:
         return found
@@ -380,18 +364,25 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
     The pairs of the primary metric, which is the first, are the family of Holm's adjustment.
     """
     evaluation, models, n_groups = one.evaluation, one.evaluation.models, one.evaluation.n_groups
-    pairs, trained = list(combinations(range(len(models)), 2)), getattr(evaluation, "trained_on", ())
-    if not pairs:
+    first, second = np.triu_indices(len(models), 1)
+    if not len(first):
         return
-    same = [bool(evaluation.sums["least", "same"][pair]) for pair in pairs]
-    numbers = np.array([_compared(one, *pair, is_same=same[i]) for i, pair in enumerate(pairs)])
-    in_training = [tuple(models[m] for m in pair if models[m] in trained) for pair in pairs]
-    adjusted = holm(np.where([bool(names) for names in in_training], np.nan, numbers[:, 3, 0]))
+    same = evaluation.sums["least", "same"][first, second] > 0
+    at_once = max(1, NUMBERS_AT_ONCE // one.spread.values[0].size)
+    parts = [slice(start, start + at_once) for start in range(0, len(first), at_once)]
+    numbers = np.concatenate([_compared(one, first[part], second[part], same[part]) for part in parts], axis=1)
+    trained = [
+        tuple(models[m] for m in pair if models[m] in evaluation.trained_on) for pair in zip(first, second, strict=True)
+    ]
+    adjusted = holm(np.where([bool(names) for names in trained], np.nan, numbers[:, :, 0][3]))
     means, identity = one.tally.means.mean(axis=-1), one.identity
     for k, metric in enumerate(evaluation.metrics):
+        with np.errstate(invalid="ignore"):  # of infinities
+            gaps = means[first, k] - means[second, k]
         goodness = metric.goodness(means[:, k])
-        for i, (a, b) in enumerate(pairs):
-            gap, (low, high, better, p_value) = float(means[a, k]) - float(means[b, k]), numbers[i, :, k].tolist()
+        for i, (a, b, gap, low, high, better, p_value) in enumerate(
+            zip(first.tolist(), second.tolist(), gaps.tolist(), *numbers[:, :, k].tolist(), strict=True)
+        ):
             if identity["estimand"] in PARTIAL and np.isnan(gap):
                 continue
             each = Difference(
@@ -400,40 +391,42 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
                 first=models[a],
                 second=models[b],
                 difference=gap,
-                low=float(np.fmin(low, gap)),
-                high=float(np.fmax(high, gap)),
+                low=low,
+                high=high,
                 probability_better=better,
                 p_value=p_value,  # undefined where all values are zero
                 p_adjusted=adjusted[i] if k == 0 else np.nan,
                 is_primary=k == 0,
                 level=evaluation.level,
                 higher_is_better=metric.higher_is_better,
-                are_same=same[i],
+                are_same=bool(same[i]),
                 n_cases=evaluation.n_cases,
                 n_groups=n_groups,
-                trained=in_training[i],
+                trained=trained[i],
             )
             yield each.mirrored() if goodness[a] < goodness[b] else each
 
 
 @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-def _compared(one: Estimate, a: int, b: int, *, is_same: bool) -> FloatArray:
-    """Return the limits of the difference of two models, the chance that the first is better, and the p-value.
+def _compared(one: Estimate, first: IntArray, second: IntArray, same: BoolArray) -> FloatArray:
+    """Return the limits of the differences of pairs, the chance that the first is better, and the p-value.
 
-    The shape is (4, metrics).
+    The shape is (4, pairs, metrics). Limits hold the difference of the means.
     """
-    level, metrics, apart = one.evaluation.level, one.evaluation.metrics, one.spread_of_difference(a, b)
-    values = np.zeros_like(apart.values) if is_same else apart.values
-    gains = np.array([metric.goodness(row) for metric, row in zip(metrics, values, strict=True)])
-    signed, third = values.copy(), apart.third.copy()
+    level, metrics, apart = one.evaluation.level, one.evaluation.metrics, one.spread_of_difference(first, second)
+    values = np.where(same[:, None, None], 0.0, apart.values)
+    gains = np.stack([metric.goodness(values[:, k]) for k, metric in enumerate(metrics)], axis=1)
+    signed, third = values, apart.third
     for k, metric in enumerate(metrics):
         one_way, other_way = metric.goodness(np.array([1.0, -1.0]))
         if one_way == other_way:  # the best value is in the middle: the distances from it are compared
-            signed[k] = gains[k] = np.subtract(*metric.goodness(one.spread.values[[a, b], k]))
-            third[k] = 0.0
+            own = metric.goodness(one.spread.values[:, k])
+            signed, gains[:, k] = signed.copy(), own[first] - own[second]
+            signed[:, k], third[:, k] = gains[:, k], 0.0
+    gap = np.subtract(*one.tally.means.mean(axis=-1)[[first, second]])
     low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2), axis=-1)
     p_values = tail_probability(signed, apart.freedom, third, n_cases=one.evaluation.n_cases, level=level)
-    return np.array([low, high, (np.sign(gains).mean(axis=-1) + 1) / 2, p_values])
+    return np.array([np.fmin(low, gap), np.fmax(high, gap), (np.sign(gains).mean(axis=-1) + 1) / 2, p_values])
 
 
 def holm(p_values: Sequence[float] | FloatArray) -> list[float]:
@@ -459,14 +452,13 @@ def rank_probabilities(goodness: FloatArray) -> FloatArray:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    n_models = len(goodness)
     if np.isnan(goodness).any():
-        return np.full((n_models, n_models), np.nan)
-    with np.errstate(invalid="ignore"):  # of infinities
-        gaps = np.where(goodness[None] == goodness[:, None], 0.0, goodness[None] - goodness[:, None])
-    near = ROUNDING * np.abs(goodness)[:, None]  # what rounding tells apart is tied
-    above = (gaps > near).sum(axis=1)
-    tied = (np.abs(gaps) <= near).sum(axis=1)
-    ranks = np.arange(n_models)[:, None, None]
-    inside = (ranks >= above) & (ranks < above + tied)
-    return np.asarray((inside / tied).mean(axis=2).T)
+        return np.full((len(goodness), len(goodness)), np.nan)
+    ranks, found = np.arange(len(goodness))[:, None], np.empty((len(goodness), len(goodness)))
+    for model, own in enumerate(goodness):
+        near = np.where(np.isfinite(own), ROUNDING * np.abs(own), 0.0)  # what rounding tells apart is tied
+        above = (goodness > own + near).sum(axis=0)
+        tied = (goodness >= own - near).sum(axis=0) - above
+        inside = (ranks >= above) & (ranks < above + tied)
+        found[model] = (inside / tied).mean(axis=1)
+    return found

@@ -14,12 +14,11 @@ from typing import NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray, Value
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.value import Value
-from dissensus.evaluation.intervals import end_weights
+from dissensus.evaluation.intervals import end_weights, ratio
 from dissensus.evaluation.labels import Labels, LabelsByTruth
-from dissensus.evaluation.sums import CaseWeights, ratio
+from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics.base import CurveKind, Metric, Truth
 from dissensus.metrics.data_set import DataSetMetric, Question, Said
 from dissensus.metrics.decisions import decisions, probabilities_of

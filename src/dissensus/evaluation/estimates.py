@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.spec import SWEPT, distinct_names
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES, Part, Resampled, Spread, end_weights, spread
-from dissensus.evaluation.plan import ANNOTATORS, TRUTH
-from dissensus.evaluation.refits import CATEGORY_FIT, FamilySpread, FitSpread
+from dissensus.evaluation.intervals import (
+    CATEGORY_FIT,
+    GROUP_RESAMPLES,
+    RESAMPLES,
+    FamilySpread,
+    FitSpread,
+    Part,
+    Resampled,
+    Spread,
+    end_weights,
+    spread,
+)
 from dissensus.evaluation.sums import (
     ALL,
     DATA_SET,
@@ -27,6 +36,7 @@ from dissensus.evaluation.sums import (
     design_effects,
     resampled_means,
 )
+from dissensus.evaluation.tally import ANNOTATORS, TRUTH
 from dissensus.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -39,11 +49,8 @@ PANEL, ADJUSTED, AGREEMENT = "panel", "adjusted", "agreement"
 # What the column ``estimand`` says of point estimates: usual practice reports them, and says not of what.
 PRACTICE = "practice"
 
-# What the columns of tables say about references that are no runs.
-IDENTITIES = {
-    ANNOTATORS: {"run": ANNOTATORS, "aggregation": ANNOTATORS, "reliability": None, "estimand": AGREEMENT},
-    TRUTH: {"run": TRUTH, "aggregation": TRUTH, "reliability": None, "estimand": TRUTH},
-}
+# What tables call references that are no runs, and what these estimate.
+ESTIMANDS = {ANNOTATORS: AGREEMENT, TRUTH: TRUTH}
 
 # Stands for the end of a range that has none, where it is multiplied by nothing.
 BEYOND = 1e100
@@ -102,12 +109,8 @@ class Run:
     @property
     def identity(self) -> dict[str, Any]:
         """What the columns of every table say about a run."""
-        return {
-            "run": self.label,
-            "aggregation": self.aggregation,
-            "reliability": self.reliability,
-            "estimand": self.estimand,
-        }
+        known = {"aggregation": self.aggregation, "reliability": self.reliability, "estimand": self.estimand}
+        return {"run": self.label, **known}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self.record() == other.record()
@@ -126,6 +129,19 @@ class Run:
         numbers = {"n_draws": self.n_draws, "n_chains": self.n_chains}
         fitted = {"fitted": dict(self.fitted)} if self.fitted else {}
         return {"run": self.label, "aggregation": self.aggregation, "spec": self.spec.record(), **numbers, **fitted}
+
+
+def run_names(specs: Sequence[Aggregation]) -> tuple[str, ...]:
+    """Name aggregations; those that models inform are called after what they estimate.
+
+    >>> from dissensus.aggregations import PlackettLuce
+    >>> run_names([PlackettLuce(), PlackettLuce(prior="informed")])
+    ('plackett-luce', 'panel')
+    """
+    others = iter(distinct_names([spec for spec in specs if not spec.is_informed]))
+    informed = [spec for spec in specs if spec.is_informed]
+    several = len({spec.id for spec in informed}) > 1
+    return tuple((f"{PANEL} {spec.id}" if several else PANEL) if spec.is_informed else next(others) for spec in specs)
 
 
 def leading_runs(specs: Sequence[Aggregation], leads: str, best: Aggregation | None = None) -> tuple[int, int]:
@@ -188,10 +204,10 @@ class Estimate:
         """What the columns of every table say: ``run``, ``aggregation``, ``reliability`` and ``estimand``."""
         if self.run is not None:
             return self.run.identity
-        if self.key in IDENTITIES:
-            return IDENTITIES[self.key]
-        name = distinct_names(self.evaluation.points)[point_keys(self.evaluation.points).index(self.key)]
-        return {"run": name, "aggregation": name, "reliability": None, "estimand": PRACTICE}
+        points, name = self.evaluation.points, self.key
+        if name not in ESTIMANDS:
+            name = distinct_names(points)[point_keys(points).index(name)]
+        return {"run": name, "aggregation": name, "reliability": None, "estimand": ESTIMANDS.get(name, PRACTICE)}
 
     @property
     def is_known(self) -> bool:
@@ -263,12 +279,12 @@ class Estimate:
     @cached_property
     def resampled(self) -> Resampled:
         """Means over resampled cases on the scale of each metric, without added cases."""
-        metrics, reach = self.evaluation.metrics, ("reach", self.key, *self.place, DATA_SET)
+        whole, reach = self.evaluation, ("reach", self.key, *self.place, DATA_SET)
         both, squares = (self._stacked(*how).astype(np.float64) for how in (("resampled", 2), ("squares", 1)))
-        designs = self.designs[0][: len(self.evaluation.models)].copy()
-        if reach in self.evaluation.sums:
-            designs[:, block_places(metrics, DATA_SET)] *= self.evaluation.sums[reach]
-        centres, scales = over_draws(np.mean, self.tally.means), [metric.scale for metric in metrics]
+        designs = self.designs[0][: len(whole.models)].copy()
+        if reach in whole.sums:
+            designs[:, block_places(whole.metrics, DATA_SET)] *= whole.sums[reach]
+        centres, scales = over_draws(np.mean, self.tally.means), [metric.scale for metric in whole.metrics]
         return resampled_means(both, squares, self.tally, designs).on_scales(centres, scales)
 
     @cached_property
@@ -277,22 +293,23 @@ class Estimate:
         return self._spread(self.resampled, *self.limits, lambda part: part.of_models())
 
     @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
-    def spread_of_difference(self, first: int, second: int) -> Spread:
-        """Return where the difference of two models may lie on cases like these, for all metrics."""
-        models = self.evaluation.models
-        if models[first] > models[second]:  # one order only, so that the other is its mirror image
-            return self.spread_of_difference(second, first).mirrored()
-        own, designs, (a, b) = self.resampled, self.designs[0], sorted((first, second))
-        pair = len(models) + a * (2 * len(models) - a - 1) // 2 + b - a - 1  # as combinations put them
+    def spread_of_difference(self, first: IntArray, second: IntArray) -> Spread:
+        """Return where the differences of pairs of models may lie on cases like these, for all metrics."""
+        names = np.argsort(np.argsort(self.evaluation.models))
+        sign = np.where(names[first] > names[second], -1.0, 1.0)[:, None]  # so that the other order is its mirror image
+        one, other = np.where(sign[:, 0] < 0, [second, first], [first, second])
+        own, designs, a, b = self.resampled, self.designs[0], np.minimum(one, other), np.maximum(one, other)
+        pair = len(names) + a * (2 * len(names) - a - 1) // 2 + b - a - 1  # as combinations put them
         low, high = self.limits
-        widest = np.maximum(high[first], high[second]) - np.minimum(low[first], low[second])
+        widest = np.maximum(high[a], high[b]) - np.minimum(low[a], low[b])
         cases = Resampled(
-            own.means[first] - own.means[second],
-            (own.masses[first] + own.masses[second]) / 2,
-            own.units[first] / designs[first] * designs[pair],
-            own.gaps[first] - own.gaps[second],
+            own.means[one] - own.means[other],
+            (own.masses[one] + own.masses[other]) / 2,
+            own.units[one] / designs[one] * designs[pair],
+            own.gaps[one] - own.gaps[other],
         )
-        return self._spread(cases, -widest, widest, lambda part: part.of_difference(first, second))
+        found = self._spread(cases, -widest, widest, lambda part: part.of_difference(one, other))
+        return replace(found, values=sign[..., None] * found.values, third=sign * found.third)
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -368,7 +385,8 @@ def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> di
     from dissensus.aggregations.diagnostics import standard_errors_of_means
 
     tails = ((1 - level) / 2, (1 + level) / 2)
-    mean = over_draws(np.mean, means)
+    mean, errors = over_draws(np.mean, means), standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains)
+    parts = ("case_sd", "annotator_sd", "draw_sd", "fit_sd", "family_sd")
     return {
         "mean": mean,
         "sd": over_draws(np.std, means),
@@ -378,12 +396,8 @@ def summary(means: FloatArray, apart: Spread, n_chains: int, level: float) -> di
         "annotation_high": over_draws(np.quantile, means, q=tails[1]),
         "min": over_draws(np.min, means),
         "max": over_draws(np.max, means),
-        "case_sd": apart.case_sd,
-        "annotator_sd": apart.annotator_sd,
-        "draw_sd": apart.draw_sd,
-        "fit_sd": apart.fit_sd,
-        "family_sd": apart.family_sd,
-        "mc_error": standard_errors_of_means(means.reshape(-1, means.shape[-1]), n_chains).reshape(means.shape[:-1]),
+        **{name: getattr(apart, name) for name in parts},
+        "mc_error": errors.reshape(means.shape[:-1]),
     }
 
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, IntArray
+from dissensus.core.arrays import BoolArray, IntArray, is_uncertain
 from dissensus.core.errors import listing
 from dissensus.core.ragged import row_of_each
 from dissensus.core.screen import Screen
-from dissensus.core.thresholds import is_uncertain
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.sentences import (
     decision,
     named,
@@ -32,6 +30,7 @@ from dissensus.evaluation.sentences import (
     subjects,
 )
 from dissensus.evaluation.sums import ALL
+from dissensus.evaluation.tally import TRUTH
 from dissensus.evaluation.words import MINUS, NOTHING, counted, interval
 from dissensus.evaluation.words import number as written
 from dissensus.study.panel import ANONYMOUS
@@ -51,7 +50,8 @@ ABSENT = "-"
 
 # Estimates of a model, by the names that records give them, and what is known of it beside one annotator.
 ESTIMATED = ("adjusted", "panel")
-BESIDE_ONE = ("experts", "experts_low", "experts_high", "difference", "difference_low", "difference_high", "verdict")
+EXPERTS = ("experts", "experts_low", "experts_high")
+BESIDE_ONE = (*EXPERTS, "difference", "difference_low", "difference_high", "verdict")
 
 
 def first_screen(evaluation: Evaluation) -> Screen:
@@ -123,19 +123,13 @@ def records(evaluation: Evaluation) -> list[dict[str, Any]]:
 def table(evaluation: Evaluation, rows: Sequence[Mapping[str, Any]], *, with_panel: bool) -> dict[str, list[str]]:
     """Put the models beside one annotator; what has no value anywhere is left out."""
     experts, shown = evaluation.experts, rows[:MOST_MODELS]
-    called = experts.called if experts else "annotator"
+    called, worth = (experts.called, experts.worth) if experts else ("annotator", {})
     first = shown[0] if shown[0]["experts"] is not None else None
     usual = list(shown[0])[list(shown[0]).index("worth_high") + 1]
     columns = {
         "": [called, *(row["model"] for row in shown)],
-        f"with one {called}": [
-            between(first, "experts", "experts_low", "experts_high"),
-            *(between(row, "agreement") for row in shown),
-        ],
-        "worth": [
-            "1",
-            *(str(experts.worth[row["model"]]) if experts and row["worth"] is not None else ABSENT for row in shown),
-        ],
+        f"with one {called}": [between(first, *EXPERTS), *(between(row, "agreement") for row in shown)],
+        "worth": ["1", *(str(worth[row["model"]]) if row["worth"] is not None else ABSENT for row in shown)],
         usual.removesuffix("_vote").replace("_", " "): [ABSENT, *(short(row[usual]) for row in shown)],
         "adjusted": [ABSENT, *(short(row["adjusted"]) for row in shown)],
         "panel (est.)": [ABSENT, *(short(row["panel"]) if with_panel else ABSENT for row in shown)],
@@ -150,9 +144,7 @@ def table(evaluation: Evaluation, rows: Sequence[Mapping[str, Any]], *, with_pan
         columns = {name: cells[1:] for name, cells in columns.items()}
         columns["worth"] = []
     if len(rows) > len(shown):
-        columns = {
-            name: [*cells, "..." if name else f"{len(rows) - len(shown)} more"] for name, cells in columns.items()
-        }
+        columns = {n: [*cells, "..." if n else f"{len(rows) - len(shown)} more"] for n, cells in columns.items()}
     return {name: cells for name, cells in columns.items() if any(cell not in (ABSENT, "...") for cell in cells)}
 
 

@@ -18,27 +18,37 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import NEAR, FloatArray, IntArray
 from dissensus.core.names import in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.thresholds import NEAR
 from dissensus.evaluation.curves import Curve, Sheet, wishes
+from dissensus.evaluation.intervals import CATEGORY_FIT, with_all
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.refits import CATEGORY_FIT, with_all
-from dissensus.evaluation.sums import ALL, DATA_SET, FINDING, NO_SPREAD, Array, CaseWeights, Name, Place, Sums
+from dissensus.evaluation.sums import (
+    ALL,
+    DATA_SET,
+    FINDING,
+    NO_SPREAD,
+    Array,
+    CaseWeights,
+    Name,
+    Place,
+    Sums,
+    known_means,
+)
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Truth
-from dissensus.metrics.data_set import Added, DataSetMetric, Said, SummedMetric, first_shares
+from dissensus.metrics.data_set import Added, DataSetMetric, Said, first_shares
 from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
 
 if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan
+    from dissensus.evaluation.tally import Plan
 
 # How many masses of labels are looked at at a time, and how many sums over all pieces: 32 and 256 MB.
 AT_ONCE, SUMS_AT_ONCE = 4_000_000, 32_000_000
@@ -87,7 +97,8 @@ class SeenScores(NamedTuple):
 # Some cases --------------------------------------------------------------------------------------------------
 
 
-class Whole(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Whole:
     """What metrics are of all cases together.
 
     Attributes
@@ -110,12 +121,10 @@ class Whole(NamedTuple):
     counted: FloatArray
     off: FloatArray
 
-    @property
+    @cached_property
     def centres(self) -> FloatArray:
         """Mean over the draws that have a value, shape (models, metrics); nan where none has."""
-        known = ~np.isnan(self.values)
-        sums, counts = np.where(known, self.values, 0.0).sum(axis=-1), known.sum(axis=-1)
-        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+        return known_means(self.values)
 
     def reaches(self, metrics: Sequence[DataSetMetric], gaps: FloatArray, masses: FloatArray) -> FloatArray:
         """Return of how many cases one is that the metric rests on, shape (models, metrics).
@@ -161,10 +170,10 @@ class DataSet:
     said: tuple[Said, ...]
     labels: LabelsByTruth
 
-    def take(self, cases: IntArray, *, only_labels: bool = False) -> DataSet:
-        """Keep the cases at these positions; ``only_labels`` where what was said is of these cases already."""
-        said = self.said if only_labels else tuple(one.select(cases) for one in self.said)
-        return DataSet(said, {truth: labels.take(cases) for truth, labels in self.labels.items()})
+    def take(self, cases: IntArray) -> DataSet:
+        """Keep the cases at these positions."""
+        labels = {truth: labels.take(cases) for truth, labels in self.labels.items()}
+        return DataSet(tuple(one.select(cases) for one in self.said), labels)
 
     def within(self, codes: IntArray) -> DataSet:
         """Keep the draws whose label is one of some conditions."""
@@ -233,7 +242,7 @@ def whole_of(
                     else:
                         _add(sums, (m, k), metric.added(said, masses))
         for (m, k), total in sums.items():
-            metric = cast("SummedMetric", metrics[k])
+            metric = metrics[k]
             values[m, k, own] = metric.of_added(total)
             if isinstance(metric, RankingMetric) and any(one[0] == -np.inf for one in marks[m]):
                 off[m, k] = max(off[m, k], metric.off_by(total, marks[m]))
@@ -284,30 +293,12 @@ class Valued:
     weights: FloatArray
     are_numbers: bool
 
-    @cached_property
-    def centres(self) -> FloatArray:
-        """Mean over the draws that have a value, shape (models, metrics); nan where none has."""
-        return self.whole.centres
-
     def _pseudo(self, m: int, k: int, masses: FloatArray, cases: IntArray | slice = slice(None)) -> FloatArray:
         """Return the pseudo-values of a model and a metric under masses of labels (n_cases, ..., K)."""
         added = self.whole.mass[k] * np.einsum("n...k,kn->n...", masses, self.slopes[m][k][:, cases])
         shares = _shares(masses, self.are_numbers)
-        return np.asarray(self.centres[m, k] + np.divide(added, shares, out=np.zeros_like(added), where=shares > 0))
-
-    def pseudo_values(self, labels: FloatArray | None = None, cases: IntArray | slice = slice(None)) -> FloatArray:
-        """Return the pseudo-value of each case, shape (models, metrics, n_cases).
-
-        Parameters
-        ----------
-        labels : (metrics, n_cases, K)
-            Other mean masses, such as those without some annotators; by default those that slopes are of.
-        cases : (n_cases,)
-            Positions of the cases that these are about.
-        """
-        masses = self.labels if labels is None else labels
-        return np.array(
-            [[self._pseudo(m, k, own, cases) for k, own in enumerate(masses)] for m in range(len(self.slopes))]
+        return np.asarray(
+            self.whole.centres[m, k] + np.divide(added, shares, out=np.zeros_like(added), where=shares > 0)
         )
 
     @cached_property
@@ -316,19 +307,23 @@ class Valued:
         return self.counted(self.labels)
 
     def counted(self, labels: FloatArray, cases: IntArray | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
-        """Return the same under other mean masses, of some cases."""
-        means = self.pseudo_values(labels, cases)
+        """Return the same under other mean masses (metrics, n_cases, K), such as those without some annotators.
+
+        Slopes are those of the cases at some positions.
+        """
+        models = range(len(self.slopes))
+        means = np.array([[self._pseudo(m, k, own, cases) for k, own in enumerate(labels)] for m in models])
         return means, np.where(np.isnan(means), 0.0, _shares(labels, self.are_numbers))
 
     def squares(self) -> tuple[FloatArray, FloatArray]:
         """Add up the squares of what cases add, by their masses, (models, metrics), and of the masses, (metrics,)."""
         masses = _shares(self.labels, self.are_numbers) * self.weights
-        gaps = (self.influences[0] - self.centres[..., None]) * masses
+        gaps = (self.influences[0] - self.whole.centres[..., None]) * masses
         return np.square(gaps).sum(axis=-1), np.square(masses).sum(axis=-1)
 
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
-        found = np.full((*self.centres.shape, len(self.weights)), np.nan)
+        found = np.full((*self.whole.centres.shape, len(self.weights)), np.nan)
         for m, of_model in enumerate([] if self.are_numbers else self.slopes):
             for k, slopes in enumerate(of_model):
                 masses = self.labels[k].T
@@ -439,8 +434,8 @@ class SomeCases:
         if key not in self._last:
             self._last.clear()
             truths = dict.fromkeys(metric.truth for metric in data_set_metrics(self.plan.metrics))
-            found = DataSet(self.said, kept_labels(self.sums, key, truths))
-            self._last[key] = found.take(self.order, only_labels=True)
+            known = kept_labels(self.sums, key, truths)
+            self._last[key] = DataSet(self.said, {truth: one.take(self.order) for truth, one in known.items()})
         return self._last[key]
 
     def inside(self, key: str, place: Place) -> tuple[DataSet, IntArray]:
@@ -449,9 +444,7 @@ class SomeCases:
         if place == ALL:
             return data, everyone
         if place[0] == "category":
-            assert self.plan.categories is not None  # as it has a name
-            code = self.plan.category_names.index(str(place[1]))
-            return data.within(np.flatnonzero(self.plan.categories.codes == code)), everyone
+            return data.within(self.plan.category_places[place]), everyone
         known = self.sums.arrays.get(("profile", key, "certainties"))
         own = cases_of_places(self.strata, None if known is None else known[:, self.order])
         rows = own.get(place, np.empty(0, dtype=np.int64))
@@ -507,10 +500,6 @@ class AllCases:
         return SomeCases(self.plan, sums, self.n_models, self.is_binary, self.findings, marks)
 
     @cached_property
-    def _everyone(self) -> SomeCases:
-        return self._some(self.pieces[0] if len(self.pieces) == 1 else Sums.joined(self.pieces))
-
-    @cached_property
     def _marks(self) -> tuple[tuple[FloatArray, ...], ...]:
         """By model and question, the scores of all cases that are told apart."""
         seen: list[list[SeenScores]] = [[] for _ in range(self.n_models)]
@@ -521,16 +510,15 @@ class AllCases:
                 of_model[:] = [one.plus(scores) for one, scores in zip(before, stated, strict=True)]
         return tuple(tuple(one.marks() for one in of_model) for of_model in seen)
 
-    def cases(self) -> Iterator[SomeCases]:
+    def cases(self) -> Iterable[SomeCases]:
         """Give the cases, a piece at a time."""
-        if self.is_alone:
-            yield self._everyone
-            return
-        yield from self._at_hand or (self._some(sums, self._marks) for sums in self.pieces)
+        return self._at_hand or (self._some(sums, self._marks) for sums in self.pieces)
 
     @cached_property
     def _at_hand(self) -> tuple[SomeCases, ...]:
-        """All pieces, if they are in memory."""
+        """All cases together, or all pieces if they are in memory."""
+        if self.is_alone:
+            return (self._some(self.pieces[0] if len(self.pieces) == 1 else Sums.joined(self.pieces)),)
         are_read = all(isinstance(sums.arrays, dict) for sums in self.pieces)
         return tuple(self._some(sums, self._marks) for sums in self.pieces) if are_read else ()
 

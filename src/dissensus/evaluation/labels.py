@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray, Value
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product, take_rows, weighted_counts
-from dissensus.core.value import Value
 from dissensus.evaluation.sums import Name, Sums
 from dissensus.metrics.base import Drawn, Metric, Truth, expected_worth
 from dissensus.study.study import Study
@@ -78,6 +77,10 @@ class Labels(Value):
     def take(self, cases: IntArray) -> Labels:
         """Keep the cases at these positions."""
         return replace(self, data=self.data[cases], means=self.means[cases], moved=self.moved[cases])
+
+    def also_moved(self, other: Labels) -> Labels:
+        """Put the means under other refits behind those that are known."""
+        return replace(self, moved=np.concatenate([self.moved, other.moved], axis=1))
 
     def block(self, draws: range) -> FloatArray:
         """Return the masses of some draws, shape (n_draws, K, n_cases)."""

@@ -10,9 +10,8 @@ from functools import cache, cached_property, update_wrapper
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
-from dissensus.core.aliases import Path
-from dissensus.core.errors import DissensusError
-from dissensus.core.names import known_name
+from dissensus.core.arrays import Path
+from dissensus.core.errors import DissensusError, known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation
@@ -30,8 +29,8 @@ ChosenRun: TypeAlias = int | str | None
 Options = ParamSpec("Options")
 
 
-def _has_curves(kind: str) -> Callable[[Evaluation], bool]:
-    return lambda evaluation: any(one.kind == kind and len(one.x) for one in evaluation.lines)
+def _curves(evaluation: Evaluation) -> set[str]:
+    return {one.kind for one in evaluation.lines if len(one.x)}
 
 
 # What figures may need, and how to tell whether an evaluation has it.
@@ -44,10 +43,10 @@ NEEDS: dict[str, Callable[[Evaluation], bool]] = {
     "cases with two annotators": lambda evaluation: bool((evaluation.study.panel.votes_per_case > 1).any()),
     "rankings": lambda evaluation: evaluation.study.kind == "rankings",
     "a calibration": lambda evaluation: evaluation.calibration is not None and bool(evaluation.calibration.split_rows),
-    "a metric that ranks cases": _has_curves("roc"),
-    "a calibration error": _has_curves("reliability"),
-    "net benefit": _has_curves("decision"),
-    "decisions between few conditions": _has_curves("confusion"),
+    "a metric that ranks cases": lambda evaluation: "roc" in _curves(evaluation),
+    "a calibration error": lambda evaluation: "reliability" in _curves(evaluation),
+    "net benefit": lambda evaluation: "decision" in _curves(evaluation),
+    "decisions between few conditions": lambda evaluation: "confusion" in _curves(evaluation),
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.checks import check_kind
 from dissensus.core.errors import DissensusError, FormatError, listing, suggestion
 from dissensus.core.files import checked_path, read_text

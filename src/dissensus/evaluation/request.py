@@ -19,16 +19,15 @@ from dissensus.aggregations.case_prior import case_labels
 from dissensus.aggregations.priors import check_trained_on
 from dissensus.certainty.categories import Categories
 from dissensus.core.checks import check_length, check_share
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import check_names, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import check_names
 from dissensus.core.ragged import join_offsets
 from dissensus.core.receipt import shared_receipt
 from dissensus.core.spec import as_specs, check_specs
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import HALF, Metric
-from dissensus.predictions.alignment import aligned_models, predictions_of_finding
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models, predictions_of_finding
 from dissensus.study.question import PAIR
 from dissensus.study.study import Study
 
@@ -260,9 +259,8 @@ def common_cases(annotations: Study, models: Mapping[str, Predictions]) -> list[
     """Return the cases that every model has, in the order of the annotations."""
     shared = set(annotations.case_names).intersection(*(model.case_names for model in models.values()))
     if not shared:
-        raise DissensusError(
-            "the models have no case in common", got=f"{len(models)} models: {', '.join(map(repr, models))}"
-        )
+        got = f"{len(models)} models: {', '.join(map(repr, models))}"
+        raise DissensusError("the models have no case in common", got=got)
     return [name for name in annotations.case_names if name in shared]
 
 

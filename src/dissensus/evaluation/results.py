@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,24 +15,20 @@ import polars as pl
 from dissensus.aggregations.base import Aggregation
 from dissensus.certainty.categories import Categories
 from dissensus.certainty.top_sets import ANY_OTHER
-from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arrays import FloatArray, Path, Value, equal_fields
 from dissensus.core.checks import check_choice, check_position, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
 from dissensus.core.output import directory_written_whole
 from dissensus.core.ragged import row_of_each
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import Screen, Shown
-from dissensus.core.spec import distinct_names, one_spec
-from dissensus.core.value import Value, equal_fields
-from dissensus.core.versions import present_versions
+from dissensus.core.spec import distinct_names, one_spec, present_versions
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import ADJUSTED, PANEL, PRACTICE, Estimate, Run, leading_runs, point_keys, stacked
 from dissensus.evaluation.labels import LabelsByTruth, data_set_metrics, kept_labels
-from dissensus.evaluation.plan import ANNOTATORS, TRUTH
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.sums import EACH, FINDING, Place, Sums, block_places
-from dissensus.evaluation.tally import EDGES, Profiles
+from dissensus.evaluation.tally import ANNOTATORS, EDGES, TRUTH, Profiles
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.question import PAIR
@@ -48,9 +44,6 @@ if TYPE_CHECKING:
 
 # What results lead with: the agreement with single annotators, or uncertainty-adjusted metrics, as the paper does.
 Leads: TypeAlias = Literal["agreement", "adjusted"]
-
-# Columns that say whose curve it is.
-OF_CURVE = dict.fromkeys(("run", "estimand", "truth", "model", "question"), pl.String)
 
 
 @dataclass(frozen=True)
@@ -227,8 +220,8 @@ class Evaluation(Shown, Value):
     @property
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model; none for what was built in memory."""
-        found = [self.study.receipt, *(said.receipt for said in self.predictions.values())]
-        return tuple(receipt for receipt in found if receipt is not None)
+        read = (self.study, *self.predictions.values())
+        return tuple(one.receipt for one in read if one.receipt is not None)
 
     @property
     def case_names(self) -> tuple[str, ...]:
@@ -289,12 +282,8 @@ class Evaluation(Shown, Value):
     @cached_property
     def certainty_counts(self) -> tuple[Certainties, ...]:
         """For every run, in how many cases the annotations leave the answer open; none without certainties."""
-        found = []
-        for key in self.keys:
-            if ("certainty", key) in self.sums:
-                n, is_open, categories, rough, total = self.sums["certainty", key].tolist()
-                found.append(Certainties(int(n), int(is_open), int(categories), int(rough), total / n))
-        return tuple(found)
+        known = (self.sums["certainty", key].tolist() for key in self.keys if ("certainty", key) in self.sums)
+        return tuple(Certainties(int(n), int(a), int(b), int(c), total / n) for n, a, b, c, total in known)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -393,14 +382,11 @@ class Evaluation(Shown, Value):
         >>> result.to_metrics()["A/top-1 accuracy/agreement"]
         0.875
         """
-        found = {
-            f"{row['model']}/{row['metric']}/{name}": float(value)
-            for row in self.summary().to_dicts()
-            for name, value in row.items()
-            if isinstance(value, int | float) and np.isfinite(value)
-        }
-        counts = self.certainty_counts
-        return {**found, **({"mean certainty": counts[self.reference].mean} if counts else {})}
+        counts, found = self.certainty_counts, dict[str, float]()
+        for row in self.summary().to_dicts():
+            numbers = {name: float(of) for name, of in row.items() if isinstance(of, int | float) and np.isfinite(of)}
+            found |= {f"{row['model']}/{row['metric']}/{name}": value for name, value in numbers.items()}
+        return found | ({"mean certainty": counts[self.reference].mean} if counts else {})
 
     @checked
     def report(self, path: Path = "report.html", *, title: str | None = None, overwrite: bool = False) -> None:
@@ -428,14 +414,12 @@ class Evaluation(Shown, Value):
         best = [" + ".join(names) for names in winners(self.conditions, known, 1).to_list()]
         rows: list[tuple[Any, ...]] = []
         for rule in RULES:
+            of_model = {name: {*found.of_rule(rule, m).tolist()} for m, name in enumerate(self.models)}
             places = found.of_rule(rule).tolist()
-            of_model = [set(found.of_rule(rule, m).tolist()) for m in range(len(self.models))]
-            own = []
-            for i in places:
-                who = [name for name, cases in zip(self.models, of_model, strict=True) if i in cases]
-                named = ", ".join(who) if rule in (WRONG, MISSED) else None
-                own.append((-len(who), known.certainties[0][i], (self.case_names[i], rule, named, best[i])))
-            rows += [(*row, certainty) for _, certainty, row in sorted(own, key=lambda one: one[:2])]
+            who = {i: [name for name, cases in of_model.items() if i in cases] for i in places}
+            for i in sorted(places, key=lambda i: (-len(who[i]), known.certainties[0][i])):
+                named = ", ".join(who[i]) if rule in (WRONG, MISSED) else None
+                rows.append((self.case_names[i], rule, named, best[i], known.certainties[0][i]))
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     # What the sums hold -----------------------------------------------------------------------------------
@@ -601,15 +585,13 @@ class Evaluation(Shown, Value):
         drawn = [name for name in KINDS if name != "confusion"]
         if kind is not None:
             check_choice("kind", kind, drawn)
-        rows = [
-            (one.kind, *whose, x, y, low, high, size)
-            for one, whose in self._identified(drawn if kind is None else [kind])
-            for x, y, low, high, size in zip(
-                *(one.x, one.y, one.low, one.high, one.sizes if len(one.sizes) else [None] * len(one.x)), strict=True
-            )
-        ]
-        numbers = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
-        return pl.DataFrame(rows, schema={"kind": pl.String, **OF_CURVE, **numbers}, orient="row")
+
+        def points(one: Curve) -> Iterator[tuple[Any, ...]]:
+            sizes = one.sizes if len(one.sizes) else [None] * len(one.x)
+            return zip(one.x, one.y, one.low, one.high, sizes, strict=True)
+
+        columns = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
+        return self._drawn(drawn if kind is None else [kind], points, columns)
 
     def confusion(self) -> pl.DataFrame:
         """Return how many cases of which label a model calls what: expected numbers, with intervals.
@@ -617,37 +599,43 @@ class Evaluation(Shown, Value):
         A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
         decisions were asked for, and at most twelve conditions.
         """
-        rows = [
-            (*whose, one.given, self.conditions[int(x)], y, low, high)
-            for one, whose in self._identified(["confusion"])
-            for x, y, low, high in zip(one.x, one.y, one.low, one.high, strict=True)
-        ]
-        own = {"label": pl.String, "called": pl.String, **dict.fromkeys(("n_cases", "low", "high"), pl.Float64)}
-        return pl.DataFrame(rows, schema={**OF_CURVE, **own}, orient="row")
 
-    def _identified(self, kinds: Sequence[str]) -> Iterator[tuple[Curve, tuple[str, ...]]]:
-        """Give every curve of some kinds, and what columns say about it."""
+        def counts(one: Curve) -> Iterator[tuple[Any, ...]]:
+            return (
+                (one.given, self.conditions[int(x)], *of)
+                for x, *of in zip(one.x, one.y, one.low, one.high, strict=True)
+            )
+
+        own = {"label": pl.String, "called": pl.String, **dict.fromkeys(("n_cases", "low", "high"), pl.Float64)}
+        return self._drawn(["confusion"], counts, own).drop("kind")
+
+    def _drawn(
+        self, kinds: Sequence[str], points: Callable[[Curve], Iterable[tuple[Any, ...]]], columns: Mapping[str, Any]
+    ) -> pl.DataFrame:
+        """Return a row per point of every curve of some kinds, with what says whose it is."""
         estimands = {run.label: run.estimand for run in self.runs}
-        for one in self.lines:
-            if one.kind in kinds:
-                yield one, (one.run, estimands[one.run], one.truth, one.model, one.question)
+        rows = [
+            (one.kind, one.run, estimands[one.run], one.truth, one.model, one.question, *point)
+            for one in self.lines
+            if one.kind in kinds
+            for point in points(one)
+        ]
+        whose = dict.fromkeys(("kind", "run", "estimand", "truth", "model", "question"), pl.String)
+        return pl.DataFrame(rows, schema={**whose, **columns}, orient="row")
 
     def point_estimates(self) -> pl.DataFrame:
         """Return every metric against every deterministic aggregation: what usual practice reports.
 
         The column ``estimand`` says ``practice``: such a number takes one answer per case for certain.
         """
-        columns = {
-            **dict.fromkeys(("aggregation", "estimand", "model", "metric"), pl.String),
-            "point_estimate": pl.Float64,
-        }
+        columns = dict.fromkeys(("aggregation", "estimand", "model", "metric"), pl.String)
         rows = [
             (name, PRACTICE, model, metric.name, float(values[m, k]))
             for name, values in zip(distinct_names(self.points), self.point_values if self.models else (), strict=False)
             for m, model in enumerate(self.models)
             for k, metric in enumerate(self.metrics)
         ]
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return pl.DataFrame(rows, schema={**columns, "point_estimate": pl.Float64}, orient="row")
 
     def per_case(self) -> pl.DataFrame:
         """Return the mean and spread over draws of every case: one row per case, aggregation, model and metric.
@@ -656,23 +644,45 @@ class Evaluation(Shown, Value):
         Metrics of a whole data set have no value of one case.
         """
         own = block_places(self.metrics, EACH)
-        names = [self.metrics[k].name for k in own]
         both = zip(self.case_means[:, :, own], self._cases("deviations")[:, :, own], strict=True)
         parts = ({"mean": means, "sd": deviations} for means, deviations in both)
-        return laid_out(self, "case", pl.Series(self.case_names, dtype=pl.String), parts, names)
+        found = self._laid_out("case", parts, [self.metrics[k].name for k in own])
+        return found.with_columns(pl.Series(self.case_names, dtype=pl.String).gather(found["case"]).alias("case"))
 
     def per_draw(self) -> pl.DataFrame:
         """Return the mean over cases of every draw: one row per aggregation, model, metric and draw."""
-        parts = ({"mean": one.tally.means} for one in self.estimates[: len(self.runs)])
-        return laid_out(self, "draw", None, parts)
+        return self._laid_out("draw", ({"mean": one.tally.means} for one in self.estimates[: len(self.runs)]))
 
     def per_resample(self) -> pl.DataFrame:
         """Return the mean over every resample of the cases: one row per aggregation, model, metric and resample.
 
         The quantiles of these means are the limits of intervals, so they hold everything that widens one.
         """
-        parts = ({"mean": one.spread.values} for one in self.estimates[: len(self.runs)])
-        return laid_out(self, "resample", None, parts)
+        return self._laid_out("resample", ({"mean": one.spread.values} for one in self.estimates[: len(self.runs)]))
+
+    def _laid_out(
+        self, name: str, found: Iterable[Mapping[str, FloatArray]], metrics: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Write arrays of each run, (models, metrics, n) each, as rows, with the place along the last axis."""
+        measures = [one.name for one in self.metrics] if metrics is None else metrics
+        parts = []
+        for columns in list(found) or [{"mean": np.empty((0, 0, 0))} for _ in self.runs]:
+            model, measure, last = np.indices(next(iter(columns.values())).shape).reshape(3, -1)
+            labels = {
+                "model": pl.Series(self.models, dtype=pl.String).gather(model),
+                "metric": pl.Series(measures, dtype=pl.String).gather(measure),
+                name: pl.Series(last),
+            }
+            parts.append({**labels, **{column: values.ravel() for column, values in columns.items()}})
+        return self._of_runs(parts)
+
+    def _of_runs(self, found: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+        """Put columns of each run below each other, with what says which run it is."""
+        parts = []
+        for run, columns in zip(self.runs, found, strict=True):
+            labels = (pl.lit(run.identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
+            parts.append(pl.DataFrame(columns).select(*labels, pl.all()))
+        return pl.concat(parts)
 
     def certainties(self) -> pl.DataFrame:
         """Return the certainty of the first 1, 2 and 3 conditions: one row per aggregation, number and case.
@@ -681,18 +691,17 @@ class Evaluation(Shown, Value):
         cases are a sample (``is_sample``), so are the rows; those of all cases are in ``certainty`` of the run.
         """
         cases = pl.Series(self.case_names, dtype=pl.String)
-        found = []
-        for known in self.profiles:
-            tops = range(1, len(known.certainties) + 1)
-            columns = {
-                "top": np.repeat(tops, len(cases)),
-                "case": pl.concat([cases for _ in tops]),
+        found = (
+            {
+                "top": np.repeat(np.arange(1, len(known.certainties) + 1), len(cases)),
+                "case": pl.concat([cases] * len(known.certainties)),
                 "certainty": known.certainties.ravel(),
                 "error": known.errors.ravel(),
-                "winner": pl.concat([winners(self.conditions, known, top) for top in tops]),
+                "winner": pl.concat([winners(self.conditions, known, i) for i in range(1, len(known.certainties) + 1)]),
             }
-            found.append(columns)
-        return of_runs(self, found)
+            for known in self.profiles
+        )
+        return self._of_runs(found)
 
     def category_certainties(self) -> pl.DataFrame:
         """Return the certainty of the category of the first condition: one row per aggregation and case that is held.
@@ -718,15 +727,15 @@ class Evaluation(Shown, Value):
             }
             for known in self.profiles  # which hold nothing without categories
         ]
-        return of_runs(self, found)
+        return self._of_runs(found)
 
     def risks(self) -> pl.DataFrame:
         """Return the expected risk, ``mean``, ``min`` and ``max`` over draws: one row per aggregation and held case."""
-        found = []
-        for known in self.profiles:  # which hold nothing without levels of risk
-            cases = pl.Series(self.case_names[: known.risks.shape[1]], dtype=pl.String)
-            found.append({"case": cases, **dict(zip(("mean", "min", "max"), known.risks, strict=True))})
-        return of_runs(self, found)
+        cases = pl.Series(self.case_names, dtype=pl.String)
+        return self._of_runs(
+            {"case": cases[: known.risks.shape[1]], **dict(zip(("mean", "min", "max"), known.risks, strict=True))}
+            for known in self.profiles  # which hold nothing without levels of risk
+        )
 
     def plausibilities(self) -> pl.DataFrame:
         """Return mean plausibility, share of draws on top and a few draws: one row per aggregation, case and condition.
@@ -746,7 +755,7 @@ class Evaluation(Shown, Value):
             }
             for known in self.profiles
         ]
-        return of_runs(self, found)
+        return self._of_runs(found)
 
     def agreement(self) -> pl.DataFrame:
         """Return how far the annotators of each case agree, see :func:`annotator_agreement`; no rows for ratings.
@@ -793,7 +802,7 @@ class Evaluation(Shown, Value):
         >>> one.merge(other).case_names
         ('x', 'y')
         """
-        from dissensus.evaluation.assembly import merged
+        from dissensus.evaluation.evaluator import merged
 
         return merged(self, other)
 
@@ -859,43 +868,12 @@ SUMMARY = {
     "model": pl.String,
     "metric": pl.String,
     **dict.fromkeys(("mean", "sd", "low", "high", "annotation_low", "annotation_high", "min", "max"), pl.Float64),
-    **dict.fromkeys(
-        ("case_sd", "annotator_sd", "draw_sd", "fit_sd", "family_sd", "mc_error", "point_estimate", "difference"),
-        pl.Float64,
-    ),
+    **dict.fromkeys(("case_sd", "annotator_sd", "draw_sd", "fit_sd", "family_sd", "mc_error"), pl.Float64),
+    "point_estimate": pl.Float64,
+    "difference": pl.Float64,
     "n_cases": pl.Int64,
     "n_draws": pl.Int64,
 }
-
-
-def of_runs(evaluation: Evaluation, found: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Put the columns of all runs together, and say before them which run each is of."""
-    parts = []
-    for run, columns in zip(evaluation.runs, found, strict=True):
-        labels = (pl.lit(run.identity[name], dtype=kind).alias(name) for name, kind in RUN.items())
-        parts.append(pl.DataFrame(columns).select(*labels, pl.all()))
-    return pl.concat(parts)
-
-
-def laid_out(
-    evaluation: Evaluation,
-    name: str,
-    names: pl.Series | None,
-    found: Iterable[Mapping[str, FloatArray]],
-    metrics: Sequence[str] | None = None,
-) -> pl.DataFrame:
-    """Lay out arrays (models, metrics, last) of every run; the last axis has a name, and names or numbers."""
-    measures = [one.name for one in evaluation.metrics] if metrics is None else metrics
-    parts = []
-    for columns in list(found) or [{"mean": np.empty((0, 0, 0))} for _ in evaluation.runs]:
-        model, measure, last = np.indices(next(iter(columns.values())).shape).reshape(3, -1)
-        labels = {
-            "model": pl.Series(evaluation.models, dtype=pl.String).gather(model),
-            "metric": pl.Series(measures, dtype=pl.String).gather(measure),
-            name: pl.Series(last) if names is None else names.gather(last),
-        }
-        parts.append({**labels, **{column: values.ravel() for column, values in columns.items()}})
-    return of_runs(evaluation, parts)
 
 
 def winners(conditions: tuple[str, ...], known: Profiles, top: int) -> pl.Series:

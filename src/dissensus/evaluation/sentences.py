@@ -8,31 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
+from dissensus.core.arrays import ROUGH
 from dissensus.core.errors import listing
 from dissensus.core.spec import distinct_names
-from dissensus.core.thresholds import ROUGH
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
 from dissensus.evaluation.intervals import RESAMPLES
-from dissensus.evaluation.plan import TRUTH
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
+from dissensus.evaluation.tally import TRUTH
 from dissensus.evaluation.words import NOTHING, counted, number, p_values, percent, probability
 from dissensus.metrics.base import Metric
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from dissensus.evaluation.results import Evaluation
 
 # So many metrics are named in a sentence; more are counted.
 MOST_NAMED = 4
@@ -256,9 +252,7 @@ def decision(evaluation: Evaluation) -> tuple[str, ...]:
     leader = next(iter(pairs.values())).first
     tied = [name for name, each in pairs.items() if not each.is_distinguishable]
     beside = evaluation.experts.rows if evaluation.experts and one is evaluation.shared else ()
-    shown = {
-        row["model"]: row["agreement"] for row in beside if row["metric"] == evaluation.primary
-    }  # as the table does
+    shown = {row["model"]: row["agreement"] for row in beside if row["metric"] == evaluation.primary}  # as in the table
     value = number(shown.get(leader, float(one.tally.means[evaluation.models.index(leader), 0].mean())))
     if len(pairs) > 1 and len(tied) == len(pairs) and all(each.is_decided for each in pairs.values()):
         told.insert(0, f"No model is distinguishable from the leader, {leader} ({value}).")
@@ -281,8 +275,6 @@ def settling(evaluation: Evaluation) -> Iterator[str]:
     >>> print(*settling(evaluate(said, models, aggregations=["majority-vote"])))
     More than 100 times the cases would distinguish A from B with 80 % power, if the difference is 0.005.
     """
-    from scipy.special import ndtri
-
     found = next(iter(duels(deciding(evaluation)).values()), None)
     if found is None or found.are_same or found.is_distinguishable or not found.is_decided or not found.difference:
         return
@@ -334,10 +326,7 @@ def other_leaders(evaluation: Evaluation, leader: str) -> Iterator[str]:
             leaders.setdefault(best, []).append(metric.name)
     leaders.pop(leader, None)
     if leaders:
-        few = {
-            model: joined(names) if len(names) <= MOST_NAMED else f"{len(names)} metrics"
-            for model, names in leaders.items()
-        }
+        few = {m: joined(of) if len(of) <= MOST_NAMED else f"{len(of)} metrics" for m, of in leaders.items()}
         yield f"By secondary metrics, others lead: {joined([f'{model} in {told}' for model, told in few.items()])}."
 
 
@@ -492,19 +481,9 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     from dissensus.evaluation.evaluator import evaluate
 
     given = GivenDraws(theta, name=TRUTH)
-    found = evaluate(
-        evaluation.study,
-        evaluation.predictions,
-        aggregations=[given],
-        metrics=evaluation.metrics,
-        annotators="fixed",
-        panel=False,
-    )
+    how: dict[str, Any] = {"metrics": evaluation.metrics, "annotators": "fixed", "panel": False}
+    found = evaluate(evaluation.study, evaluation.predictions, aggregations=[given], **how).sums.arrays
     key = f"point {len(evaluation.points)}"
-    own = {
-        ("draws", key, *name[2:]): array
-        for name, array in found.sums.arrays.items()
-        if name[:3] == ("draws", "run 0", *ALL)
-    }
+    own = {("draws", key, *name[2:]): of for name, of in found.items() if name[:3] == ("draws", "run 0", *ALL)}
     sums = Sums({**evaluation.sums.arrays, **own})
     return replace(evaluation, points=(*evaluation.points, given), sums=sums)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dissensus.aggregations.base import restored_aggregation
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
@@ -32,8 +32,8 @@ from dissensus.core.output import foreign_entry, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
-from dissensus.evaluation.assembly import places_again
 from dissensus.evaluation.estimates import Run
+from dissensus.evaluation.evaluator import places_again
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol
@@ -117,14 +117,9 @@ def write_files(evaluation: Evaluation, place: FilePath) -> None:
         (place / DISPUTED).mkdir()
         write_files(evaluation.disputed, place / DISPUTED)
     write_arrays(_arrays(evaluation), place / ARRAYS)
-    hashes = {name: _hash(place / name) for name in _numbers(evaluation.is_sample)}
-    described = plain_json({"format": FORMAT, "version": VERSION, **_described(evaluation), "files": hashes})
+    files = {"files": _hashes(place, is_sample=evaluation.is_sample)}
+    described = plain_json({"format": FORMAT, "version": VERSION, **_described(evaluation), **files})
     (place / "run.json").write_text(_json({**described, "checksum": checksum(described)}), encoding="utf-8")
-
-
-def _numbers(is_sample: bool) -> tuple[str, ...]:
-    """Name the files of numbers: tables by case are elsewhere where only some of the cases are held."""
-    return tuple(name for name in FILES if name != "run.json" and not (is_sample and name in BY_CASE))
 
 
 def write_arrays(arrays: Arrays, file: FilePath) -> None:
@@ -211,8 +206,10 @@ def _json(value: object) -> str:
 # Verification --------------------------------------------------------------------------------------------
 
 
-def _hash(file: FilePath) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+def _hashes(place: FilePath, *, is_sample: bool) -> dict[str, str]:
+    """Return the hashes of the files that hold numbers, empty where there is none; of very many cases fewer files."""
+    files = (place / name for name in FILES if name != "run.json" and not (is_sample and name in BY_CASE))
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "" for file in files}
 
 
 def checksum(described: Mapping[str, Any]) -> str:
@@ -255,8 +252,8 @@ def _verified(place: FilePath, shown: str) -> Described:
             where=str(place / "run.json"),
             advice="update Dissensus" if isinstance(version, int) and version > VERSION else again,
         )
-    names, hashes = _numbers(described.get("sample") is True), described.get("files")
-    changed = [name for name in names if not isinstance(hashes, dict) or hashes.get(name) != _hash(place / name)]
+    known, hashes = described.get("files"), _hashes(place, is_sample=described.get("sample") is True)
+    changed = [name for name, own in hashes.items() if not isinstance(known, dict) or known.get(name) != own]
     if described.get("checksum") != checksum(described):
         changed = ["run.json"]
     if changed:
@@ -284,32 +281,23 @@ def _described(evaluation: Evaluation) -> Described:
         "calibration": evaluation.calibration and evaluation.calibration.record(),
         "experts": evaluation.experts and evaluation.experts.to_json(),
         "curves": [{name: getattr(one, name) for name in WHOSE} for one in evaluation.lines],
-        "study": {
-            "kind": study.kind,
-            "settings": study.settings(),
-            "conditions": study.conditions,
-            "receipt": _receipt_of(study),
-        },
+        "study": {**_known_of(study, "kind", "conditions"), "settings": study.settings()},
         **{name: getattr(panel, name) for name in NAMED},
         "conditions": evaluation.conditions,
         "categories": categories and {"names": categories.names, "levels": categories.levels},
         "models": [
-            {
-                "name": name,
-                "title": said.name,
-                "kind": said.kind,
-                "complete": said.complete,
-                "receipt": _receipt_of(said),
-            }
+            {"name": name, "title": said.name, **_known_of(said, "kind", "complete")}
             for name, said in evaluation.predictions.items()
         ],
         "strata": evaluation.strata,
     }
 
 
-def _receipt_of(read: Study | Predictions) -> Described | None:
+def _known_of(read: Study | Predictions, *names: str) -> Described:
+    """Return some attributes, and what was understood of the file, without its place."""
     kept = read.receipt
-    return None if kept is None else {**kept.to_dict(), "path": FilePath(kept.path).name}
+    receipt = None if kept is None else {**kept.to_dict(), "path": FilePath(kept.path).name}
+    return {**{name: getattr(read, name) for name in names}, "receipt": receipt}
 
 
 def _arrays(evaluation: Evaluation) -> dict[Name, npt.NDArray[Any]]:
@@ -338,10 +326,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     told, agreed = described["study"], described.get("protocol")
     seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
-    own = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
-    study = restored_study(
-        told["kind"], panel, conditions=told["conditions"], settings=told["settings"], arrays=own
-    ).with_receipt(_receipt(told))
+    own: Described = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
+    settled: Described = {name: told[name] for name in ("conditions", "settings")}
+    study = restored_study(told["kind"], panel, **settled, arrays=own).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
         sums = places_again(sums, study, described["strata"], described["seed"])
@@ -365,9 +352,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     return Evaluation(
         runs=tuple(
             Run(
-                restored_aggregation(run["spec"]), fitted=run.get("fitted", {}), **{name: run[name] for name in COUNTED}
+                restored_aggregation(one["spec"]), fitted=one.get("fitted", {}), **{name: one[name] for name in COUNTED}
             )
-            for run in described["runs"]
+            for one in described["runs"]
         ),
         points=tuple(restored_aggregation(point) for point in described["points"]),
         metrics=tuple(restored_metric(metric) for metric in described["metrics"]),
@@ -408,10 +395,8 @@ def check_arrays(arrays: Arrays, evaluation: Evaluation) -> None:
     for (group, *rest), array in arrays.items():
         name, last = tuple(rest), str(rest[-1]) if rest else group
         is_of_block = last in (EACH, DATA_SET)
-        what = (
-            str(name[0]) if group == "sums" and (is_of_block or name[0] not in ("rows", "profile", "least")) else last
-        )
-        what = "plausibilities" if name[:1] == ("profile",) and last == "means" else what
+        is_sum = group == "sums" and (is_of_block or name[0] not in ("rows", "profile", "least"))
+        what = "plausibilities" if name[:1] == ("profile",) and last == "means" else str(name[0]) if is_sum else last
         if group not in ("sums", "curve", "annotators") or what not in SHAPES:
             continue
         where = name[1:] if what == "weight" else name[1:-1] if group == "sums" else name[:-1]

@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import FloatArray, IntArray, KeyArray, Value
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import product
-from dissensus.core.value import Value
-from dissensus.evaluation.intervals import Resampled
+from dissensus.evaluation.intervals import Resampled, ratio
 from dissensus.metrics.base import Metric
 from dissensus.study.panel import Panel
 
@@ -96,6 +95,15 @@ class Sums(Value):
         return Sums({name: self.arrays[name] for name in self.arrays if wanted(name)})  # what is not wanted is not read
 
 
+def is_of_cases(name: Name) -> bool:
+    """Tell whether an array says something of every single case.
+
+    >>> is_of_cases(("cases", "means")), is_of_cases(("rows", "group sums")), is_of_cases(("n",))
+    (True, False, False)
+    """
+    return name[0] in JOINED and name[:2] not in GROUPS
+
+
 def side_by_side(parts: list[Array], axis: int) -> Array:
     """Put arrays of different cases side by side; what is said once for all models and metrics is repeated if needed.
 
@@ -110,10 +118,10 @@ def side_by_side(parts: list[Array], axis: int) -> Array:
     return np.ascontiguousarray(np.moveaxis(np.concatenate(full), 0, axis))
 
 
-def ratio(sums: FloatArray, weights: FloatArray) -> FloatArray:
-    """Divide; what has no weight is undefined: nan."""
-    undefined = np.full(np.broadcast_shapes(sums.shape, weights.shape), np.nan)
-    return np.asarray(np.divide(sums, weights, out=undefined, where=weights > 0))
+def known_means(values: FloatArray) -> FloatArray:
+    """Average the draws that have a value, along the last axis; nan where none has."""
+    is_known = ~np.isnan(values)
+    return ratio(np.where(is_known, values, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,11 +312,9 @@ def resampled_means(both: FloatArray, squares: FloatArray, tally: Tally, designs
     designs : (models, metrics)
         How many cases an added case stands for.
     """
-    means = tally.means
-    is_known = ~np.isnan(means)
-    centres = ratio(np.where(is_known, means, 0.0).sum(axis=-1), is_known.sum(axis=-1).astype(np.float64))
-    totals = tally.weights.mean(axis=-1)
-    gaps = np.where(is_known, ratio(np.sqrt(squares), totals)[..., None] * (means - centres[..., None]), 0.0)
+    means, totals = tally.means, tally.weights.mean(axis=-1)
+    apart = means - known_means(means)[..., None]
+    gaps = np.where(np.isnan(means), 0.0, ratio(np.sqrt(squares), totals)[..., None] * apart)
     again = np.arange(both.shape[-1]) % tally.n_draws
     return Resampled(ratio(*both), both[1], designs * ratio(squares, totals), gaps[..., again])
 

@@ -1,47 +1,58 @@
-"""Tally a piece of the cases: the same function for every batch, thread and worker; what it returns adds up."""
+"""What is computed, and the tally of a piece of the cases: the same for every batch, thread and worker."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from functools import cached_property, partial
+from itertools import chain, combinations
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.case_prior import known_prior
-from dissensus.aggregations.point_estimates import InverseRank, MeanRating
+from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating
+from dissensus.aggregations.priors import Lessons, taught
 from dissensus.certainty.categories import Categories, category_certainty, order_chances, risk_ranges
 from dissensus.certainty.top_sets import batch_certainty
-from dissensus.core.aliases import FloatArray, IntArray, SmallFloatArray
+from dissensus.core.arrays import NEAR, ROUGH, FloatArray, IntArray, SmallFloatArray, Value, is_uncertain
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.core.thresholds import NEAR, ROUGH, is_uncertain
-from dissensus.core.value import Value
 from dissensus.draws import Batch, Plausibilities, identified
-from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
-from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
-from dissensus.evaluation.refits import (
+from dissensus.evaluation.intervals import (
     CATEGORY_FIT,
+    GROUP_RESAMPLES,
     REFIT_DRAWS,
+    RESAMPLES,
+    InformedPrior,
     other_family,
+    ratio,
     refit_weights,
-    reweighted_means,
-    reweighted_sums,
+    reweighted,
     with_all,
 )
-from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums, ratio
+from dissensus.evaluation.labels import Labels, LabelsByTruth, data_set_metrics, label_entries, labels_of, vote_labels
+from dissensus.evaluation.sums import ALL, EACH, GROUPS, Array, CaseWeights, Name, Place, Sums, place_sums
 from dissensus.metrics.base import Drawn, Metric, OrderMetric, Predicted, Truth
-from dissensus.predictions.alignment import repeated
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.study import Study
-
-if TYPE_CHECKING:
-    from dissensus.evaluation.plan import Plan, Reference
+from dissensus.workers import worked
 
 Item = TypeVar("Item", bound=np.generic)
+
+Cases = TypeVar("Cases", range, list[str])
+
+# Keys of the references that are no aggregations of opinions.
+ANNOTATORS, TRUTH = "annotators", "truth"
+
+# For every column, the label of each case by name.
+Strata = Mapping[str, Mapping[str, str]]
 
 # Limits between bins of certainty.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
@@ -49,6 +60,12 @@ EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.99, 1.0)
 # What every case of a place adds, how much of it counts (models, metrics, n), the positions of the cases, in the order
 # of keys, and where they stand in these arrays.
 Influences: TypeAlias = tuple[FloatArray, FloatArray, IntArray, IntArray]
+
+# Which cases of a batch a place has, and the place of what of their draws counts among the chances of values.
+View: TypeAlias = tuple[IntArray | slice, int]
+
+# What is known of every case: its mean over draws, their deviation, and how much of it counts.
+MOMENTS = ("means", "deviations", "shares")
 
 # How many cases are tallied at a time; fixed, so that sums do not depend on threads and workers.
 PIECE = 256
@@ -82,6 +99,283 @@ def bin_of(certainties: FloatArray) -> IntArray:
     return np.searchsorted(inner, certainties + NEAR, side="right").astype(np.int64)
 
 
+# The plan ------------------------------------------------------------------------------------------
+
+
+class Reference(NamedTuple):
+    """What models are evaluated against: weighted draws of every case.
+
+    Attributes
+    ----------
+    key
+        What names of sums call it: ``"run 0"``, ``"annotators"``, ``"truth"`` or ``"point 0"``.
+    spec
+        What draws; nothing for single annotators, whose opinions are averaged.
+    detail
+        What is found out: of a run everything, of an estimate values and intervals, of a point its value.
+    """
+
+    key: str
+    spec: Aggregation | None
+    detail: Literal["run", "estimate", "point"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Evaluate any piece of the cases: everything that is learned from all of them is known.
+
+    Attributes
+    ----------
+    aggregations
+        With everything that they learn from all cases fixed.
+    points
+        The deterministic aggregations that point estimates come from.
+    metrics
+        The metrics; none without models.
+    tops : (n_tops,)
+        Numbers of first places to find the certainty of.
+    depth
+        How many places of a draw matter.
+    categories
+        Categories of conditions, if wanted.
+    draws, seed
+        As in :func:`evaluate`.
+    refits : (n_refits, n_coefficients)
+        Coefficients of an informed prior under resamples of all cases, if there is one.
+    agreement
+        Whether models are compared with single annotators.
+    truth
+        What is known to be true, as a study with an opinion per case, if it was given.
+    conditions
+        Names of the conditions.
+    sketches
+        Whether a few draws of every case are kept, to be looked at.
+    """
+
+    aggregations: tuple[Aggregation, ...]
+    points: tuple[Aggregation, ...]
+    metrics: tuple[Metric, ...]
+    tops: IntArray
+    depth: int
+    categories: Categories | None
+    draws: int
+    seed: int
+    refits: FloatArray | None = None
+    agreement: bool = False
+    truth: Study | None = None
+    conditions: tuple[str, ...] = ()
+    sketches: bool = True
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """What models are evaluated against: the runs, single annotators, the truth, and usual practice."""
+        found = [Reference(f"run {place}", spec, "run") for place, spec in enumerate(self.aggregations)]
+        if self.agreement:
+            found.append(Reference(ANNOTATORS, None, "estimate"))
+        if self.truth is not None:
+            found.append(Reference(TRUTH, MeanRating() if self.truth.kind == "ratings" else MajorityVote(), "estimate"))
+        return (*found, *(Reference(f"point {place}", spec, "point") for place, spec in enumerate(self.points)))
+
+    @cached_property
+    def category_places(self) -> dict[Place, IntArray]:
+        """The conditions of every category, if there are any, by its place."""
+        if (known := self.categories) is None:
+            return {}
+        return {("category", name): np.flatnonzero(known.codes == code) for code, name in enumerate(known.names)}
+
+    def tally(
+        self,
+        study: Study,
+        models: Mapping[str, Predictions],
+        strata: Strata,
+        *,
+        threads: int | None = None,
+        executor: object | None = None,
+        advance: Callable[[int], None] | None = None,
+        places: bool = True,
+    ) -> Sums:
+        """Evaluate the cases of a study that have opinions: what their sums are, and what is known of each.
+
+        Cases are taken in the order of their keys, a piece at a time; an executor changes the speed only. Without
+        ``places``, what intervals are found from is left out: :func:`with_places` finds it.
+        """
+        study = study.select(in_order_of_keys(study.case_names))
+        if executor is None:
+            sampled, tallier = self.sampled(study), Tallier(self, study, models, strata)
+            pieces = cut(range(sampled["run 0"].n_cases))
+            done = in_order((partial(tallier.piece, rows, sampled) for rows in pieces), threads or available_threads())
+            known = tallier.about(list(sampled["run 0"].case_names))
+        else:
+            lessons = Lessons.of(study)  # what is learned from all cases
+            specs = tuple(taught(spec, lessons, study.conditions) for spec in self.aggregations)
+            counts = study.counted.panel.votes_per_case
+            names = [name for name, count in zip(study.case_names, counts, strict=True) if count]
+
+            def payload(cases: list[str]) -> bytes:
+                own = {column: {name: labels[name] for name in cases} for column, labels in strata.items()}
+                said = {name: model.select(cases) for name, model in models.items()}
+                return pickle.dumps((study.select(cases), said, own))
+
+            payloads = [partial(payload, cases) for cases in cut(names)]
+            done, known = sent(executor, pickled((replace(self, aggregations=specs), threads)), payloads), Sums()
+
+        def told(piece: Sums) -> Sums:
+            if advance is not None:
+                advance(int(piece["n",]) * len(self.aggregations))
+            return piece
+
+        sums = Sums.joined(chain([known], map(told, done)))
+        if not places:
+            return sums
+        names = sums["rows", "names"].tolist()
+        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
+        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
+        return with_places(sums, weights, labels)
+
+    def sampled(self, study: Study) -> dict[str, Plausibilities]:
+        """Draw every case of which all aggregations have draws, by reference."""
+        found, how = dict[str, Plausibilities](), {"draws": self.draws, "seed": self.seed}
+        for one in self.references:
+            if one.spec is not None:
+                of = study if one.key != TRUTH or self.truth is None else self.truth
+                found[one.key] = one.spec.sample(of, threads=1, **(how if one.detail == "run" else {}))
+        runs = [found[one.key] for one in self.references if one.detail == "run"]
+        shared = set[str].intersection(*(set(drawn.case_names) for drawn in runs))
+        names = [name for name in runs[0].case_names if name in shared]
+        return {key: one if one.case_names == tuple(names) else one.select(names) for key, one in found.items()}
+
+
+def cut(cases: Cases) -> list[Cases]:
+    """Cut cases into pieces, the last one shorter."""
+    return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
+
+
+def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
+    """Run tasks in threads and give their results in order; few of them wait at any time."""
+    if threads == 1:
+        yield from (task() for task in tasks)
+        return
+    waiting: deque[Future[Sums]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+# Elsewhere ------------------------------------------------------------------------------------------------
+
+
+def pickled(settings: object) -> bytes:
+    """Write settings so that workers can read them, or say what cannot be sent.
+
+    >>> pickled(lambda: 1)
+    Traceback (most recent call last):
+    ...
+    dissensus.core.errors.DissensusError: an aggregation or a metric cannot be sent to workers
+    ...
+    """
+    try:
+        return pickle.dumps(settings)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise DissensusError(
+            "an aggregation or a metric cannot be sent to workers",
+            expected="functions and classes that a module defines under their own names",
+            got=str(error),
+            advice="put the function into a module that workers can import, or evaluate in memory without an executor",
+        ) from error
+
+
+def refuse_whole(aggregations: Sequence[Aggregation]) -> None:
+    """Refuse aggregations that have to see all cases at once."""
+    for spec in aggregations:
+        if spec.needs_whole:
+            raise DissensusError(
+                f"{spec.id} cannot be evaluated by an executor", got=spec.needs_whole, advice="leave the executor out"
+            )
+
+
+def sent(executor: object, settings: bytes, payloads: Sequence[Callable[[], bytes]]) -> Iterator[Sums]:
+    """Tally pieces elsewhere, and give their sums in order."""
+    done: dict[str, bytes] = {}
+    wanted = 0
+    try:
+        for name, result in worked(executor, tally_piece, settings, {str(i): one for i, one in enumerate(payloads)}):
+            done[name] = result
+            while str(wanted) in done:
+                yield pickle.loads(done.pop(str(wanted)))
+                wanted += 1
+    except DissensusError as error:
+        if "--resume" not in error.advice:
+            raise
+        again = "evaluate again, in memory without an executor if it stays so"  # nothing is kept between calls
+        raise DissensusError(error.problem, got=error.got, where=error.where, advice=again) from error
+
+
+def tally_piece(settings: bytes, payload: bytes) -> bytes:
+    """Tally some cases: the work of an executor."""
+    plan, threads = pickle.loads(settings)
+    study, models, strata = pickle.loads(payload)
+    prior = known_prior(plan.aggregations)
+    if prior is not None:
+        names = study.opinions.case_names
+        own = prior.repeated(names, names)
+        plan = replace(plan, aggregations=tuple(informed_by(spec, own) for spec in plan.aggregations))
+    return pickle.dumps(plan.tally(study, models, strata, threads=threads, places=False))
+
+
+def informed_by(spec: Aggregation, prior: InformedPrior | None) -> Aggregation:
+    """Give an aggregation the prior that it asks for."""
+    if prior is None or not spec.is_informed:
+        return spec
+    return type(spec).from_parameters({**spec.parameters(), "prior": prior})
+
+
+def prior_for(
+    specs: Sequence[Aggregation],
+    study: Study,
+    models: Mapping[str, Predictions],
+    start: InformedPrior | None = None,
+    *,
+    strata: Strata | None = None,
+    trained_on: Sequence[str] = (),
+) -> InformedPrior:
+    """Fit the prior that models inform to a study of any kind.
+
+    ``start`` was fitted to a similar one, whose strata and left-out models are kept. Ratings have no strata.
+    """
+    from dissensus import aggregations
+
+    before = cast("Any", start)  # of the same kind of study
+    if study.kind == "ratings":
+        shifts = any(spec.is_informed and getattr(spec, "shifts", False) for spec in specs)
+        known = None if start is None else before.left_out
+        return aggregations.rating_prior(study, models, shifts=shifts, left_out=known, trained_on=trained_on)
+    columns = {column: [of[name] for name in study.case_names] for column, of in (strata or {}).items()}
+    return aggregations.informed_prior(study, models, start=before, strata=columns, trained_on=trained_on)
+
+
+def common_conditions(sampled: Sequence[Plausibilities]) -> tuple[str, ...]:
+    """Return the conditions of all aggregations, which must be the same ones."""
+    if not sampled:
+        raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
+    for other in sampled[1:]:
+        if other.conditions != sampled[0].conditions:
+            raise DissensusError(
+                "the aggregations give different conditions",
+                expected=listing(sampled[0].conditions),
+                got=listing(other.conditions),
+                advice="evaluate them one after the other",
+            )
+    return sampled[0].conditions
+
+
 # Values of a batch ----------------------------------------------------------------------------------------
 
 
@@ -99,15 +393,20 @@ class Values:
         Everything else; nan where it is undefined.
     places
         Where the order metrics stand among all metrics, and then the others.
+    chances
+        How much each order counts (n_orders,): all alike, which is None, and then for every category.
     """
 
     drawn: Drawn
     of_orders: FloatArray
     of_draws: FloatArray
     places: IntArray
+    chances: Sequence[FloatArray | None] = (None,)
 
     @staticmethod
-    def of(drawn: Drawn, metrics: Sequence[Metric], known: Sequence[Predicted]) -> Values:
+    def of(
+        drawn: Drawn, metrics: Sequence[Metric], known: Sequence[Predicted], categories: Categories | None
+    ) -> Values:
         """Compute all metrics of all models."""
         by_order = [m for m in metrics if isinstance(m, OrderMetric)]
         others = [m for m in metrics if not isinstance(m, OrderMetric)]
@@ -119,6 +418,7 @@ class Values:
             ),
             np.array([[m.values(drawn, p) for m in others] for p in known]).reshape(len(known), len(others), *shape),
             np.array([list(metrics).index(m) for m in (*by_order, *others)], dtype=np.int64),
+            (None, *([] if categories is None else order_chances(drawn, categories))),
         )
 
     def moments(self, chance: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -158,6 +458,11 @@ class Values:
         """Return the values of every ``step``-th draw of a case, shape (models, metrics, n_draws)."""
         of_draw = self.drawn.orders.of_draw[case]
         return self.arranged(self.of_orders[..., of_draw], self.of_draws[:, :, case])[..., ::step]
+
+    def chance_of(self, case: int, number: int, step: int = 1) -> FloatArray | None:
+        """Return how much every ``step``-th draw of a case counts."""
+        chance = self.chances[number]
+        return None if chance is None else chance[self.drawn.orders.of_draw[case]][::step]
 
     def by_draw(
         self,
@@ -241,40 +546,49 @@ class Tallier:
         """Whether models give numbers; if not, draws are of conditions, even those of ratings."""
         return any(model.kind == "numbers" for model in self.models.values())
 
-    def piece(self, rows: range, sampled: Mapping[str, Plausibilities]) -> Sums:
-        """Tally some cases against all references; ``sampled`` are the draws of all cases, by reference."""
-        names = list(sampled[self.plan.references[0].key].case_names[rows.start : rows.stop])
+    def about(self, names: list[str]) -> Sums:
+        """Write down what is known of cases whatever they are compared with."""
         own, models = self.study.select(names), {name: model.select(names) for name, model in self.models.items()}
         found: dict[Name, Array] = {
-            ("n",): np.array(float(len(names))),
             ("votes",): np.array(float(own.panel.votes_per_case.sum())),
             ("rows", "names"): np.array(names, dtype=np.str_),
             ("least", "same"): same_models(list(models.values())),
         }
+        return Sums(found | (table_entries(own, models, self.strata, names) if self.truths else {}))
+
+    def piece(self, rows: range, sampled: Mapping[str, Plausibilities]) -> Sums:
+        """Tally some cases against all references; ``sampled`` are the draws of all cases, by reference."""
+        found: dict[Name, Array] = {("n",): np.array(float(len(rows)))}
         for reference in self.plan.references:
             key = reference.key
             if reference.spec is None:
-                found |= replace(self, study=own)._single_opinions(key)
+                names = sampled[self.plan.references[0].key].case_names[rows.start : rows.stop]
+                found |= replace(self, study=self.study.select(list(names)))._single_opinions(key)
                 continue
             drawn = sampled[key]
-            found |= Sums.joined(Sums(self._batch(reference, drawn, batch)) for batch in batches(drawn, rows)).arrays
+            parts = (Sums(self._batch(reference, drawn.n_draws, batch)) for batch in self._batches(drawn, rows))
+            found |= Sums.joined(parts).arrays
             if reference.detail == "run":
                 found["least", "draws", key] = np.array([drawn.n_draws, drawn.n_chains])
                 found |= {("least", "fitted", key, name): np.array(value) for name, value in drawn.fitted.items()}
-        return Sums(found | (table_entries(own, models, self.strata, names) if self.truths else {}))
+        return Sums(found)
 
     # One reference ---------------------------------------------------------------------------------------
 
-    def _plain(self, batch: Batch) -> Batch:
-        """Forget numbers where models give none."""
-        return batch if self.has_numbers else replace(batch, numbers=None)
+    def _batches(self, drawn: Plausibilities, rows: range) -> Iterator[Batch]:
+        """Draw the cases at some positions, a few at a time; numbers are forgotten where models give none."""
+        size = max(BATCH_CASES, min(BATCH_DRAWS // drawn.n_draws, PIECE))
+        every = np.arange(drawn.n_cases) if drawn.positions is None else drawn.positions
+        positions = every[rows.start : rows.stop]
+        found = (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
+        return (batch if self.has_numbers else replace(batch, numbers=None) for batch in found)
 
     def _valued(self, *batches: Batch) -> list[Values]:
         """Compute the metrics of single cases on draws of batches of the same cases, whose rests are split alike."""
         found = []
         for batch in identified(batches, self.plan.depth):
             known = [Predicted(model, batch.outline()) for model in self.models.values()]
-            found.append(Values.of(Drawn(batch, self.plan.depth), self.metrics, known))
+            found.append(Values.of(Drawn(batch, self.plan.depth), self.metrics, known, self.plan.categories))
         return found
 
     def _labels(self, values: Values, plain: Batch, weights: list[FloatArray] | None = None) -> LabelsByTruth:
@@ -283,89 +597,54 @@ class Tallier:
         how: dict[str, Any] = {"seed": self.plan.seed, "weights": weights, "step": step_of(plain.n_draws, REFIT_DRAWS)}
         return {truth: labels_of(values.drawn if truth == "top" else whole, truth, **how) for truth in self.truths}
 
-    def _batch(self, reference: Reference, drawn_from: Plausibilities, batch: Batch) -> dict[Name, Array]:
+    def _batch(self, reference: Reference, n_drawn: int, batch: Batch) -> dict[Name, Array]:
         """Compare the draws of some cases with all models."""
-        plain, key, is_run = self._plain(batch), reference.key, reference.detail == "run"
+        key, is_run, plan, refits, family = reference.key, reference.detail == "run", self.plan, None, None
         own = self.weights.take(self.study.panel.positions(list(batch.case_names)))
-        n_draws = self.plan.draws if is_run and drawn_from.n_draws == 1 else drawn_from.n_draws
         prior = known_prior([reference.spec]) if is_run and reference.spec is not None else None
-        refits, family, others = None, None, None
-        if prior is not None and self.plan.refits is not None:
-            step = step_of(plain.n_draws, REFIT_DRAWS)
+        if prior is not None and plan.refits is not None:
             opinions = self.study.select(list(batch.case_names)).opinions
-            refits = refit_weights(prior, opinions, self.plan.refits, plain, step)
-            family = other_family(prior, opinions, plain, self.plan.seed)
-        values, *moved = self._valued(plain, *([] if family is None else family[:1]))
-        labels = self._labels(values, plain, refits)
+            refits = refit_weights(prior, opinions, plan.refits, batch, step_of(batch.n_draws, REFIT_DRAWS))
+            family = other_family(prior, opinions, batch, plan.seed)
+        values, *moved = self._valued(batch, *([] if family is None else family[:1]))
+        labels = self._labels(values, batch, refits)
         if family is not None:
-            others = moved[0], family[1]
-            ends = self._labels(moved[0], *family)
-            labels = {
-                truth: replace(one, moved=np.concatenate([one.moved, ends[truth].moved], axis=1))
-                for truth, one in labels.items()
-            }
+            labels = {truth: labels[truth].also_moved(ends) for truth, ends in self._labels(moved[0], *family).items()}
         found = label_entries(key, labels)
-        chances = self._chances(values)
-        if is_run:
-            found |= self._profile(key, values, chances)
+        if is_run and len(plan.tops):
+            found |= Profiles.of(values, plan.tops, plan.categories, sketches=plan.sketches).entries(key)
+        views = self._views(batch.case_names, found.get(("profile", key, "certainties")))
         if self.models:
-            certainties = found.get(("profile", key, "certainties"))
-            found |= self._places(reference, values, own, n_draws, certainties, chances)
+            n_draws = plan.draws if is_run and n_drawn == 1 else n_drawn
+            for place, (rows, number) in views.items():
+                how: dict[str, Any] = {"step": 1 if place == ALL else step_of(n_draws), "rows": rows}
+                sums, total = values.by_draw(own.weights, n_draws, chance=values.chances[number], **how)
+                found |= {("draws", key, *place, EACH): sums, ("weight", key, *place): total}
         if reference.detail == "point":
             return found
-        for name, part in zip(("means", "deviations", "shares"), values.moments(), strict=True):
-            found["cases", name, key, EACH] = part
-        if refits is not None:
-            places = {ALL: np.arange(plain.n_cases), **cases_of_places(self._labels_of(batch.case_names), None)}
-            fits = _fits(refits, values, own, places.values(), others)
-            found |= {("fit", key, *place, EACH): fit for place, fit in zip(places, fits, strict=True)}
-            counted = zip(chances, chances if others is None else self._chances(others[0]), strict=True)
-            for name, both in zip(self.plan.category_names, counted, strict=True):
-                found[CATEGORY_FIT, key, "category", name, EACH] = _category_fit(refits, values, own, both, others)
-        return found
+        moments = [values.moments(chance) for chance in values.chances]
+        found |= {("cases", what, key, EACH): part for what, part in zip(MOMENTS, moments[0], strict=True)}
+        found |= self._category_sums(key, [(means, shares) for means, _, shares in moments], own)
+        others = None if family is None else (moved[0], family[1])
+        return found | ({} if refits is None else fit_entries(key, views, refits, values, own, others))
 
-    def _labels_of(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """Return for every column the labels of some cases."""
-        return {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
+    def _views(self, names: Sequence[str], certainties: FloatArray | None = None) -> dict[Place, View]:
+        """Say which of some cases every place has, and what of their draws: all, or what counts for a category."""
+        labels = {column: np.array([of[name] for name in names], np.str_) for column, of in self.strata.items()}
+        rows: dict[Place, IntArray | slice] = {ALL: slice(None), **cases_of_places(labels, certainties)}
+        categories = enumerate(self.plan.category_places, start=1)
+        return {place: (own, 0) for place, own in rows.items()} | {one: (slice(None), i) for i, one in categories}
 
-    def _chances(self, values: Values) -> list[FloatArray]:
-        """Return how much each order counts for every category, shape (n_orders,) each."""
-        return [] if self.plan.categories is None else list(order_chances(values.drawn, self.plan.categories))
-
-    def _profile(self, key: str, values: Values, chances: list[FloatArray]) -> dict[Name, Array]:
-        """Say what the draws look like."""
-        plan, found = self.plan, dict[Name, Array]()
-        if len(plan.tops):
-            known = Profiles.of(values.drawn, plan.tops, plan.categories, chances, sketches=plan.sketches)
-            first, categories = known.certainties[0], known.category_certainties
-            open_cases = is_uncertain(first).sum(), is_uncertain(categories).sum(), (known.errors[0] > ROUGH).sum()
-            found |= profile_entries(key, known)
-            found["certainty", key] = np.array([len(first), *open_cases, first.sum()], dtype=np.float64)
-        return found
-
-    def _places(
-        self,
-        reference: Reference,
-        values: Values,
-        own: CaseWeights,
-        n_draws: int,
-        certainties: FloatArray | None,
-        chances: list[FloatArray],
+    def _category_sums(
+        self, key: str, counted: Sequence[tuple[FloatArray, FloatArray]], own: CaseWeights
     ) -> dict[Name, Array]:
-        """Sum over all cases, over those of a stratum or a certainty, and over draws that count for a category."""
-        key, step, names = reference.key, step_of(n_draws), values.drawn.batch.case_names
-        found = draw_entries((key, *ALL), *values.by_draw(own.weights, n_draws))
-        for place, rows in cases_of_places(self._labels_of(names), certainties).items():
-            found |= draw_entries((key, *place), *values.by_draw(own.weights, n_draws, step=step, rows=rows))
-        parts: dict[str, tuple[FloatArray, FloatArray]] = {}
-        for name, chance in zip(self.plan.category_names, chances, strict=True):
-            found |= draw_entries(
-                (key, "category", name), *values.by_draw(own.weights, n_draws, step=step, chance=chance)
-            )
-            if reference.detail != "point":
-                means, _, shares = values.moments(chance)
-                parts[name] = means, shares
-        return found | category_sums(key, parts, own)
+        """Sum what intervals of categories are found from: means of cases, and the share of each that counts."""
+        alone, found = replace(own, is_grouped=False), dict[Name, Array]()
+        if self.models and self.plan.category_places:
+            few = own.bootstrap(slice(None), GROUP_RESAMPLES)
+            for place, (means, shares) in zip(self.plan.category_places, counted[1:], strict=True):
+                found |= place_sums(means, shares, alone, few, (key, *place, EACH))
+        return found
 
     def compared(self, drawn: Plausibilities) -> tuple[FloatArray, LabelsByTruth]:
         """Return means of all cases over their draws, and how much of each counts: in all, then in every category.
@@ -373,12 +652,11 @@ class Tallier:
         The shape is (1 + n_categories, 2, models, metrics, n_cases). The labels of the draws come after it.
         """
         found: list[tuple[FloatArray, LabelsByTruth]] = []
-        for batch in batches(drawn, range(drawn.n_cases)):
-            plain = self._plain(batch)
-            (values,) = self._valued(plain)
-            moments = (values.moments(chance) for chance in (None, *self._chances(values)))
+        for batch in self._batches(drawn, range(drawn.n_cases)):
+            (values,) = self._valued(batch)
+            moments = map(values.moments, values.chances)
             counted = [np.broadcast_arrays(means, shares) for means, _, shares in moments]
-            found.append((np.array(counted), self._labels(values, plain)))
+            found.append((np.array(counted), self._labels(values, batch)))
         return (
             np.concatenate([means for means, _ in found], axis=-1),
             {truth: Labels.joined([labels[truth] for _, labels in found]) for truth in self.truths},
@@ -388,34 +666,29 @@ class Tallier:
 
     def _single_opinions(self, key: str) -> dict[Name, Array]:
         """Average over the opinions on each case what every one of them gives."""
-        said, own = self.study.counted, self.weights
-        (means, is_known), *by_category = counted_means(said, self.of_opinions())
+        own, counts = self.weights, counted_means(self.study.counted, self.of_opinions())
         votes = vote_labels(self.study, self.study.case_names) if self.truths else None
         found: dict[Name, Array] = {
-            ("cases", "means", key, EACH): means,
-            ("cases", "shares", key, EACH): is_known,
+            ("cases", "means", key, EACH): counts[0][0],
+            ("cases", "shares", key, EACH): counts[0][1],
             **({} if votes is None else label_entries(key, dict.fromkeys(self.truths, votes))),
         }
-        places = cases_of_places(self._labels_of(self.study.case_names), None)
-        for place, rows in {ALL: np.arange(self.study.n_cases), **places}.items():
-            weights = own.weights[rows]
-            found |= case_entries((key, *place), means[..., rows], is_known[..., rows] * weights, weights.sum())
-        parts: dict[str, tuple[FloatArray, FloatArray]] = {}
-        for name, (means, counted) in zip(self.plan.category_names, by_category, strict=True):
-            masses = counted * own.weights
-            found |= case_entries((key, "category", name), means, masses, masses.sum(axis=-1).max(initial=0.0))
-            parts[name] = means, counted
-        return found | category_sums(key, parts, own)
+        for place, (rows, number) in self._views(self.study.case_names).items():
+            means, masses = counts[number][0][..., rows], counts[number][1][..., rows] * own.weights[rows]
+            sums = np.stack([(masses * np.nan_to_num(means)).sum(axis=-1), masses.sum(axis=-1)])
+            total = sums[1].max(initial=0.0) if number else own.weights[rows].sum()
+            found |= {("draws", key, *place, EACH): sums[..., None], ("weight", key, *place): np.array([total])}
+        return found | self._category_sums(key, counts, own)
 
-    def of_opinions(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Compare every opinion that counts with every model, each as a case of its own: (models, metrics, n_opinions).
+    def of_opinions(self) -> FloatArray:
+        """Compare every opinion that counts with every model, each as a case of its own.
 
-        That is how far it agrees, and how much of it counts: in all, and in every category. Metrics that need more than
-        an order are undefined.
+        The shape is (1 + n_categories, 2, models, metrics, n_opinions): how far it agrees, and how much of it counts;
+        in all, and in every category. Metrics that need more than an order are undefined.
         """
         said: Any = self.study.counted
         spec = MeanRating() if self.has_numbers else InverseRank("each")
-        shape = (2, 1 + len(self.plan.category_names), len(self.models), len(self.metrics), said.n_opinions)
+        shape = (1 + len(self.plan.category_places), 2, len(self.models), len(self.metrics), said.n_opinions)
         found = np.full(shape, np.nan)
         is_able = [isinstance(metric, OrderMetric) or metric.accepts == ("numbers",) for metric in self.metrics]
         ordered = np.flatnonzero(is_able)
@@ -426,20 +699,12 @@ class Tallier:
             alone, models = said.each_alone(chosen, names), {}
             for name, model in self.models.items():  # every opinion has the predictions of its case
                 models[name] = repeated(model, case_positions(cases, model._positions), names)
-            own, end = Tallier(plan, alone, models, {}), start
-            for batch in batches(spec.sample(alone), range(len(chosen))):
-                (values,), first = own._valued(own._plain(batch)), end
-                end += batch.n_cases
-                for place, chance in enumerate((None, *own._chances(values))):
-                    means, _, shares = values.moments(chance)
-                    found[0, place, :, ordered, first:end] = np.moveaxis(means, 1, 0)
-                    found[1, place, :, ordered, first:end] = np.moveaxis(np.broadcast_to(shares, means.shape), 1, 0)
-        return list(zip(*found, strict=True))
+            counted, _ = Tallier(plan, alone, models, {}).compared(spec.sample(alone))
+            found[..., ordered, start : start + len(chosen)] = counted
+        return found
 
 
-def counted_means(
-    said: Study, values: Sequence[tuple[FloatArray, FloatArray]] | FloatArray
-) -> list[tuple[FloatArray, FloatArray]]:
+def counted_means(said: Study, values: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
     """Average what opinions give over those on each case, and how much of them counts; see :meth:`Tallier.of_opinions`.
 
     In all, a case counts whole if every opinion on it gives something. All are (models, metrics, n_cases).
@@ -469,62 +734,34 @@ def opinion_means(said: Study, values: FloatArray) -> FloatArray:
     return ratio(np.array(sums).reshape(*values.shape[:2], said.n_cases), totals)
 
 
-def _fits(
+def fit_entries(
+    key: str,
+    views: Mapping[Place, View],
     refits: list[FloatArray],
     values: Values,
     own: CaseWeights,
-    places: Collection[IntArray],
     others: tuple[Values, list[FloatArray]] | None,
-) -> list[FloatArray]:
-    """Sum the means of the cases of places over resamples, and over all, with the prior as it is and another.
+) -> dict[Name, Array]:
+    """Sum draws weighed anew over resampled cases, and over all, for the cases of places: see :class:`FitSpread`.
 
-    The shape of each is (3, n_refits + 1, models, metrics): sums with the prior as it is; refitted and, at last, of
-    another family, which has draws of its own if there are ``others``; and of weights.
+    Last comes another family of priors, which has draws of its own if there are ``others``.
     """
-    of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0]) + (others is not None)
-    step = step_of(of_draw.shape[1], REFIT_DRAWS)
+    found, n_refits = dict[Name, Array](), len(refits[0]) + (others is not None)
+    step = step_of(values.drawn.orders.of_draw.shape[1], REFIT_DRAWS)
     bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
-    found = [np.zeros((3, n_refits, *values.of_orders.shape[:1], len(values.places))) for _ in places]
-    of_places: list[list[FloatArray]] = [[] for _ in refits]
-    for total, rows in zip(found, places, strict=True):
-        for case in rows.tolist():
-            of_places[case].append(total)
-    for case, weights in enumerate(refits):
-        means = reweighted_means(values.of_case(case, step), weights)
-        if others is not None:
-            other = reweighted_means(others[0].of_case(case), others[1][case])
-            other[0] = means[0, :1]
-            means = np.concatenate([means, other], axis=1)
-        added = bootstrap[case][:, None, None] * means
-        for total in of_places[case]:
-            np.add(total, added, out=total)
-    return found
-
-
-def _category_fit(
-    refits: list[FloatArray],
-    values: Values,
-    own: CaseWeights,
-    chances: tuple[FloatArray, FloatArray],
-    others: tuple[Values, list[FloatArray]] | None,
-) -> FloatArray:
-    """Sum the same over the draws that count for a category, by how much each order does: see :class:`FitSpread`.
-
-    The shape is (4, n_refits + 1, models, metrics): weights, too, depend on the prior.
-    """
-    of_draw, n_refits = values.drawn.orders.of_draw, len(refits[0]) + (others is not None)
-    step = step_of(of_draw.shape[1], REFIT_DRAWS)
-    bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
-    found = np.zeros((4, n_refits, *values.of_orders.shape[:1], len(values.places)))
-    for case, weights in enumerate(refits):
-        sums = reweighted_sums(values.of_case(case, step), weights, chances[0][of_draw[case]][::step])
-        if others is not None:
-            other = reweighted_sums(
-                others[0].of_case(case), others[1][case], chances[1][others[0].drawn.orders.of_draw[case]]
-            )
-            other[::2] = sums[::2, :1]
-            sums = np.concatenate([sums, other], axis=1)
-        found += bootstrap[case][:, None, None] * sums
+    for number in range(len(values.chances)):
+        parts = []
+        for case, weights in enumerate(refits):
+            sums = reweighted(values.of_case(case, step), weights, values.chance_of(case, number, step))
+            if others is not None:
+                moved, of_family = others
+                other = reweighted(moved.of_case(case), of_family[case], moved.chance_of(case, number))
+                other[:: 2 if number else 3] = sums[:: 2 if number else 3, :1]  # with the prior as it is
+                sums = np.concatenate([sums, other], axis=1)
+            parts.append(sums * bootstrap[case][:, None, None])
+        word, of_cases = CATEGORY_FIT if number else "fit", np.stack(parts)
+        own_places = (place for place, view in views.items() if view[1] == number and place[0] != "bin")
+        found |= {(word, key, *place, EACH): of_cases[views[place][0]].sum(axis=0) for place in own_places}
     return found
 
 
@@ -593,39 +830,6 @@ def is_of_places(name: Name) -> bool:
     return own and name[-1] == EACH and "category" not in name
 
 
-def batches(drawn: Plausibilities, rows: range) -> Iterator[Batch]:
-    """Draw the cases at some positions, a few at a time."""
-    size = max(BATCH_CASES, min(BATCH_DRAWS // drawn.n_draws, PIECE))
-    every = np.arange(drawn.n_cases) if drawn.positions is None else drawn.positions
-    positions = every[rows.start : rows.stop]
-    return (drawn.sampler(positions[start : start + size]) for start in range(0, len(rows), size))
-
-
-def category_sums(key: str, parts: Mapping[str, tuple[FloatArray, FloatArray]], own: CaseWeights) -> dict[Name, Array]:
-    """Sum what intervals of categories are found from, by name: means of cases, and the share of each that counts."""
-    few = own.bootstrap(slice(None), GROUP_RESAMPLES) if parts else np.empty((0, 0))
-    alone, found = replace(own, is_grouped=False), dict[Name, Array]()
-    for name, (means, shares) in parts.items():
-        found |= place_sums(means, shares, alone, few, (key, "category", name, EACH))
-    return found
-
-
-def case_entries(where: Name, means: FloatArray, masses: FloatArray, total: float) -> dict[Name, Array]:
-    """Name the sums over cases of what there is one value of each, and its mass (models, metrics, n_cases)."""
-    sums = np.stack([(masses * np.nan_to_num(means)).sum(axis=-1), masses.sum(axis=-1)])
-    return draw_entries(where, sums[..., None], np.array([total]))
-
-
-def draw_entries(where: tuple[str | int, ...], sums: FloatArray, total: FloatArray) -> dict[Name, Array]:
-    """Name the sums of every draw."""
-    return {("draws", *where, EACH): sums, ("weight", *where): total}
-
-
-def profile_entries(key: str, known: Profiles) -> dict[Name, Array]:
-    """Name what is known of the draws of single cases."""
-    return {("profile", key, name): getattr(known, name) for name in Profiles.__dataclass_fields__}
-
-
 def same_models(said: Sequence[Predictions]) -> FloatArray:
     """Tell by a 1 which models say the same about the same cases, shape (models, models)."""
     found = np.eye(len(said))
@@ -692,25 +896,16 @@ class Profiles(Value):
     risks: FloatArray
 
     @staticmethod
-    def of(
-        drawn: Drawn,
-        tops: IntArray,
-        categories: Categories | None,
-        chances: Sequence[FloatArray],
-        *,
-        sketches: bool = True,
-    ) -> Profiles:
-        """Find out what the draws of a batch say; ``chances`` are the :func:`order_chances` of the categories.
-
-        Without ``sketches`` no draws are kept.
-        """
+    def of(values: Values, tops: IntArray, categories: Categories | None, *, sketches: bool = True) -> Profiles:
+        """Find out what the draws of a batch say; without ``sketches`` none of them are kept."""
         from dissensus.kernels.orders import place_shares
 
-        batch = drawn.batch
+        drawn, batch = values.drawn, values.drawn.batch
         certain = batch_certainty(drawn, tops)
         by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
         if categories is not None:
-            by_category = category_certainty(np.stack([drawn.of_draws(one) for one in chances]), batch.n_chains)
+            chances = [drawn.of_draws(one) for one in values.chances if one is not None]
+            by_category = category_certainty(np.stack(chances), batch.n_chains)
         tops_of_members, told = place_shares(drawn.layout, drawn.orders, 1), np.arange(len(batch.support))
         if batch.is_mentioned is not None:
             told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
@@ -726,6 +921,13 @@ class Profiles(Value):
             *by_category,
             risk_ranges(batch, categories) if categories is not None and categories.levels else np.empty((3, 0)),
         )
+
+    def entries(self, key: str) -> dict[Name, Array]:
+        """Name what is known of single cases, and count how many are certain."""
+        first, categories = self.certainties[0], self.category_certainties
+        open_cases = is_uncertain(first).sum(), is_uncertain(categories).sum(), (self.errors[0] > ROUGH).sum()
+        found: dict[Name, Array] = {("profile", key, part.name): getattr(self, part.name) for part in fields(self)}
+        return found | {("certainty", key): np.array([len(first), *open_cases, first.sum()], dtype=np.float64)}
 
     def take(self, cases: IntArray) -> Profiles:
         """Keep the cases at these positions."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from itertools import pairwise
+from importlib.resources import files
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from markupsafe import Markup, escape
 
-from dissensus.core.aliases import FloatArray, IntArray, Path
+from dissensus.core.arrays import FloatArray, IntArray, Path
 from dissensus.core.errors import FormatError
 from dissensus.core.output import directory_written_whole, written_whole
 from dissensus.core.screen import visible
@@ -26,10 +27,9 @@ from dissensus.figures.theme import NEUTRAL
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
-# Figures are kept small: curves of few points, a sample of large clouds.
-MOST_ON_CURVE, MOST_IN_CLOUD = 400, 2000
+# Figures are kept small: curves of few points.
+MOST_ON_CURVE = 400
 
 # Longest name beside an axis; hovering tells the whole name.
 SHORT = 34
@@ -49,16 +49,16 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 # Marks --------------------------------------------------------------------------------------------------
 
 
-class Mark:
+class Mark(ABC):
     """Something between a pair of axes, whose name stands in the legend."""
 
     name: str = ""
     colour: str = NEUTRAL
     texts: tuple[Any, ...] = ()
 
+    @abstractmethod
     def layers(self) -> list[dict[str, Any]]:
         """Return the layers that draw it: data, look, channels, and those of the channels that the legend tells."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> str:
@@ -357,15 +357,8 @@ def _legend(chart: Chart) -> dict[str, Any]:
         return {}
     legend = {"title": None, "orient": "top", "columns": max(1, WIDTH // (40 + 8 * max(map(len, known))))}
     looks = {"color": [mark.colour for mark in known.values()], "shape": [mark.shape for mark in known.values()]}
-    return {
-        channel: {
-            "field": "name",
-            "type": "nominal",
-            "scale": {"domain": list(known), "range": found},
-            "legend": legend,
-        }
-        for channel, found in looks.items()
-    }
+    told = {"field": "name", "type": "nominal", "legend": legend}
+    return {channel: {**told, "scale": {"domain": list(known), "range": found}} for channel, found in looks.items()}
 
 
 def _visible(value: Any) -> Any:
@@ -452,23 +445,13 @@ def encoded(chart: Chart, ending: str) -> bytes:
 
     if ending == ".html":
         parts = {"title": chart.title, "caption": chart.caption, "drawing": Markup(svg(chart)), "font": theme.FONT}
-        return Markup(PAGE).format(**parts).encode()
+        page = files("dissensus.figures").joinpath("page.html").read_text(encoding="utf-8")
+        return Markup(page).format(**parts).encode()
     plain = specification(chart, titled=False)
     if ending == ".svg":
         return str(vl_convert.vegalite_to_svg(plain)).encode()
     plain["background"] = "white"
     return bytes(vl_convert.vegalite_to_pdf(plain) if ending == ".pdf" else vl_convert.vegalite_to_png(plain, scale=2))
-
-
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>:root {{ color-scheme: light dark; }} body {{ font-family: {font}; max-width: 60rem; margin: 1.5rem auto;
-padding: 0 1rem; line-height: 1.5; }} h1 {{ font-size: 1.3rem; }} svg {{ max-width: 100%; height: auto; }}</style>
-</head>
-<body><main><h1>{title}</h1><figure style="margin: 0">{drawing}<figcaption>{caption}</figcaption></figure></main></body>
-</html>
-"""
 
 
 # Words and numbers that are drawn -----------------------------------------------------------------------
@@ -486,16 +469,6 @@ def named_places(names: Sequence[str], title: str = "", *, margin: float = 0.6) 
     """
     ticks = tuple((float(place), name) for place, name in enumerate(names))
     return Axis(title, (-margin, len(names) - 1 + margin), ticks)
-
-
-def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Return the different names in a given order, those outside it last and sorted.
-
-    >>> in_order(["high", "low", "high", "b", "a"], ["low", "medium", "high"])
-    ['low', 'high', 'a', 'b']
-    """
-    found = set(names)
-    return [*(name for name in order if name in found), *sorted(found.difference(order))]
 
 
 def shortened(name: str, most: int = SHORT) -> str:
@@ -527,35 +500,6 @@ def joint_span(*arrays: FloatArray, around: float = 0.06) -> tuple[float, float]
     return low - margin, high + margin
 
 
-def bands(x: FloatArray, low: FloatArray, high: FloatArray, *, colour: str, opacity: float) -> tuple[Band, ...]:
-    """Return a band for every stretch of finite numbers; a stretch of one point is widened to be seen."""
-    is_known = np.isfinite(low) & np.isfinite(high)
-    edges = np.flatnonzero(np.diff(is_known, prepend=False, append=False))
-    found = []
-    for start, stop in list(pairwise(edges))[::2]:
-        x_own, low_own, high_own = x[start:stop], low[start:stop], high[start:stop]
-        if len(x_own) == 1:
-            x_own, low_own, high_own = x_own[0] + np.array([-0.15, 0.15]), low_own.repeat(2), high_own.repeat(2)
-        found.append(Band(x_own, low_own, high_own, colour, opacity))
-    return tuple(found)
-
-
-def diagonal() -> Line:
-    """Return the dotted line on which two shares are the same."""
-    return Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), dash=2)
-
-
-def told(rows: pl.DataFrame, form: str) -> tuple[str, ...]:
-    """Say something about every row where one points at it; the form names columns in braces."""
-    return tuple(form.format(**row) for row in rows.iter_rows(named=True))
-
-
-def numbers(rows: pl.DataFrame, column: str) -> FloatArray:
-    """Return a column with nan for all that cannot be drawn: what is missing, undefined or infinite."""
-    values = rows[column].cast(float).fill_null(float("nan")).to_numpy()
-    return np.where(np.isfinite(values), values, np.nan)
-
-
 def quantile_curve(values: FloatArray, *, most: int = MOST_ON_CURVE) -> tuple[FloatArray, FloatArray]:
     """Return shares of cases from 0 to 1 and the sorted values up to each, at most ``most + 1`` of them; nan left out.
 
@@ -579,18 +523,6 @@ def kept_places(number: int, most: int = MOST_ON_CURVE) -> IntArray:
     [0, 3, 6, 9]
     """
     return np.unique(np.linspace(0, number - 1, min(number, most)).round().astype(np.int64))
-
-
-def sampled_places(number: int, most: int = MOST_IN_CLOUD, *, seed: int = 0) -> IntArray:
-    """Return all places, or a random ``most`` of them in order, the same ones every time."""
-    if number <= most:
-        return np.arange(number, dtype=np.int64)
-    return np.sort(np.random.default_rng(seed).choice(number, most, replace=False))
-
-
-def sampling_note(number: int, most: int = MOST_IN_CLOUD) -> str:
-    """Say that points were left out, if any were."""
-    return f" {most} of {number} cases are drawn, chosen at random." if number > most else ""
 
 
 def counted(values: FloatArray, edges: FloatArray) -> FloatArray:

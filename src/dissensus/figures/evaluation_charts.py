@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
-from dissensus.core.thresholds import CERTAIN, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,
@@ -24,21 +26,14 @@ from dissensus.figures.charts import (
     Mark,
     Pane,
     Points,
-    bands,
     counted,
-    diagonal,
     dodged,
     even_edges,
-    in_order,
     joint_span,
     kept_places,
     named_places,
-    numbers,
     quantile_curve,
-    sampled_places,
-    sampling_note,
     shortened,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +41,9 @@ if TYPE_CHECKING:
 
     from dissensus.study.diagnosis import Distribution
     from dissensus.study.study import Study
+
+# Of larger clouds, a sample is drawn.
+MOST_IN_CLOUD = 2000
 
 BINS = 25
 
@@ -62,6 +60,70 @@ MOST = 12
 
 MOST_CATEGORIES = 5
 ALL = "all"
+
+# What stands above and below figures.
+CAPTIONS = tomllib.loads(files("dissensus.figures").joinpath("captions.toml").read_text(encoding="utf-8"))
+
+
+def chart(name: str, panels: Sequence[Pane], *, columns: int = 1, height: int = 320, **words: Any) -> Chart:
+    """Put panels below their title and above their caption, which are filled in with words."""
+    title, caption = (CAPTIONS[name][part].format(**words) for part in ("title", "caption"))
+    return Chart(title, tuple(panels), caption, columns, height)
+
+
+# Parts ------------------------------------------------------------------------------------------------
+
+
+def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Return the different names in a given order, those outside it last and sorted.
+
+    >>> in_order(["high", "low", "high", "b", "a"], ["low", "medium", "high"])
+    ['low', 'high', 'a', 'b']
+    """
+    found = set(names)
+    return [*(name for name in order if name in found), *sorted(found.difference(order))]
+
+
+def bands(x: FloatArray, low: FloatArray, high: FloatArray, *, colour: str, opacity: float) -> tuple[Band, ...]:
+    """Return a band for every stretch of finite numbers; a stretch of one point is widened to be seen."""
+    is_known = np.isfinite(low) & np.isfinite(high)
+    edges = np.flatnonzero(np.diff(is_known, prepend=False, append=False))
+    found = []
+    for start, stop in list(pairwise(edges))[::2]:
+        x_own, low_own, high_own = x[start:stop], low[start:stop], high[start:stop]
+        if len(x_own) == 1:
+            x_own, low_own, high_own = x_own[0] + np.array([-0.15, 0.15]), low_own.repeat(2), high_own.repeat(2)
+        found.append(Band(x_own, low_own, high_own, colour, opacity))
+    return tuple(found)
+
+
+def diagonal() -> Line:
+    """Return the dotted line on which two shares are the same."""
+    return Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), dash=2)
+
+
+def told(rows: pl.DataFrame, form: str) -> tuple[str, ...]:
+    """Say something about every row where one points at it; the form names columns in braces."""
+    return tuple(form.format(**row) for row in rows.iter_rows(named=True))
+
+
+def numbers(rows: pl.DataFrame, column: str) -> FloatArray:
+    """Return a column with nan for all that cannot be drawn: what is missing, undefined or infinite."""
+    values = rows[column].cast(float).fill_null(float("nan")).to_numpy()
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def sampled_places(number: int, most: int = MOST_IN_CLOUD, *, seed: int = 0) -> IntArray:
+    """Return all places, or a random ``most`` of them in order, the same ones every time."""
+    if number <= most:
+        return np.arange(number, dtype=np.int64)
+    return np.sort(np.random.default_rng(seed).choice(number, most, replace=False))
+
+
+def sampling_note(number: int, most: int = MOST_IN_CLOUD) -> str:
+    """Say that points were left out, if any were."""
+    return f" {most} of {number} cases are drawn, chosen at random." if number > most else ""
+
 
 # Certainty ----------------------------------------------------------------------------------------------
 
@@ -92,40 +154,28 @@ def _sorted_line(rows: pl.DataFrame, name: str, colour: str, dash: int) -> Line:
 def certainty_curves(certainties: pl.DataFrame, *, top: int = 1) -> Chart:
     """Sort the cases by certainty: one panel per aggregation, one line per reliability."""
     panels = []
-    for aggregation, runs in by_aggregation(certainties.filter(certainties["top"] == top)):
-        named = [(run_of(rows), rows) for _, rows in runs]
-        lines = [_sorted_line(rows, run, theme.shade(i, len(runs)), i) for i, (run, rows) in enumerate(named)]
+    for aggregation, runs in by_aggregation(certainties.filter(top=top)):
+        lines = [_sorted_line(rows, run_of(rows), theme.shade(i, len(runs)), i) for i, (_, rows) in enumerate(runs)]
         panels.append(Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY, aggregation))
-    caption = (
-        "Certainty is the share of draws that agree on the most plausible condition. Read: at 25 % on the horizontal "
-        "axis, a quarter of the cases are at most as certain as the curve says."
-    )
-    return Chart("Certainty of every case", tuple(panels), caption, columns=min(len(panels), 2))
+    return chart("certainty", panels, columns=min(len(panels), 2))
 
 
 def certainty_histogram(certainties: pl.DataFrame, *, run: str, top: int = 1) -> Chart:
     """Count the cases of one run by certainty."""
-    values = certainties.filter(certainties["top"] == top)["certainty"].to_numpy()
+    values = certainties.filter(top=top)["certainty"].to_numpy()
     counts, edges = np.histogram(values, BINS, (0.0, 1.0))
-    told = "{} cases with a certainty of {:.2f} to {:.2f}".format
-    texts = tuple(map(told, counts, edges[:-1], edges[1:]))
+    texts = tuple(map("{} cases with a certainty of {:.2f} to {:.2f}".format, counts, edges[:-1], edges[1:]))
     bars = Bars((edges[:-1] + edges[1:]) / 2, counts.astype(np.float64), 0.9 / BINS, colour=theme.hue(0), texts=texts)
     title = f"{np.mean(is_uncertain(values)):.1%} of {len(values)} cases below {CERTAIN}"
-    panel = Pane((bars,), CERTAINTY, Axis("cases", form=",.0f"), title)
-    return Chart(f"Certainty under {run}", (panel,), "How many cases have which certainty.")
+    return chart("histogram", [Pane((bars,), CERTAINTY, Axis("cases", form=",.0f"), title)], run=run)
 
 
 def certainty_by_top(certainties: pl.DataFrame, *, run: str) -> Chart:
     """Sort the cases of one run by the certainty of the first condition, the first two, the first three."""
     tops = sorted(certainties["top"].unique().to_list())
-    own = [certainties.filter(certainties["top"] == top) for top in tops]
+    own = [certainties.filter(top=top) for top in tops]
     lines = [_sorted_line(own[i], f"top {top}", theme.hue(i), i) for i, top in enumerate(tops)]
-    caption = (
-        "Top 2 and top 3: the share of draws that agree on the set of the two or three most plausible conditions, "
-        "each curve sorted by itself."
-    )
-    panel = Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY)
-    return Chart(f"Certainty of the first conditions under {run}", (panel,), caption)
+    return chart("tops", [Pane(tuple(lines), SHARE_OF_CASES, CERTAINTY)], run=run)
 
 
 def share_below(certainties: pl.DataFrame, *, threshold: float = CERTAIN) -> Chart:
@@ -136,14 +186,13 @@ def share_below(certainties: pl.DataFrame, *, threshold: float = CERTAIN) -> Cha
     for aggregation, runs in by_aggregation(certainties):
         lines = []
         for place, top in enumerate(tops):
-            shares = [_share_below(rows.filter(rows["top"] == top), threshold) for _, rows in runs]
+            shares = [_share_below(rows.filter(top=top), threshold) for _, rows in runs]
             told = f"{{}}, top {top}: {{:.1%}} of cases below {threshold:g}".format
             texts = tuple(map(told, (run_of(rows) for _, rows in runs), shares))
             x, y = np.arange(len(runs), dtype=np.float64), np.array(shares)
             lines.append(Line(x, y, f"top {top}", theme.hue(place), place, symbol=place, texts=texts))
         panels.append(Pane(tuple(lines), reliabilities([run for run, _ in runs]), title, aggregation))
-    caption = f"Share of cases in which fewer than {threshold:.0%} of the draws agree on the first conditions."
-    return Chart("Cases that are not certain", tuple(panels), caption, columns=min(len(panels), 2))
+    return chart("below", panels, columns=min(len(panels), 2), threshold=threshold)
 
 
 def _share_below(rows: pl.DataFrame, threshold: float) -> float:
@@ -154,65 +203,52 @@ def confirmation_curve(curve: pl.DataFrame, *, run: str) -> Chart:
     """Plot what was stated, and what was expected of panels of their size, against what held-out panels confirmed."""
     confirmed, error = curve["confirmed"].to_numpy(), np.nan_to_num(curve["confirmed_se"].to_numpy())
     low, high = np.maximum(confirmed - SPREAD * error, 0.0), np.minimum(confirmed + SPREAD * error, 1.0)
-    marks: list[Line | Points] = [diagonal()]
+    marks: list[Mark] = [diagonal()]
     for place, (column, name) in enumerate((("predicted", "expected of such panels"), ("stated", "certainty"))):
         stated, values = curve[column].to_numpy(), f"{name}: {{{column}:.2f}}\nconfirmed: {{confirmed:.2f}}"
         texts = told(curve, f"certainty {{low:g}} to {{high:g}}: {{n_cases:,}} cases\n{values}")
         marks.append(Points(stated, confirmed, name, theme.hue(place), place, low=low, high=high, texts=texts))
-    panel = Pane(tuple(marks), Axis("stated", (0, 1.02)), Axis("confirmed by held-out panels", (0, 1.02)))
-    caption = (
-        "Each point is a bin of cases: half of the annotators of a case say how certain its first condition is, and "
-        "the others say whether it won; bars are 90 % intervals. Small panels are a lottery even where certainty is "
-        "right, so it is what is expected of panels of their size that should lie on the dotted line."
-    )
-    return Chart(f"Certainty and what held-out annotators said, under {run}", (panel,), caption, height=420)
+    panel = Pane(tuple(marks), Axis("stated", SHARE), Axis("confirmed by held-out panels", SHARE))
+    return chart("confirmation", [panel], height=420, run=run)
 
 
 def categories_against_conditions(
     certainties: pl.DataFrame, by_category: pl.DataFrame, *, run: str, order: Sequence[str] = ()
 ) -> Chart:
     """Plot the certainty of the category of every case against the certainty of its condition."""
-    first = certainties.filter(certainties["top"] == 1).select("case", "certainty")
+    first = certainties.filter(top=1).select("case", "certainty")
     both = first.join(by_category.select("case", "category", of_category="certainty"), on="case", maintain_order="left")
     drawn = both[sampled_places(len(both))]
-    marks: list[Line | Points] = [diagonal()]
+    marks: list[Mark] = [diagonal()]
     for place, category in enumerate(in_order(drawn["category"], order)):
-        rows = drawn.filter(drawn["category"] == category)
+        rows = drawn.filter(category=category)
         texts = told(rows, "case {case}\ncondition: {certainty:.3f}\ncategory {category}: {of_category:.3f}")
         x, y = rows["certainty"].to_numpy(), rows["of_category"].to_numpy()
         marks.append(Points(x, y, category, theme.hue(place), place, 6, opacity=0.55, texts=texts))
-    axes = Axis("certainty of the condition", (0, 1.02)), Axis("certainty of the category", (0, 1.02))
+    axes = Axis("certainty of the condition", SHARE), Axis("certainty of the category", SHARE)
     below = [_share_below(frame, CERTAIN) for frame in (first, by_category)]
-    caption = (
-        f"Below {CERTAIN}: {below[0]:.1%} of cases by condition, {below[1]:.1%} by category. A case above the dotted "
-        "line is more certain in its category than in its condition; colours tell the most frequent category."
-    ) + sampling_note(len(both))
-    title = f"Certainty of categories and conditions under {run}"
-    return Chart(title, (Pane(tuple(marks), *axes),), caption, height=420)
+    told_too: dict[str, Any] = {"certain": CERTAIN, "below": below, "left_out": sampling_note(len(both))}
+    return chart("categories", [Pane(tuple(marks), *axes)], height=420, run=run, **told_too)
 
 
 def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run: str) -> Chart:
     """Plot the agreement among the annotators of every case against its certainty, with the line of least squares."""
-    first = certainties.filter(certainties["top"] == 1).select("case", "certainty")
-    known = agreement.drop_nulls("agreement").filter(agreement.drop_nulls("agreement")["agreement"].is_not_nan())
-    both = first.join(known.select("case", "agreement"), on="case", maintain_order="left")
+    first = certainties.filter(top=1).select("case", "certainty")
+    known = agreement.drop_nulls("agreement").drop_nans("agreement").select("case", "agreement")
+    both = first.join(known, on="case", maintain_order="left")
     x, y = both["certainty"].to_numpy(), both["agreement"].to_numpy()
     kept = sampled_places(len(both))
     texts = told(both[kept], "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
-    marks: list[Line | Points] = [Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
+    marks: list[Mark] = [Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
     correlation = "undefined"  # where one side does not vary
     if len(x) > 1 and np.ptp(x) >= 1e-12 and np.ptp(y) >= 1e-12:
         slope, intercept = np.polyfit(x, y, 1)
         ends = np.array([x.min(), x.max()])
         marks.append(Line(ends, slope * ends + intercept, "least squares", theme.hue(1), dash=1))
         correlation = f"{np.corrcoef(x, y)[0, 1]:.2f}"
-    axes = Axis("certainty", (0, 1.02)), Axis("agreement among annotators", (-0.03, 1.03))
-    caption = (
-        "Agreement among annotators: leave one of them out, and ask how often the first condition of the others is in "
-        "the opinion left out. Cases with one annotator have none."
-    ) + sampling_note(len(both))
+    axes = Axis("certainty", SHARE), Axis("agreement among annotators", (-0.03, 1.03))
     panel = Pane(tuple(marks), *axes, f"correlation {correlation}, {len(x)} cases")
-    return Chart(f"Agreement among annotators, and certainty under {run}", (panel,), caption, height=420)
+    return chart("agreement", [panel], height=420, run=run, left_out=sampling_note(len(both)))
 
 
 # Cases --------------------------------------------------------------------------------------------------
@@ -230,18 +266,15 @@ def risk_ranges(risks: pl.DataFrame, *, run: str, levels: Sequence[tuple[float, 
     ticks = tuple((level, f"{shortened(name, 16)} ({level:g})") for level, name in levels)
     axes = Axis("share of cases, least risk first", (0, 1), form=".1%"), Axis("risk level", None, ticks)
     panel = Pane((band, Line(x, mean, "expected risk", theme.hue(0), texts=texts)), *axes)
-    caption = (
-        "The risk level of a case, averaged over its plausible conditions in each draw: mean over draws, and the least "
-        "and the greatest value of any draw."
-    ) + (f" {len(kept)} of {len(ordered)} cases are drawn, evenly spaced." if len(kept) < len(ordered) else "")
-    return Chart(f"Expected risk of every case under {run}", (panel,), caption)
+    note = f" {len(kept)} of {len(ordered)} cases are drawn, evenly spaced." if len(kept) < len(ordered) else ""
+    return chart("risk", [panel], run=run, left_out=note)
 
 
 def case_plausibilities(plausibilities: pl.DataFrame, case: str, *, run: str) -> Chart:
     """Show what one case may be: a bar for the mean plausibility of each condition, a dot for each draw."""
     import polars as pl
 
-    rows = plausibilities.filter(plausibilities["case"] == case)
+    rows = plausibilities.filter(case=case)
     others = rows["condition"].is_null()
     mentioned = rows.filter(~others).sort("mean", descending=True, maintain_order=True)
     kept = pl.concat([mentioned.head(MOST_CONDITIONS), rows.filter(others)])
@@ -253,13 +286,10 @@ def case_plausibilities(plausibilities: pl.DataFrame, case: str, *, run: str) ->
     heights = dot_heights(len(kept), len(draws) // max(len(kept), 1), room=0.5)
     said = told(draws, "{condition}\nin one draw: {draws:.3f}")
     dots = Points(draws["draws"].to_numpy(), heights, "single draws", theme.hue(1), size=5, opacity=0.6, texts=said)
-    names = [shortened(name) for name in kept["condition"]]
-    panel = Pane((bars, dots), Axis("plausibility", (0.0, 1.02)), named_places(names))
+    panel = Pane((bars, dots), Axis("plausibility", SHARE), named_places([*map(shortened, kept["condition"])]))
     left = len(rows) - len(kept)
-    caption = "Bars: mean plausibility of each condition. Dots: single draws." + (
-        f" {left} less plausible conditions are not shown." if left else ""
-    )
-    return Chart(f"Case {case} under {run}", (panel,), caption, height=max(120, 26 * len(kept)))
+    note = f" {left} less plausible conditions are not shown." if left else ""
+    return chart("case", [panel], height=max(120, 26 * len(kept)), case=case, run=run, left_out=note)
 
 
 def dot_heights(n_bars: int, n_dots: int, *, room: float) -> FloatArray:
@@ -300,10 +330,9 @@ def study_statistics(
     for one in study.distributions():
         places = np.arange(study.n_cases) if one.per_case else study.panel.case_of_opinion
         panes.append(_counts(one, [labels[i] for i in places], groups) if one.are_counts else _scores(one))
-    caption = f"{study.n_cases} {noun} with {study.n_votes} opinions." + (
-        " Shares are within each category of the most plausible condition." if len(groups) > 1 else ""
-    )
-    return Chart("What the annotators said", tuple(panes), caption, columns=2, height=240)
+    within = " Shares are within each category of the most plausible condition." if len(groups) > 1 else ""
+    many: dict[str, Any] = {"cases": f"{study.n_cases} {noun}", "opinions": study.n_votes}
+    return chart("study", panes, columns=2, height=240, **many, within=within)
 
 
 def _counts(one: Distribution, labels: list[str], groups: list[str]) -> Pane:
@@ -362,35 +391,32 @@ MOST_WITH_INTERVALS = 4
 
 SHARE, RATE = (0.0, 1.02), (-0.01, 1.01)
 
-# What the caption says about labels.
-TRUTHS = {
-    "top": "A case is positive in the draws in which the condition is its most plausible one.",
-    "soft": "A case is positive as far as the condition is plausible.",
-}
-
-
-def _of(rows: pl.DataFrame, column: str, usual: str) -> str:
-    """Return what all rows have in a column."""
-    return str(rows[column][0]) if len(rows) else usual
-
 
 def estimand_of(rows: pl.DataFrame) -> str:
     """Say what the rows of one run estimate."""
-    return _of(rows, "estimand", "adjusted")
+    return str(rows["estimand"][0]) if len(rows) else "adjusted"
 
 
-def under(run: str, estimand: str) -> str:
-    """Name a run in a title, unless it is called like what it estimates.
+def truth_of(rows: pl.DataFrame) -> str:
+    """Say what labels the rows of one run are about."""
+    return str(rows["truth"][0]) if len(rows) else "top"
 
-    >>> under("plackett-luce 1", "adjusted"), under("panel", "panel")
-    (' under plackett-luce 1', '')
+
+def estimated(run: str, estimand: str, joint: str = " under") -> dict[str, Any]:
+    """Say for a title what is estimated, under which run unless it is called like that.
+
+    >>> estimated("plackett-luce 1", "adjusted")
+    {'estimand': 'adjusted', 'Estimand': 'Adjusted', 'under': ' under plackett-luce 1'}
+    >>> estimated("panel", "panel")["under"]
+    ''
     """
-    return "" if run == estimand else f" under {run}"
+    below = "" if run == estimand else f"{joint} {run}"
+    return {"estimand": estimand, "Estimand": estimand.capitalize(), "under": below}
 
 
 def _by(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
     """Part rows by a column, in the order in which its values come."""
-    return [(name, rows.filter(rows[column] == name)) for name in rows[column].unique(maintain_order=True).to_list()]
+    return [(str(name), part) for (name,), part in rows.group_by(column, maintain_order=True)]
 
 
 def _interval_points(
@@ -398,7 +424,7 @@ def _interval_points(
 ) -> Points:
     """Mark the values of some rows with their intervals, in the look of their place."""
     low, value, high = (numbers(rows, column) for column in ("low", y, "high"))
-    texts = tuple(told(row) for row in rows.iter_rows(named=True))
+    texts = tuple(map(told, rows.iter_rows(named=True)))
     return Points(at, value, name, theme.hue(place), place, size, low=low, high=high, texts=texts)
 
 
@@ -421,12 +447,12 @@ def metric_across_reliability(
     summary: pl.DataFrame, metric: str, *, panel: pl.DataFrame | None = None, level: float = 0.95
 ) -> Chart:
     """Follow every model across reliabilities: lines with two bands, and behind them panel and point estimates."""
-    rows = summary.filter(summary["metric"] == metric)
-    beside = rows.clear() if panel is None else panel.filter(panel["metric"] == metric)
+    rows = summary.filter(metric=metric)
+    beside = rows.clear() if panel is None else panel.filter(metric=metric)
     models = rows["model"].unique(maintain_order=True).to_list()
     drawn = [numbers(part, name) for part in (rows, beside) for name in ("mean", "low", "high", "point_estimate")]
     side = Axis(metric if len(beside) else f"adjusted {metric}", joint_span(*drawn))
-    panels = []
+    panels, has_panel = [], len(beside) > 0
     for aggregation, runs in by_aggregation(rows):
         has_points = any(part["point_estimate"].is_not_null().any() for _, part in runs)
         point = "point" if len(beside) else "point\nestimate"  # with both, only short names stay upright on a phone
@@ -434,7 +460,7 @@ def metric_across_reliability(
         marks: list[Mark] = []
         for place, model in enumerate(models):
             marks += _model_marks(runs, model, place, models, behind=len(runs) + len(names) - 1)
-            own = beside.filter(beside["model"] == model)
+            own = beside.filter(model=model)
             if len(own):
                 at = np.full(len(own), len(runs) + dodged(place, len(models)))
                 marks.append(_interval_points(own, at, _estimated, name="", place=place, size=8))
@@ -444,13 +470,9 @@ def metric_across_reliability(
             axis = Axis(axis.title, (-0.35, len(runs) + len(names) - 0.55), (*axis.ticks, *ticks), axis.form)
         panels.append(Pane(tuple(marks), axis, side, aggregation))
     alone = f"Points on their own: panel, with its {100 * level:g} % interval; it depends on no reliability. "
-    caption = (
-        f"Lines: adjusted, the mean over draws. Strong bands: {100 * level:g} % interval of the annotations alone; "
-        f"pale bands: of cases like these, annotated likewise. {alone if len(beside) else ''}Crosses: the point "
-        "estimate, against the one answer per case of the deterministic aggregation that the runs tend to."
-    )
-    title = f"Adjusted {metric} across reliabilities" + (", beside panel" if len(beside) else "")
-    return Chart(title, tuple(panels), caption, columns=min(len(panels), 2), height=360)
+    words: dict[str, Any] = {"beside": ", beside panel", "alone": alone} if has_panel else {"beside": "", "alone": ""}
+    many = min(len(panels), 2)
+    return chart("reliability", panels, columns=many, height=360, metric=metric, level=100 * level, **words)
 
 
 def _model_marks(
@@ -459,7 +481,7 @@ def _model_marks(
     """Draw one model: bands below, the line, and the cross of the point estimate behind the reliabilities."""
     import polars as pl
 
-    chosen = pl.concat([part.filter(part["model"] == model).head(1) for _, part in runs])
+    chosen = pl.concat([part.filter(model=model).head(1) for _, part in runs])
     x, colour = np.arange(len(chosen), dtype=np.float64), theme.hue(place)
     marks: list[Mark] = []
     for low, high, opacity in BANDS:
@@ -500,10 +522,10 @@ def estimands_side_by_side(
     """
     import polars as pl
 
-    mine = rows.filter(rows["metric"] == metric)
+    mine = rows.filter(metric=metric)
     called = "annotator" if annotator is None else annotator[0]
     models = mine["model"].unique(maintain_order=True).to_list()
-    known = {name: mine.filter(mine["estimand"] == name) for name in ESTIMANDS if name in mine["estimand"].to_list()}
+    known = {name: mine.filter(estimand=name) for name in ESTIMANDS if name in mine["estimand"].to_list()}
     names = {"agreement": f"with one {called}", "adjusted": "uncertainty-adjusted", "panel": "large panel (estimate)"}
     lines = models
     if annotator is not None and not math.isnan(annotator[1]["mean"]):
@@ -524,20 +546,19 @@ def estimands_side_by_side(
         symbol = theme.SHAPES.index(theme.STAR) if name == "truth" else -1
         marks.append(Points(np.array(list(values.values())), at, name, theme.NEUTRAL, symbol, 10, texts=texts))
     pane = Pane(tuple(marks), Axis(metric), named_places([shortened(name, 22) for name in lines]))
-    caption = f"Bars are {100 * level:g} % intervals."
-    return Chart(f"{metric} of models and {called}s", (pane,), caption, height=40 + 34 * len(lines))
+    return chart("estimands", [pane], height=40 + 34 * len(lines), metric=metric, called=called, level=100 * level)
 
 
 def draws_histogram(
     per_draw: pl.DataFrame, per_resample: pl.DataFrame, summary: pl.DataFrame, metric: str, *, run: str
 ) -> Chart:
     """Show how a metric of each model spreads over draws and over resampled cases, one row of panels per model."""
-    tables = [table.filter(table["metric"] == metric) for table in (per_resample, per_draw)]
-    rows = summary.filter(summary["metric"] == metric)
+    tables = [table.filter(metric=metric) for table in (per_resample, per_draw)]
+    rows = summary.filter(metric=metric)
     span = joint_span(*(numbers(table, "mean") for table in tables), numbers(rows, "point_estimate"))
     estimand, panels = estimand_of(rows), []
     for place, row in enumerate(rows.iter_rows(named=True)):
-        values = [numbers(table.filter(table["model"] == row["model"]), "mean") for table in tables]
+        values = [numbers(table.filter(model=row["model"]), "mean") for table in tables]
         edges, top = even_edges(*values, number=24), 0.0
         middle, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
         marks: list[Mark] = []
@@ -553,35 +574,23 @@ def draws_histogram(
                 marks.append(Line(np.full(2, value), np.array([0, top]), name, dash=dash, texts=told))
         x = Axis(f"{estimand} {metric}" if place == len(rows) - 1 else "", span)
         panels.append(Pane(tuple(marks), x, Axis("share", form=".1%"), row["model"]))
-    caption = (
-        f"Solid: the {estimand} metric over all cases in each draw, so its spread is due to the annotations alone. "
-        f"Pale: where it may lie on cases like these. The full line marks the {estimand} value, the dashed line the "
-        "point estimate."
-    )
-    title = f"{estimand.capitalize()} {metric} over the draws" + ("" if run == estimand else f" of {run}")
-    return Chart(title, tuple(panels), caption, height=130)
+    return chart("draws", panels, height=130, metric=metric, **estimated(run, estimand, " of"))
 
 
 def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
     """Compare the models among cases of like certainty, with the number of cases of each bin."""
-    rows = binned.filter(binned["metric"] == metric).sort("from", maintain_order=True)
-    told = f"value and {100 * level:g} % interval among the cases of each certainty; n: number of cases."
-    return _grouped(rows, metric, "bin", "certainty", told, run=run, side="certainty of the case", number="\nn = {:g}")
+    rows = binned.filter(metric=metric).sort("from", maintain_order=True)
+    return _grouped(rows, metric, "bin", "certainty", run=run, side="certainty of the case", n="= {:g}", level=level)
 
 
 def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
     """Compare the models within each category, with the expected number of its cases."""
-    rows = by_category.filter(by_category["metric"] == metric)
-    told = (
-        f"value and {100 * level:g} % interval. Which cases belong to a category differs from draw to draw; n is the "
-        "expected number."
-    )
-    side = "category of the most plausible condition"
-    return _grouped(rows, metric, "category", "category", told, run=run, side=side, number="\nn ≈ {:.4g}")
+    rows, side = by_category.filter(metric=metric), "category of the most plausible condition"
+    return _grouped(rows, metric, "category", "category", run=run, side=side, n="≈ {:.4g}", level=level)
 
 
 def _grouped(
-    rows: pl.DataFrame, metric: str, column: str, noun: str, told: str, *, run: str, side: str, number: str
+    rows: pl.DataFrame, metric: str, column: str, noun: str, *, run: str, side: str, n: str, level: float
 ) -> Chart:
     """Draw a point with its interval for every model and group of cases, the models of a group side by side."""
     groups = dict(rows.unique(column, keep="first", maintain_order=True).select(column, "n_cases").iter_rows())
@@ -594,10 +603,9 @@ def _grouped(
     for place, (model, own) in enumerate(models):
         at = np.array([order.index(name) for name in own[column]], dtype=np.float64) + dodged(place, len(models))
         marks.append(_interval_points(own, at, words, name=model, place=place, size=9))
-    names = [shortened(name, 24) + number.format(n_cases) for name, n_cases in groups.items()]
+    names = [shortened(name, 24) + f"\nn {n.format(n_cases)}" for name, n_cases in groups.items()]
     panel = Pane(tuple(marks), named_places(names, side), Axis(f"{estimand} {metric}"))
-    title = f"{estimand.capitalize()} {metric} by {noun}{under(run, estimand)}"
-    return Chart(title, (panel,), f"{estimand.capitalize()} {told}", height=360)
+    return chart(f"by_{noun}", [panel], height=360, metric=metric, level=100 * level, **estimated(run, estimand))
 
 
 # Comparisons --------------------------------------------------------------------------------------------
@@ -605,7 +613,7 @@ def _grouped(
 
 def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, models: Sequence[str]) -> Chart:
     """Tabulate the probability that the model of a row is better than the model of a column."""
-    chosen = differences.filter(differences["metric"] == metric)
+    chosen = differences.filter(metric=metric)
     estimand, place = estimand_of(chosen), {model: number for number, model in enumerate(models)}
     values = np.full((len(models), len(models)), np.nan)
     for first, second, probability in chosen.select("first", "second", "probability_better").iter_rows():
@@ -619,13 +627,8 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     )
     names = [shortened(name, 18) for name in models]
     across, down = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
-    caption = (
-        f"Share of resamples in which the {estimand} value of the model of the row is better; ties count half. It does "
-        "not allow for the number of comparisons, as verdicts do."
-    )
-    title = f"Probability of being better: {estimand} {metric}{under(run, estimand)}"
-    panel = Pane((Cells(values, labels, texts),), across, down)
-    return Chart(title, (panel,), caption, height=max(180, 46 * len(models)))
+    panel, height = Pane((Cells(values, labels, texts),), across, down), max(180, 46 * len(models))
+    return chart("comparison", [panel], height=height, metric=metric, **estimated(run, estimand))
 
 
 def chance(value: float, digits: int) -> str:
@@ -644,22 +647,21 @@ def chance(value: float, digits: int) -> str:
 
 def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = None) -> Chart:
     """Stack the probabilities of the ranks of each model: one panel for one run, or one per model across all runs."""
-    rows = ranks.filter(ranks["metric"] == metric)
+    rows = ranks.filter(metric=metric)
     models, estimand = _by(rows, "model"), estimand_of(rows)
-    caption = f"Probability of each rank of the {estimand} values over resamples; rank 1 is best, ties share ranks."
     if run is not None:
         names = named_places([shortened(model, 22) for model, _ in models])
         panel = Pane(_stacked(models, len(models)), names, PROBABILITY)
-        return Chart(f"Ranks by {estimand} {metric}{under(run, estimand)}", (panel,), caption, height=280)
+        return chart("ranks", [panel], height=280, metric=metric, **estimated(run, estimand))
     aggregations = list(by_aggregation(rows))
     panels = []
     for model, _ in models:
         for aggregation, runs in aggregations:
-            columns = [(f"{model}, {run_of(part)}", part.filter(part["model"] == model)) for _, part in runs]
+            columns = [(f"{model}, {run_of(part)}", part.filter(model=model)) for _, part in runs]
             axis, title = reliabilities([known for known, _ in runs]), f"{shortened(model, 18)}: {aggregation}"
             panels.append(Pane(_stacked(columns, len(models)), axis, PROBABILITY, title))
-    title = f"Ranks by {estimand} {metric} under every run"
-    return Chart(title, tuple(panels), caption, columns=len(aggregations), height=120)
+    words: dict[str, Any] = {"metric": metric, "estimand": estimand, "under": " under every run"}
+    return chart("ranks", panels, columns=len(aggregations), height=120, **words)
 
 
 def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Bars, ...]:
@@ -686,32 +688,17 @@ def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Ba
 def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw sensitivity over the false positive rate, a panel for every question and a line for every model."""
     axes = Axis("1 \N{MINUS SIGN} specificity", RATE), Axis("sensitivity", SHARE)
-    caption = (
-        "Lines: the mean over draws; grey: chance. {bands} {labels} The area under a line is the {estimand} AUROC."
-    )
-
-    title = "receiver operating characteristic"
-    return _curves(rows, title, axes, lambda own: [diagonal(), *_lines(own, start=True)], caption, run=run, level=level)
+    return _curves(rows, "roc", axes, lambda own: [diagonal(), *_lines(own, start=True)], run=run, level=level)
 
 
 def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw precision over recall, a panel for every question and a line for every model."""
     axes = Axis("recall (sensitivity)", RATE), Axis("precision", SHARE)
-    caption = (
-        "Precision: the share of positive cases among those called positive. Lines: the mean over draws. {bands} "
-        "{labels}"
-    )
-    return _curves(rows, "precision over recall", axes, _lines, caption, run=run, level=level)
+    return _curves(rows, "precision_recall", axes, _lines, run=run, level=level)
 
 
 def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
     """Draw the share of positive cases over the probability that a model gave, in ten bins."""
-    axes = Axis("probability given by the model", (-0.02, 1.02)), Axis("share of positive cases", SHARE)
-    caption = (
-        "Cases are put into ten bins by the probability that the model gave; points: the mean of a bin, with "
-        f"{100 * level:g} % intervals on cases like these. On the grey line, probabilities are what they say. "
-        "{labels}"
-    )
 
     def told(row: dict[str, Any]) -> str:
         around = f"probability {row['x']:.3f} on average, {row['n_cases']:.4g} cases"
@@ -725,34 +712,29 @@ def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.95) ->
             found.append(_interval_points(mine, x, told, name=model, place=place, size=8, y="y"))
         return found
 
-    return _curves(rows, "reliability diagram", axes, marks, caption, run=run, level=level)
+    axes = Axis("probability given by the model", (-0.02, 1.02)), Axis("share of positive cases", SHARE)
+    return _curves(rows, "reliability_diagram", axes, marks, run=run, level=level)
 
 
 def decision_curves(rows: pl.DataFrame, *, run: str, everybody: str, level: float = 0.95) -> Chart:
     """Draw the net benefit over threshold probabilities, beside that of calling all cases positive, or none."""
-    best = max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
-    axes = Axis("threshold probability", (0.0, 1.0)), Axis("net benefit", (-0.25 * best, 1.08 * best))
-    caption = (
-        "Net benefit: positive cases that are found, per case, less false alarms weighted by the odds of the threshold "
-        "probability. Lines: the mean over draws. {bands} {labels} Where a line is below a grey one, it is better to "
-        "call all cases positive, or none, than to follow the model."
-    )
 
     def marks(own: pl.DataFrame) -> list[Mark]:
-        models, all_of_them = own.filter(own["model"] != everybody), own.filter(own["model"] == everybody)
+        models, all_of_them = own.filter(own["model"] != everybody), own.filter(model=everybody)
         none = Line(np.array([0.0, 1.0]), np.zeros(2), "treat none", theme.NEUTRAL, dash=2)
         every = Line(numbers(all_of_them, "x"), numbers(all_of_them, "y"), everybody, theme.NEUTRAL, dash=1)
         return [none, every, *_lines(models)]
 
-    return _curves(rows, "net benefit over threshold probabilities", axes, marks, caption, run=run, level=level)
+    best = max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
+    axes = Axis("threshold probability", (0.0, 1.0)), Axis("net benefit", (-0.25 * best, 1.08 * best))
+    return _curves(rows, "decision_curve", axes, marks, run=run, level=level)
 
 
 def _curves(
     rows: pl.DataFrame,
-    what: str,
+    name: str,
     axes: tuple[Axis, Axis],
     marks: Callable[[pl.DataFrame], list[Mark]],
-    caption: str,
     *,
     run: str,
     level: float,
@@ -760,12 +742,10 @@ def _curves(
     """Make a panel for every question; its y axis, its title and its caption say what is estimated."""
     estimand = estimand_of(rows)
     x, y = axes[0], Axis(f"{estimand} {axes[1].title}", axes[1].span)
-    panels = tuple(Pane(tuple(marks(own)), x, y, shortened(question)) for question, own in _by(rows, "question"))
-    banded = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
-    told = caption.format(bands=banded, labels=TRUTHS[_of(rows, "truth", "top")], estimand=estimand)
-    title = f"{estimand.capitalize()} {what}{under(run, estimand)}"
-    height = 340 if len(panels) < 3 else 260
-    return Chart(title, panels, told, columns=2 if len(panels) > 1 else 1, height=height)
+    panels = [Pane(tuple(marks(own)), x, y, shortened(question)) for question, own in _by(rows, "question")]
+    told = {"labels": CAPTIONS["positive"][truth_of(rows)], "level": 100 * level, **estimated(run, estimand)}
+    told["bands"] = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
+    return chart(name, panels, columns=1 + (len(panels) > 1), height=340 if len(panels) < 3 else 260, **told)
 
 
 def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
@@ -781,22 +761,15 @@ def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
 
 def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.95) -> Chart:
     """Tabulate how many cases of which label are called what, a panel for every model and question."""
-    estimand = estimand_of(rows)
     panels = [
         _matrix(own, conditions, f"{question}: {model}" if question else model)
         for question, of_question in _by(rows, "question")
         for model, own in _by(of_question, "model")
     ]
-    where = "in brackets" if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at"
-    is_top = _of(rows, "truth", "top") == "top"
-    caption = (
-        f"Expected number of cases by label (rows, {estimand}) and by what the model calls them (columns); "
-        f"{where}, {100 * level:g} % intervals on cases like these. Colours: the share of a row. "
-        + ("A label is the most plausible condition of a draw." if is_top else "Labels are plausibilities.")
-    )
-    height = max(150, 44 * len(conditions))
-    title = f"{estimand.capitalize()} confusion matrix{under(run, estimand)}"
-    return Chart(title, tuple(panels), caption, columns=2 if len(panels) > 1 else 1, height=height)
+    told: dict[str, Any] = {"level": 100 * level, **estimated(run, estimand_of(rows))}
+    told["where"] = "in brackets" if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at"
+    told["labels"] = CAPTIONS["label"][truth_of(rows)]
+    return chart("confusion", panels, columns=1 + (len(panels) > 1), height=max(150, 44 * len(conditions)), **told)
 
 
 def _matrix(rows: pl.DataFrame, conditions: Sequence[str], title: str) -> Pane:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 
 # Numbers that are looked at together.
 BATCH = 1 << 20

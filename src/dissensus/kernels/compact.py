@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.randomness import (
     Keys,
     State,
@@ -135,7 +135,7 @@ def split_masses(rests: FloatArray, shape: float, key: np.uint64, split: FloatAr
             waiting += 1
 
 
-@copied
+@inlined
 def largest_unmentioned(
     mass: float, n: int, shape: float, key: np.uint64, draw: int, threshold: float, out: FloatArray, branches: Branches
 ) -> int:
@@ -331,7 +331,7 @@ def decay(exponent: float) -> float:
     return float(DECAYS[k] * (1.0 + x * (1.0 + x * (0.5 + x * series))))
 
 
-@copied
+@inlined
 def next_condition(target: float, sums: FloatArray, excluded: IntArray, n_excluded: int) -> tuple[int, int]:
     """Find the condition at a cumulated weight of those that are not excluded, and its place among the excluded."""
     place, code, last = 0, 0, len(sums) - 1
@@ -355,7 +355,7 @@ def next_condition(target: float, sums: FloatArray, excluded: IntArray, n_exclud
     return code, place
 
 
-@copied
+@inlined
 def insert_atom(
     mass: float, code: int, best: FloatArray, codes: IntArray, found: int, limit: float
 ) -> tuple[int, float]:
@@ -372,7 +372,7 @@ def insert_atom(
     return found, (best[found - 1] if found == len(best) else limit)
 
 
-@copied
+@inner
 def draw_others(  # noqa: C901 - what is called once is written here, which compiles faster
     left: float,
     weights: Weights,

@@ -39,8 +39,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, fill, inlined, inner
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, fill, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, gamma, log_gamma, new_streams, raw_normal, start, uniform
 
 # Before anything is seen, b_k is Gamma(SCALE_SHAPE) / SCALE_RATE: kappa_k is rarely below 1 and has a heavy tail.
@@ -264,7 +264,7 @@ def add_case(votes: Votes, tallied: Tallied, case: int, sign: float, alpha: floa
             rows[row, truth] = max(rows[row, truth] + power, 0.0)
 
 
-@copied
+@inner
 def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work: FloatArray) -> None:  # noqa: C901
     """Draw s given z, then b given s; ``totals`` are those of the new s.
 
@@ -312,7 +312,7 @@ def draw_shapes(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, work
         scales[k] = gamma(stream, work[k]) / (SCALE_RATE + totals[k])
 
 
-@copied
+@inner
 def move_totals(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied) -> None:
     """Scale the rows of s by a factor, Theta and b integrated out: how alike annotators are moves far at once."""
     shapes, priors, totals, counts, rows = pool.shapes, pool.priors, pool.totals, tallied.counts, tallied.rows
@@ -337,7 +337,7 @@ def move_totals(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied) -> N
         pool.scales[k] = gamma(stream, SCALE_SHAPE + shape) / (SCALE_RATE + totals[k])
 
 
-@copied
+@inner
 def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
     """Draw the rows of all named annotators given s and z, as logarithms."""
     (work, other), (shapes, totals), counts = room, (pool.shapes, pool.totals), tallied.counts
@@ -384,7 +384,7 @@ def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArra
     return size if is_small else 0.0
 
 
-@copied
+@inlined
 def fill_predictive(votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, case: int) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
@@ -454,7 +454,7 @@ def draw_truth(stream: Stream, work: FloatArray, total: float) -> int:
     return best
 
 
-@copied
+@inner
 def fill_crowd(votes: Votes, pool: Pool, tallied: Tallied, crowd: FloatArray) -> None:
     """Average the rows of all annotators, given z and s, each as often as they vote."""
     rows, counts, common, totals = tallied.rows, tallied.counts, pool.common, pool.totals
@@ -482,7 +482,7 @@ def fill_crowd(votes: Votes, pool: Pool, tallied: Tallied, crowd: FloatArray) ->
             crowd[label, k] = (crowd[label, k] + of_pool * pool.shapes[label, k]) / (all_votes + anonymous)
 
 
-@copied
+@inner
 def move_concentration(
     stream: Stream, truths: IntArray, crowd: FloatArray, concentration: FloatArray, record: Record
 ) -> None:
@@ -504,7 +504,7 @@ def move_concentration(
     concentration[0] = old
 
 
-@copied
+@inner
 def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: int, reliability: float) -> None:
     """Write one draw of all cases down, given Theta; what was said about a case has the power ``reliability``.
 
@@ -541,7 +541,7 @@ def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: 
             values[place] /= total
 
 
-@copied
+@inner
 def keep_annotators(
     stream: Stream, votes: Votes, tallied: Tallied, log_theta: FloatArray, record: Record, row: int
 ) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.jit import compiled, filled, inner, plain, plain_parts
 from dissensus.kernels.orders import Orders

@@ -154,10 +154,11 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let kernels call a function in several places: it becomes part of each, and is not kept by itself.
+    """Let kernels call a function; it becomes part of each, and is not kept by itself.
 
-    Compiling one takes a twentieth of a second at least, and more for every array that it is given. So what is called
-    in one place is written there, or :func:`copied`.
+    Compiling one takes a twentieth of a second at least, and more for every array that it is given. Numba compiles it
+    once for kernels, once for other such functions and once for what is :func:`inlined`, so large ones should have
+    callers of one kind.
     """
     return register_jitable(**RULES)(function)
 
@@ -165,11 +166,6 @@ def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let kernels call a small function whose machine code is copied there, so that numbers stay in registers."""
     return register_jitable(forceinline=True, **RULES)(function)
-
-
-def copied(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Copy the source of a function into the one place that calls it, before that is compiled."""
-    return cast(Callable[Parameters, Result], numba.njit(inline="always", **RULES)(function))
 
 
 @inner

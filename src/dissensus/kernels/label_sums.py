@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 
 
 def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
@@ -117,8 +117,9 @@ def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> 
     >>> pair_shares(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0]]), np.zeros(1))
     array([0.75])
     """
-    won = (negative * (np.cumsum(positive, axis=1) - 0.5 * positive)).sum(axis=1)
-    pairs = won + (positive * (np.cumsum(negative, axis=1) - 0.5 * negative)).sum(axis=1)
+    above = np.cumsum(positive, axis=1)
+    won = np.einsum("ds,ds->d", negative, above) - 0.5 * np.einsum("ds,ds->d", negative, positive)
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
     is_known = pairs - own > 1e-14 * pairs
     return np.asarray(np.divide(won - 0.5 * own, pairs - own, out=np.full(len(won), np.nan), where=is_known))
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner, plain
 
 # Largest tied block whose probability is computed on the lattice by default: measured.
 LATTICE_MOST = 9
@@ -110,7 +110,7 @@ def mode(lam: FloatArray, z: float) -> tuple[float, float]:
     return x, 1.0 / math.sqrt(curvature)
 
 
-@copied
+@inner
 def log_quadrature(lam: FloatArray, z: float) -> float:
     """Integrate exp(h) and return the logarithm: the probability of a block in O(size)."""
     centre, width = mode(lam, z)

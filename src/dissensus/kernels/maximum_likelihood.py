@@ -31,9 +31,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
-from dissensus.kernels.jit import compiled, copied, inner, plain_parts
+from dissensus.kernels.jit import compiled, inlined, inner, plain_parts
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
 from dissensus.kernels.races import Races, Rankings, group_rankings, offsets_of
 
@@ -209,7 +209,7 @@ class Expected(NamedTuple):
     flow: FloatArray
 
 
-@copied
+@inner
 def expected_by_lattice(count: float, room: Expected, size: int) -> float:
     """Send the expected count of a block through its lattice, see ``pass_lattice`` of the sampler."""
     lam, tau, table, mass, flow = room.lam, room.tau, room.table, room.mass, room.flow
@@ -229,7 +229,7 @@ def expected_by_lattice(count: float, room: Expected, size: int) -> float:
     return behind
 
 
-@copied
+@inner
 def expected_by_quadrature(count: float, lam: FloatArray, z: float, tau: FloatArray) -> tuple[float, float]:
     """Return the expected time of all behind, and the log-probability of a large block.
 
@@ -260,7 +260,7 @@ def expected_by_quadrature(count: float, lam: FloatArray, z: float, tau: FloatAr
     return count * behind / (total * z), top + math.log(total * step)
 
 
-@copied
+@inlined
 def expect_exposure(races: Races, case: int, theta: FloatArray, room: Expected) -> float:
     """Compute the expected exposures given the weights, and return the log-likelihood."""
     begin, end, column = races.race_offsets[case], races.race_offsets[case + 1], races.column_offsets[case]
@@ -315,7 +315,7 @@ def normalise(labels: IntArray, theta: FloatArray, totals: FloatArray) -> None:
         theta[k] /= totals[labels[k]]
 
 
-@copied
+@inner
 def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray, totals: FloatArray) -> None:
     """Extrapolate three successive iterates, the first rows of x, in logarithms; squared, steplength S3."""
     r_norm, v_norm = 0.0, 0.0

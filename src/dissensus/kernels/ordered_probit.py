@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, inner
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.randomness import Stream, Streams, exponential, new_streams, raw_normal, start, uniform
 
 # Deviation of the limits between grades, before anything is seen; severities have deviation 1.
@@ -207,7 +207,7 @@ def of_anonymous(given: Given, state: State, d: float, s: float) -> float:
     return of_annotator(given, state, len(state.shifts) - 1, 0.0, math.sqrt(d * d + s * s))
 
 
-@copied
+@inlined
 def of_limit(given: Given, state: State, limit: int, value: float) -> float:
     """Return the logarithm of the probability of all opinions on either side of a limit, given where it is."""
     found = 0.0
@@ -268,7 +268,7 @@ def squared_log_ratios(state: State, s: float) -> float:
     return total
 
 
-@copied
+@inlined
 def density_of_one(given: Given, state: State, kind: int, index: int, x: float) -> float:
     """Return the logarithm of the density of one number, given all others."""
     d, s, w = float(state.pooled[D]), float(state.pooled[S]), float(state.pooled[W])
@@ -284,7 +284,7 @@ def density_of_one(given: Given, state: State, kind: int, index: int, x: float) 
     return of_annotator(given, state, index, state.shifts[index], spread) - 0.5 * ((x - math.log(s)) / w) ** 2
 
 
-@copied
+@inlined
 def density_of_pooled(given: Given, state: State, kind: int, x: float) -> float:
     """Return the logarithm of the density of the logarithm of something pooled, given all others."""
     d, s, w = float(state.pooled[D]), float(state.pooled[S]), float(state.pooled[W])
@@ -299,7 +299,7 @@ def density_of_pooled(given: Given, state: State, kind: int, x: float) -> float:
     return own + log_half_normal(x, SPREAD_SCALE)
 
 
-@copied
+@inlined
 def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
     """Return the logarithm of the density along an orbit, where exp(x) is the common factor."""
     d, s, w, factor = state.pooled[D], state.pooled[S], state.pooled[W], math.exp(x)
@@ -321,7 +321,7 @@ def density_of_many(given: Given, state: State, kind: int, x: float) -> float:
 # Slices -------------------------------------------------------------------------------------------------------
 
 
-@copied
+@inlined
 def n_moves(state: State, kind: int) -> int:
     """Count the numbers of a kind that a full sweep moves."""
     n_people = len(state.shifts) - 1
@@ -361,7 +361,7 @@ def multiply(values: FloatArray, factor: float) -> None:
         values[k] *= factor
 
 
-@copied
+@inlined
 def put(state: State, kind: int, index: int, x: float) -> None:
     """Put the number there that a slice has moved, or multiply those that move together by their common factor."""
     n_people, s, factor = len(state.shifts) - 1, state.pooled[S], math.exp(x)
@@ -394,7 +394,7 @@ def put(state: State, kind: int, index: int, x: float) -> None:
     state.spreads[-1] = math.sqrt(state.pooled[D] ** 2 + state.pooled[S] ** 2)
 
 
-@copied
+@inlined
 def sliced(  # noqa: C901 - what is called once is written here, which compiles faster
     stream: Stream, given: Given, state: State, kind: int, index: int, width: float
 ) -> float:
@@ -468,7 +468,7 @@ def translate(
 # Chains -------------------------------------------------------------------------------------------------------
 
 
-@copied
+@inner
 def keep(state: State, record: Record, row: int) -> None:
     """Write one draw down: the probabilities of the grades that another annotator would give, and what is learned."""
     n_draws, n_people, n_grades = len(record.limits), len(state.shifts) - 1, len(state.limits) - 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.kernels.compact import (
     Atoms,
@@ -24,7 +24,7 @@ from dissensus.kernels.compact import (
     new_atoms,
     new_branches,
 )
-from dissensus.kernels.jit import compiled, copied, inlined, plain
+from dissensus.kernels.jit import compiled, inlined, plain
 
 # Multiplier of the hashes.
 MIXER = 0x2545F4914F6CDD1D
@@ -102,7 +102,7 @@ def find_leaders(values: FloatArray, start: int, size: int, best: FloatArray, me
     return found, may_tie
 
 
-@copied
+@inlined
 def write_row(
     values: FloatArray,
     source: int,

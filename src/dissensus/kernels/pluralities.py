@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import begins_run
 from dissensus.kernels.jit import compiled, filled, inner
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, copied, plain, plain_parts
+from dissensus.kernels.jit import compiled, inlined, plain, plain_parts
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
 from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
 
@@ -82,7 +82,7 @@ def log_predictive(
     return rankings, firsts
 
 
-@copied
+@inlined
 def split_shares(
     left_out: LeftOut, case: int, n_unbiased: int, has_others: int, stream: Stream, lam: FloatArray
 ) -> tuple[float, float]:

@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import row_of_each, weighted_counts
-from dissensus.kernels.jit import compiled, copied, inlined, inner, plain
+from dissensus.kernels.jit import compiled, inlined, inner, plain
 from dissensus.kernels.likelihood import fill_lattice, log_block_probability, log_density, mode, slope
 from dissensus.kernels.races import Races
 from dissensus.kernels.randomness import (
@@ -195,7 +195,7 @@ def largest(sizes: IntArray) -> int:
 # Tied blocks ------------------------------------------------------------------------------------------
 
 
-@copied
+@inner
 def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -> float:
     """Send the repeats of a tied block through the lattice of its subsets, all at once.
 
@@ -239,7 +239,7 @@ def pass_lattice(stream: Stream, lam: FloatArray, repeats: int, room: TieRoom) -
     return behind
 
 
-@copied
+@inner
 def race_block(stream: Stream, lam: FloatArray, z: float, repeats: int, tau: FloatArray) -> float:
     """Race a tied block against what is behind it, repeat by repeat.
 

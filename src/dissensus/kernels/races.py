@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, offsets_from_lengths, take_rows, weighted_counts
 from dissensus.kernels.jit import compiled, inner, plain_parts
 from dissensus.kernels.randomness import Keys, subkey

@@ -23,8 +23,8 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import FloatArray
-from dissensus.kernels.jit import copied, inlined, inner
+from dissensus.core.arrays import FloatArray
+from dissensus.kernels.jit import inlined, inner
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Streams: TypeAlias = npt.NDArray[np.void]
@@ -203,7 +203,7 @@ def next_exponential(state: State) -> tuple[float, State]:
             return beyond + x, state
 
 
-@copied
+@inner
 def normal_tail(state: State) -> tuple[float, State]:
     """Draw a standard normal variate given that it is beyond the last edge of the ziggurat."""
     while True:
@@ -368,7 +368,7 @@ def stirling_error(k: float) -> float:
     return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - xx / 1680.0) * xx) * xx) * x
 
 
-@copied
+@inner
 def binomial_by_rejection(stream: Stream, n: int, p: float) -> int:
     """Draw from Binomial(n, p), p <= 1/2 and n p >= 10, by transformed rejection: O(1) for any n."""
     spread = math.sqrt(n * p * (1.0 - p))

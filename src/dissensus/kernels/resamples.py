@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths
 from dissensus.kernels.jit import compiled, filled
 from dissensus.kernels.randomness import Keys, Streams, binomial, exponential, new_streams, start, subkey, uniform

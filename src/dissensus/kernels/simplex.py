@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.jit import compiled, inner, plain
 from dissensus.kernels.randomness import (
     Keys,

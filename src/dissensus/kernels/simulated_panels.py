@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout, Weights, next_condition
-from dissensus.kernels.jit import compiled, copied, inner, plain, plain_parts
+from dissensus.kernels.jit import compiled, inlined, inner, plain, plain_parts
 from dissensus.kernels.randomness import Keys, Stream, Streams, new_streams, start, subkey, uniform
 
 # Number of the random stream of panels, beside those of the draws.
@@ -81,7 +81,7 @@ def place_of(code: int, n: int, codes: IntArray) -> int:
     return -1
 
 
-@copied
+@inlined
 def vote(  # noqa: C901 - what is called once is written here, which compiles faster
     masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom
 ) -> int:

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, copied, fill, inlined, plain
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+from dissensus.kernels.jit import compiled, fill, inlined, plain
 from dissensus.kernels.likelihood import log_block_probability
 from dissensus.kernels.race_sampler import (
     LATTICE_MOST,
@@ -119,7 +119,7 @@ def tempered_posterior(
 # One weight -------------------------------------------------------------------------------------------
 
 
-@copied
+@inlined
 def peak(shape: float, power: float, log_exposure: float) -> float:
     """Find the maximum of shape x - e^x - e^(power x + log_exposure).
 
@@ -145,7 +145,7 @@ def peak(shape: float, power: float, log_exposure: float) -> float:
     return x
 
 
-@copied
+@inlined
 def log_weight(stream: Stream, shape: float, power: float, log_exposure: float) -> float:
     """Draw x whose log-density is shape x - e^x - e^(power x + log_exposure), exactly.
 
@@ -198,7 +198,7 @@ def fill_rates(x: FloatArray, shapes: FloatArray, power: float, rates: FloatArra
 # One sweep --------------------------------------------------------------------------------------------
 
 
-@copied
+@inlined
 def hold_ties(
     stream: Stream,
     ties: tuple[IntArray, IntArray, IntArray, IntArray],
@@ -234,7 +234,7 @@ def hold_ties(
                 exposure[tie_codes[j + k]] += room.tau[k]
 
 
-@copied
+@inlined
 def run_races(
     steps: tuple[IntArray, IntArray, IntArray],
     drawn: FloatArray,

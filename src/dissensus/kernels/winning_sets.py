@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import row_of_each
 from dissensus.kernels.compact import Layout
 from dissensus.kernels.gains import Named, contained_sets
-from dissensus.kernels.jit import compiled, copied, inlined, inner
+from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.orders import Orders
 
 # Conditions per number.
@@ -70,7 +70,7 @@ class Search(NamedTuple):
     sums: FloatArray
 
 
-@copied
+@inlined
 def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int:
     """Count the row behind the outcomes so far: to one of them, or as a new one; return how many there are then."""
     rows, slots = outcomes.rows, outcomes.slots
@@ -93,7 +93,7 @@ def add_outcome(outcomes: Outcomes, width: int, n_found: int, count: int) -> int
     return n_found + 1
 
 
-@copied
+@inner
 def count_outcomes(orders: Orders, case: int, size: int, top: int, outcomes: Outcomes) -> int:
     """Count the outcomes of a case with ``size`` mentioned conditions; return how many there are."""
     words, rows = row_words(size), outcomes.rows
@@ -181,7 +181,7 @@ def joined(row: IntArray, low: IntArray, high: IntArray, next_low: IntArray, nex
     return set_size(next_low, words, words) <= size <= set_size(next_high, words, words)
 
 
-@copied
+@inner
 def weightiest_first(
     outcomes: Outcomes, n_found: int, words: int, top: int, size: int, share: float, search: Search
 ) -> int:
@@ -210,7 +210,7 @@ def weightiest_first(
     return n_kept
 
 
-@copied
+@inner
 def search_size(rows: IntArray, n: int, size: int, best: float, words: int, search: Search) -> float:
     """Find the most probable set with ``size`` mentioned members, if it is better than the best one so far.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_fields
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import case_positions
@@ -82,6 +82,9 @@ class Metric(Spec, ABC):
     # What it is called, with the parameters that belong to the name in braces; by default, what its id says.
     short_name: ClassVar[str] = ""
 
+    # What it is called where a parameter is not as usual, by parameter; {} is what it is called otherwise.
+    unusual_names: ClassVar[tuple[tuple[str, str], ...]] = ()
+
     # What refuses values of single parameters.
     checks: ClassVar[tuple[tuple[str, Check], ...]] = ()
 
@@ -117,17 +120,21 @@ class Metric(Spec, ABC):
         for name, check in (*CHECKS, *self.checks):
             if hasattr(self, name):
                 check(name, getattr(self, name))
-        size = {part.name: part for part in self.parameter_fields()}.get(self.size_parameter)
-        if size and (getattr(self, size.name) is not None or "None" not in str(size.type)):
-            check_count(**{size.name: getattr(self, size.name)})
+        for size in [part for part in self.parameter_fields() if part.name == self.size_parameter]:
+            if getattr(self, size.name) is not None or "None" not in str(size.type):
+                check_count(**{size.name: getattr(self, size.name)})
 
     @property
     def name(self) -> str:
         """What the metric is called, in plain words: thresholds, averages and truths too, where they are not usual."""
-        words = [getattr(self, "average", "macro"), getattr(self, "truth", "top")]
+        given, usual = vars(self), {part.name: part.default for part in self.parameter_fields()}
+        called, told = (self.short_name or self.id.replace("-", " ")).format_map(given), dict(self.unusual_names)
+        for parameter, form in told.items():
+            if parameter in given and given[parameter] != usual[parameter]:
+                called = form.format(called, **given)
+        words = [given[name] for name in ("average", "truth") if name in given and name not in told]
         unusual = ", ".join(word for word in words if word not in ("macro", "top"))
-        called = (self.short_name or self.id.replace("-", " ")).format_map(vars(self))
-        called = at_threshold(called, getattr(self, "threshold", None))
+        called = at_threshold(called, given.get("threshold"))
         return f"{called} ({unusual})" if unusual else called
 
     @property
@@ -249,8 +256,10 @@ class RecordedMetric(Metric):
     name: str = ""
     id: str = ""  # type: ignore[misc]  # of the metric it stands for
     meaning: str = ""  # type: ignore[misc]
+    methods: str = ""
     higher_is_better: bool = True  # type: ignore[misc]
     range: tuple[float, float] = (-np.inf, np.inf)  # type: ignore[misc]
+    is_share: bool = False
     scale: Scale = "plain"  # type: ignore[misc]
     sees: Literal["case", "data set"] = "case"  # type: ignore[misc]
 
@@ -258,18 +267,8 @@ class RecordedMetric(Metric):
     def of(record: Mapping[str, Any]) -> RecordedMetric:
         """Read a record."""
         low, high = map(float, record["range"])
-        words = {"name", "id", "meaning", "higher_is_better", "scale", "sees"}
-        return RecordedMetric(dict(record), range=(low, high), **{name: record[name] for name in words & record.keys()})
-
-    @property
-    def methods(self) -> str:
-        """What a methods section says about it."""
-        return str(self.recorded["methods"])
-
-    @property
-    def is_share(self) -> bool:
-        """Whether differences are percentage points."""
-        return bool(self.recorded.get("is_share", super().is_share))
+        words = {part.name: record[part.name] for part in fields(RecordedMetric) if part.name in record}
+        return RecordedMetric(dict(record), **{"is_share": (low, high) == (0.0, 1.0), **words, "range": (low, high)})
 
     def record(self) -> dict[str, Any]:
         """Return what was stored."""
@@ -281,11 +280,11 @@ class RecordedMetric(Metric):
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
         """Refuse."""
-        raise DissensusError(
-            f"{self.name} cannot be computed here",
-            got=f"a metric {self.id!r} that is known from stored results only",
-            advice="install or define what provides it",
+        got, advice = (
+            f"a metric {self.id!r} that is known from stored results only",
+            "install or define what provides it",
         )
+        raise DissensusError(f"{self.name} cannot be computed here", got=got, advice=advice)
 
 
 def restored_metric(record: Mapping[str, Any]) -> Metric:
@@ -310,49 +309,6 @@ class OrderMetric(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
         return drawn.of_draws(self.of_orders(drawn, predicted))
-
-
-@dataclass(frozen=True)
-class SetMetric(OrderMetric):
-    """Compare a set that a model names with as many first conditions of each order.
-
-    Parameters
-    ----------
-    k
-        The first k conditions of scores or rankings are the set, fewer than there are; predictions that are sets must
-        have k conditions each. Without it, predictions must be sets, and each is compared at its own size; an empty
-        set, which says nothing, counts 0.
-    """
-
-    accepts = ("scores", "ranking", "set")
-    size_parameter = "k"
-
-    k: int | None = None
-
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        return super().name if self.k is None else f"top-{self.k} {super().name}"
-
-    def depth_for(self, predictions: Predictions) -> int:
-        """How many places of a draw must be known: as many as the largest set has conditions."""
-        return int(predictions.entries_per_case.max(initial=0)) if self.k is None else self.k
-
-    def sizes(self, predicted: Predicted) -> IntArray:
-        """Return the size of the set of each case, shape (n_cases,)."""
-        return predicted.listed if self.k is None else np.full(predicted.batch.n_cases, self.k, dtype=np.int64)
-
-    def check(self, predictions: Predictions) -> None:
-        """Refuse a k that holds all conditions, sets of another size, and anything but sets where there is no k."""
-        super().check(predictions)
-        other = np.flatnonzero(predictions.entries_per_case != self.k)
-        if self.k is not None and predictions.kind == "set" and len(other):
-            got = f"a set of {predictions.entries_per_case[other[0]]}"
-            advice = f"leave the number out: {self.id} compares sets of any size"
-            raise self.refusal(predictions, f"needs sets of {self.k} conditions", other[0], got=got, advice=advice)
-        if self.k is None and predictions.kind != "set":
-            advice = f"say how many first conditions are the set, such as {self.id}:3"
-            raise self.refusal(predictions, "needs sets of conditions", got=KINDS[predictions.kind], advice=advice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,17 +419,16 @@ class Predicted:
 
     predictions: Predictions
     batch: Batch
+    _known_shares: dict[int, tuple[FloatArray, FloatArray]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.predictions.kind != "numbers" and self.predictions.n_conditions != self.batch.n_conditions:
-            raise DissensusError(
-                "the model and the draws have different conditions",
-                expected=str(self.batch.n_conditions),
-                got=str(self.predictions.n_conditions),
-                where=f"model {self.predictions.name!r}",
-                advice="align the predictions to the conditions of the study: predictions.align(...)",
-            )
+        said, expected, got = self.predictions, self.batch.n_conditions, self.predictions.n_conditions
+        if said.kind != "numbers" and got != expected:
+            problem = "the model and the draws have different conditions"
+            words = {"expected": str(expected), "got": str(got), "where": f"model {said.name!r}"}
+            advice = "align the predictions to the conditions of the study: predictions.align(...)"
+            raise DissensusError(problem, **words, advice=advice)
 
     @cached_property
     def rows(self) -> IntArray:
@@ -653,10 +608,6 @@ class Predicted:
         """
         left = np.maximum(0.0, totals - self.sums(of_members))
         return np.where(self.batch.rest_sizes > 0, left / np.maximum(1, self.batch.rest_sizes), 0.0)
-
-    @cached_property
-    def _known_shares(self) -> dict[int, tuple[FloatArray, FloatArray]]:
-        return {}
 
     def top_shares(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Return the probability of being in the top k.

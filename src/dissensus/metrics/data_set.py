@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.metrics.base import KINDS, Average, Drawn, Metric, Predicted, Truth
 from dissensus.predictions.lists import Predictions
@@ -156,16 +156,16 @@ def first_shares(scores: FloatArray) -> FloatArray:
 
 
 class DataSetMetric(Metric):
-    """Compare all cases of a draw at once.
+    """Compare all cases of a draw at once: a formula of sums over cases, which pieces of a study add up.
 
-    A new one is a frozen dataclass like any metric, with a parameter ``truth`` and three functions of masses in the
-    place of :meth:`values`. Parameters ``average`` and ``threshold`` mean the same in all of them.
+    A new one is a frozen dataclass like any metric, with a parameter ``truth`` and four functions in the place of
+    :meth:`values`. Parameters ``average`` and ``threshold`` mean the same in all of them.
     """
 
     sees = "data set"
 
-    # Whether it is a formula of sums over cases, which pieces of a study add up.
-    is_summed: ClassVar[bool] = False
+    # Whether sums over cases are all that it needs; otherwise :meth:`of_draws` and :meth:`slopes_at` see all cases.
+    is_summed: ClassVar[bool] = True
 
     truth: Truth
 
@@ -177,8 +177,8 @@ class DataSetMetric(Metric):
             raise self.refusal(predictions, "needs scores", got=KINDS[predictions.kind], advice=advice)
 
     @abstractmethod
-    def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the metric of every draw, shape (n_draws,); nan where it is undefined.
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Add up the cases in every draw: arrays of shape (n_draws, n_sums).
 
         Parameters
         ----------
@@ -186,82 +186,41 @@ class DataSetMetric(Metric):
             How much of each case has which label, before weights: between 0 and 1, together at most 1.
         """
 
+    def of_added(self, added: Added) -> FloatArray:
+        """Return the metric of every draw, shape (n_draws,); nan where it is undefined."""
+        raise NotImplementedError
+
     @abstractmethod
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the derivative of the metric by every mass, shape (K, n_cases), at the masses ``labels`` (K, n_cases).
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
+        """Return the derivatives by the masses of some cases (K, n_cases), given the sums over all of them.
 
         A mass is label times weight. Where the metric is undefined, so are all slopes: nan.
         """
 
     @abstractmethod
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Return on how many cases the metric rests at the masses ``labels`` (K, n_cases).
+    def rests_upon(self, added: Added) -> float:
+        """Return on how many cases the metric rests in the only draw.
 
         Sensitivity rests on the positive cases; an area under a curve on positive or negative ones, whichever are
         fewer. An interval is never narrower than so few cases allow. Cases count by their weights: it is a mass.
         """
 
-    def added(self, said: Said, labels: FloatArray) -> Added:
-        """Return what is known of the cases in every draw: if nothing adds up, on how many the metric rests."""
-        return [np.array([[self.counted(said, one)] for one in labels])]
-
-    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:  # noqa: ARG002
-        """Return the derivatives by the masses of some cases (K, n_cases), given what is known of all of them."""
-        return self.slopes(said, labels)
-
-    def rests_upon(self, added: Added) -> float:
-        """Return on how many cases the metric rests in the only draw."""
-        return float(added[0][0, 0])
-
     def told(self, added: Added) -> tuple[str, ...]:  # noqa: ARG002 - most have nothing to say
         """Say in short sentences what makes the metric meaningless on the cases of the only draw, if anything does."""
         return ()
 
-    def remarks(self, said: Said, labels: FloatArray) -> tuple[str, ...]:
-        """Say in short sentences what makes the metric meaningless on these cases, if anything does."""
-        return self.told(self.added(said, labels[None]))
-
-    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
-        """Refuse: there is no value of one case."""
-        raise DissensusError(
-            f"{self.name} is a metric of a whole data set",
-            got="some cases at a time",
-            advice="evaluate it with dissensus.evaluate",
-        )
-
-
-class SummedMetric(DataSetMetric):
-    """Judge by sums over cases, such as masses by score or counts of decisions: pieces of a study add theirs up."""
-
-    is_summed = True
-
-    @abstractmethod
-    def added(self, said: Said, labels: FloatArray) -> Added:
-        """Add up the cases (n_draws, K, n_cases) in every draw: arrays of shape (n_draws, n_sums)."""
-
-    @abstractmethod
-    def of_added(self, added: Added) -> FloatArray:
-        """Return the metric of every draw, shape (n_draws,)."""
-
-    @abstractmethod
-    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:
-        """Return the derivatives by the masses of some cases (K, n_cases), given the sums over all of them."""
-
-    @abstractmethod
-    def rests_upon(self, added: Added) -> float:
-        """Return on how many cases the metric rests in the only draw."""
-
     def of_draws(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the metric of every draw, shape (n_draws,)."""
+        """Return the metric of every draw, shape (n_draws,); nan where it is undefined."""
         return self.of_added(self.added(said, labels))
 
     def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
-        """Return the derivative of the metric by every mass, shape (K, n_cases)."""
+        """Return the derivative by every mass, shape (K, n_cases), at the masses ``labels`` (K, n_cases)."""
         return self.slopes_at(said, labels, self.added(said, labels[None]))
 
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Return on how many cases the metric rests."""
-        return self.rests_upon(self.added(said, labels[None]))
+    def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:  # noqa: ARG002
+        """Refuse: there is no value of one case."""
+        advice = "evaluate it with dissensus.evaluate"
+        raise DissensusError(f"{self.name} is a metric of a whole data set", got="some cases at a time", advice=advice)
 
 
 # Questions -------------------------------------------------------------------------------------------------
@@ -285,7 +244,7 @@ class Part(NamedTuple):
     stated: FloatArray
     masses: FloatArray
     questions: tuple[Question, ...]
-    marks: FloatArray
+    marks: FloatArray = NO_MARKS
 
     def spread(self, slopes: FloatArray, found: FloatArray) -> None:
         """Add slopes by these masses to those of all labels and cases (K, n_cases)."""
@@ -296,8 +255,12 @@ class Part(NamedTuple):
                 found[k, rows] += own[k if condition < 0 else int(k == condition)]
 
 
-class QuestionMetric(SummedMetric):
-    """Compare all cases of a draw at once, as the mean over questions such as one of every finding."""
+class QuestionMetric(DataSetMetric):
+    """Compare all cases of a draw at once, as the mean over questions such as one of every finding.
+
+    The metric of a question is a formula of sums, which is followed into the imaginary numbers to find its derivatives,
+    unless :meth:`of_part` and :meth:`part_slopes` say otherwise.
+    """
 
     @abstractmethod
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
@@ -307,13 +270,24 @@ class QuestionMetric(SummedMetric):
     def sums(self, part: Part) -> FloatArray:
         """Add up the cases of a question in every draw, shape (n_draws, n_sums)."""
 
-    @abstractmethod
-    def of_part(self, sums: FloatArray) -> FloatArray:
-        """Return the metric of one question in every draw, shape (n_draws,)."""
+    def of_sums(self, sums: Any) -> Any:
+        """Return the metric (n,) of sums (n, n_sums); plain arithmetic, since they may be complex."""
+        raise NotImplementedError
 
-    @abstractmethod
+    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
+        """Turn derivatives by the sums (n_sums,) into those by the masses of a part, (2, m) or (K, m)."""
+        raise NotImplementedError
+
+    def of_part(self, sums: FloatArray) -> FloatArray:
+        """Return the metric of one question in every draw; what rounding overdoes is brought back into the range."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.asarray(self.of_sums(sums))
+        return np.where(np.isfinite(values), np.clip(values, *self.range), np.nan)
+
     def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
-        """Return derivatives by the masses of a part, (2, m) or (K, m), given the sums (1, n_sums) over all cases."""
+        """Return derivatives by the masses of a part, given the sums (1, n_sums) over all cases."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.chained(part, np.imag(self.of_sums(sums + 1j * STEP * np.eye(sums.shape[1]))) / STEP)
 
     @abstractmethod
     def size(self, sums: FloatArray) -> float:
@@ -393,38 +367,15 @@ class BinaryMetric(QuestionMetric):
 
     def _shares(self, added: Added) -> FloatArray:
         """Return how much each question counts: by its positive mass if this is asked for."""
-        return (
-            np.stack([self.amounts(one)[0] for one in added]) if self.average == "weighted" else super()._shares(added)
-        )
+        if self.average != "weighted":
+            return super()._shares(added)
+        return np.stack([self.amounts(one)[0] for one in added])
 
     def told(self, added: Added) -> tuple[str, ...]:
         """Say that there are next to no cases of those that it is about."""
         positive, totals = np.array([self.amounts(one) for one in added])[..., 0].T
         masses = {"positive": positive, "negative": totals - positive}
         return few({word: masses[word] for word in self.about}, totals)
-
-
-class FormulaMetric(QuestionMetric):
-    """Judge by a formula of sums over cases, which is followed into the imaginary numbers to find its derivatives."""
-
-    @abstractmethod
-    def of_sums(self, sums: Any) -> Any:
-        """Return the metric (n,) of sums (n, n_sums); plain arithmetic, since they may be complex."""
-
-    @abstractmethod
-    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Turn derivatives by the sums (n_sums,) into those by the masses of a part."""
-
-    def of_part(self, sums: FloatArray) -> FloatArray:
-        """Apply the formula; what rounding and corrections of bias overdo is brought back into the range."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.asarray(self.of_sums(sums))
-        return np.where(np.isfinite(values), np.clip(values, *self.range), np.nan)
-
-    def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
-        """Take a step in every sum."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.chained(part, np.imag(self.of_sums(sums + 1j * STEP * np.eye(sums.shape[1]))) / STEP)
 
 
 def averaged(values: FloatArray, shares: FloatArray) -> FloatArray:

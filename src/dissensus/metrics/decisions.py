@@ -13,21 +13,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_positive, check_share
 from dissensus.core.ragged import product
 from dissensus.metrics.base import HALF, Average, CurveKind, Scale, Truth, at_threshold, one_of
-from dissensus.metrics.data_set import (
-    NO_MARKS,
-    Added,
-    BinaryMetric,
-    FormulaMetric,
-    Part,
-    Question,
-    Said,
-    SummedMetric,
-    few,
-)
+from dissensus.metrics.data_set import Added, BinaryMetric, DataSetMetric, Part, Question, QuestionMetric, Said, few
 from dissensus.predictions.lists import PredictionKind, Predictions
 
 # How bad a wrong grade is: all the same, by its distance, or by the square of it.
@@ -67,27 +57,32 @@ def decisions(said: Said, threshold: float | None = None) -> FloatArray:
     return np.stack([1 - positive, positive], axis=1)
 
 
-class CountedDecisions(FormulaMetric, BinaryMetric):
-    """Judge decisions by a formula of four numbers."""
+class CountedDecisions(BinaryMetric):
+    """Judge decisions by a formula of four numbers: if it says nothing else, the share of some of them among others."""
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
     scale: ClassVar[Scale] = "logit"
     curves: ClassVar[tuple[CurveKind, ...]] = ("confusion",)
 
-    # The counts of the cases that it rests on; of several sums of counts, on the smallest.
-    rests_on: ClassVar[tuple[str, ...]] = ("tp fp fn tn",)
+    # Of which counts it is the share: of the first among those of the second.
+    share: ClassVar[tuple[str, str]] = ("tp tn", "tp fp fn tn")
+
+    # The counts of the cases that it rests on, by default those of the share; of several, on the smallest.
+    rests_on: ClassVar[tuple[str, ...]] = ()
 
     threshold: float | None
 
-    @abstractmethod
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return the metric; plain arithmetic, since it is called with complex numbers as well."""
+        counts = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        part, whole = (sum(counts[name] for name in names.split()) for names in self.share)
+        return part / whole
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return which cases are called positive; tied conditions share, and nan where there are no decisions."""
         if self.threshold is None or (self.threshold == HALF and said.n_conditions == 2):
-            return np.asarray(decisions(said, self.threshold)[question.rows, question.condition])
-        return np.asarray(said.scores[question.rows, question.condition] >= self.threshold, dtype=np.float64)
+            return np.asarray(decisions(said, self.threshold)[question])
+        return np.asarray(said.scores[question] >= self.threshold, dtype=np.float64)
 
     def sums(self, part: Part) -> FloatArray:
         """Count tp, fp, fn and tn in every draw, shape (n_draws, 4)."""
@@ -114,7 +109,7 @@ class CountedDecisions(FormulaMetric, BinaryMetric):
     def size(self, sums: FloatArray) -> float:
         """Count the cases that the formula looks at."""
         counts = dict(zip(("tp", "fp", "fn", "tn"), np.nan_to_num(sums[0]), strict=True))
-        return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on))
+        return float(min(sum(counts[name] for name in names.split()) for names in self.rests_on or self.share[1:]))
 
     def told(self, added: Added) -> tuple[str, ...]:
         """Say that nearly all cases are called the same, or are the same."""
@@ -156,11 +151,7 @@ class Sensitivity(DecisionMetric):
     aliases = ("recall", "true positive rate", "tpr")
     meaning = "The share of positive cases that the model calls positive."
     about = ("positive",)
-    rests_on = ("tp fn",)
-
-    def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
-        """Return the share."""
-        return tp / (tp + fn)
+    share = "tp", "tp fn"
 
 
 class Specificity(DecisionMetric):
@@ -177,11 +168,7 @@ class Specificity(DecisionMetric):
     aliases = ("true negative rate", "tnr")
     meaning = "The share of negative cases that the model calls negative."
     about = ("negative",)
-    rests_on = ("fp tn",)
-
-    def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
-        """Return the share."""
-        return tn / (fp + tn)
+    share = "tn", "fp tn"
 
 
 class PositivePredictiveValue(DecisionMetric):
@@ -198,11 +185,7 @@ class PositivePredictiveValue(DecisionMetric):
     aliases = ("precision",)
     meaning = "The share of positive cases among those that the model calls positive."
     short_name = "positive predictive value"
-    rests_on = ("tp fp",)
-
-    def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
-        """Return the share."""
-        return tp / (tp + fp)
+    share = "tp", "tp fp"
 
 
 class NegativePredictiveValue(DecisionMetric):
@@ -218,14 +201,18 @@ class NegativePredictiveValue(DecisionMetric):
     id = "npv"
     meaning = "The share of negative cases among those that the model calls negative."
     short_name = "negative predictive value"
-    rests_on = ("fn tn",)
-
-    def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
-        """Return the share."""
-        return tn / (fn + tn)
+    share = "tn", "fn tn"
 
 
-class PositiveLikelihoodRatio(DecisionMetric):
+class LikelihoodRatio(DecisionMetric):
+    """How many times more often positive cases are called something than negative ones."""
+
+    range = (0.0, np.inf)
+    scale = "log"
+    rests_on = ("tp fn", "fp tn")
+
+
+class PositiveLikelihoodRatio(LikelihoodRatio):
     """How many times more often positive cases are called positive than negative ones; undefined if no negative one is.
 
     Examples
@@ -240,16 +227,13 @@ class PositiveLikelihoodRatio(DecisionMetric):
         "How many times more often the model calls a positive case positive than a negative one; 1 says nothing, more "
         "is better."
     )
-    range = (0.0, np.inf)
-    scale = "log"
-    rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return sensitivity over what is left of specificity."""
         return tp / (tp + fn) * ((fp + tn) / fp)
 
 
-class NegativeLikelihoodRatio(DecisionMetric):
+class NegativeLikelihoodRatio(LikelihoodRatio):
     """How many times more often positive cases are called negative than negative ones; undefined if no negative one is.
 
     Examples
@@ -264,10 +248,7 @@ class NegativeLikelihoodRatio(DecisionMetric):
         "How many times more often the model calls a positive case negative than a negative one; 1 says nothing, less "
         "is better."
     )
-    range = (0.0, np.inf)
     higher_is_better = False
-    scale = "log"
-    rests_on = ("tp fn", "fp tn")
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return what is left of sensitivity over specificity."""
@@ -303,17 +284,14 @@ class FBeta(CountedDecisions):
     )
     short_name = "F{beta:g}"
     about = ("positive",)
-    rests_on = ("tp fp fn",)
+    share = "tp", "tp fp fn"
     is_share = False  # a mean of two shares of different cases is none
+    checks = (("beta", lambda name, value: check_positive(**{name: value})),)
 
     beta: float = 1.0
     threshold: float | None = None
     average: Average = "macro"
     truth: Truth = "top"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive(beta=self.beta)
 
     def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
         """Return the harmonic mean."""
@@ -335,11 +313,7 @@ class Jaccard(DecisionMetric):
     meaning = "The share of cases that are positive and called positive among those that are one or the other."
     about = ("positive",)
     short_name = "Jaccard index"
-    rests_on = ("tp fp fn",)
-
-    def formula(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG002
-        """Return the share."""
-        return tp / (tp + fp + fn)
+    share = "tp", "tp fp fn"
 
 
 @dataclass(frozen=True)
@@ -398,14 +372,13 @@ def probabilities_of(said: Said, question: Question) -> FloatArray:
     array([0.7 , 0.75])
     """
     sums = said.scores[question.rows].sum(axis=1)
-    sums = np.where(np.abs(sums - 1) < 1e-9, 1.0, sums)
-    return np.asarray(said.scores[question.rows, question.condition] / sums)
+    return np.asarray(said.scores[question] / np.where(np.abs(sums - 1) < 1e-9, 1.0, sums))
 
 
 # The whole matrix ------------------------------------------------------------------------------------------
 
 
-class ConfusionMetric(FormulaMetric):
+class ConfusionMetric(QuestionMetric):
     """Judge decisions by a formula of the whole matrix; where there are several findings, by the mean over them."""
 
     accepts = ("scores", "ranking")
@@ -439,10 +412,8 @@ class ConfusionMetric(FormulaMetric):
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Take the cases of every finding."""
         calls = decisions(said, self.threshold)
-        return [
-            Part(calls[rows], said.weighted(labels, rows), (Question(rows, -1),), NO_MARKS)
-            for rows in said.rows_of_findings
-        ]
+        every = [Question(rows, -1) for rows in said.rows_of_findings]
+        return [Part(calls[one.rows], said.weighted(labels, one.rows), (one,)) for one in every]
 
     def sums(self, part: Part) -> FloatArray:
         """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""
@@ -512,15 +483,12 @@ class CohenKappa(ConfusionMetric):
         "a near miss between grades counts in part."
     )
     checks = (("weights", one_of(KappaWeights)),)
+    short_name = "Cohen's kappa"
+    unusual_names = (("weights", "{weights} kappa"),)
 
     weights: KappaWeights = "none"
     threshold: float | None = None
     truth: Truth = "top"
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the threshold and the truth are."""
-        return "Cohen's kappa" if self.weights == "none" else "{weights} kappa"
 
     def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
         """Compare the distances with those of chance."""
@@ -611,7 +579,7 @@ class Matthews(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class SubsetAccuracy(SummedMetric):
+class SubsetAccuracy(DataSetMetric):
     """Share of cases of which all findings are right; where there is one question, of cases that are called right.
 
     Findings that were not assessed do not count. With ``truth="soft"``, and where conditions are tied, it is the

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, expected_worth
@@ -30,13 +30,9 @@ class GradeMetric(Metric):
 
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
 
-    truth: Truth
+    unusual_names: ClassVar[tuple[tuple[str, str], ...]] = (("truth", "expected {}"),)
 
-    @property
-    def name(self) -> str:
-        """What the metric is called."""
-        called = super().name
-        return called if self.truth == "top" else f"expected {called.removesuffix(' (soft)')}"
+    truth: Truth
 
     @property
     def depth(self) -> int:
@@ -121,6 +117,8 @@ class WithinGrades(GradeMetric):
 
     id = "within-grades"
     meaning = "How often the model's first grade is the true one, or at most so many grades away from it."
+    short_name = "accuracy within 1 grade"
+    unusual_names = (("distance", "accuracy within {distance} grades"), *GradeMetric.unusual_names)
 
     distance: int = 1
     truth: Truth = "top"
@@ -129,11 +127,6 @@ class WithinGrades(GradeMetric):
         super().__post_init__()
         if self.distance < 0:
             raise DissensusError("distance must be a whole number, zero or more", got=repr(self.distance))
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the truth is."""
-        return f"accuracy within {self.distance} grade{'' if self.distance == 1 else 's'}"
 
     def of_grades(self, predicted: Predicted) -> FloatArray:
         """Return the probability that the first grade is near every grade."""

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray
+from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import product
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of
-from dissensus.metrics.data_set import FormulaMetric, Part, Question, Said
+from dissensus.metrics.data_set import Part, Question, QuestionMetric, Said
 
 # The mean of differences, or one of the limits between which 95 % of them are if they are normal.
 Limit: TypeAlias = Literal["mean", "lower", "upper"]
@@ -88,11 +88,8 @@ class NumberMetric(Metric):
         """Return the metric of every case and draw, shape (n_cases, n_draws)."""
         numbers = drawn.batch.numbers
         if numbers is None:
-            raise DissensusError(
-                f"{self.name} needs draws of numbers",
-                got="draws of conditions only",
-                advice="aggregate ratings by normal-inverse-gamma, mean-rating or median-rating",
-            )
+            advice = "aggregate ratings by normal-inverse-gamma, mean-rating or median-rating"
+            raise DissensusError(f"{self.name} needs draws of numbers", got="draws of conditions only", advice=advice)
         said, rows, (mean, deviation) = predicted.predictions, predicted.rows, np.moveaxis(numbers, -1, 0)
         spread = np.zeros(len(rows)) if said.deviations is None else said.deviations[rows]
         known = deviation if getattr(self, "truth", "soft") == "soft" else np.zeros_like(deviation)
@@ -199,7 +196,7 @@ class JointMoments(NamedTuple):
         return self.mean_x - self.mean_y, self.var_x + self.var_y - 2 * self.cov
 
 
-class MomentMetric(FormulaMetric):
+class MomentMetric(QuestionMetric):
     """Compare the numbers of all cases with the truth of a draw, by means, variances and the covariance."""
 
     accepts = ("numbers",)
@@ -357,6 +354,8 @@ class BlandAltman(MomentMetric):
     higher_is_better = False
     range = (-np.inf, np.inf)
     checks = (("limit", one_of(Limit)),)
+    short_name = "mean difference"
+    unusual_names = (("limit", "{limit} limit of agreement"),)
 
     limit: Limit = "mean"
     truth: Truth = "top"
@@ -368,11 +367,6 @@ class BlandAltman(MomentMetric):
         array([-0.5 , -0.25])
         """
         return -np.abs(values)
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the truth is."""
-        return "mean difference" if self.limit == "mean" else "{limit} limit of agreement"
 
     def of_moments(self, found: JointMoments) -> Any:
         """Return the mean difference, and so many standard deviations above or below it."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_count, check_share
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import row_of_each, weighted_counts
 from dissensus.metrics.base import Average, Drawn, Metric, Predicted, Truth
-from dissensus.metrics.data_set import BinaryMetric, FormulaMetric, Part, Question, Said
+from dissensus.metrics.data_set import BinaryMetric, Part, Question, Said
 from dissensus.metrics.decisions import probabilities_of
 
 
@@ -53,13 +53,9 @@ class LogScore(Metric):
     takes_probabilities = True
     range = (-np.inf, 0.0)
     checks = (("floor", partial(check_share, within="at least 0 and below 1")),)
+    unusual_names = (("floor", "{}, floor {floor:g}"),)
 
     floor: float = 0.0
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called."""
-        return "log score, floor {floor:g}" if self.floor else "log score"
 
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected log probability under each draw."""
@@ -155,7 +151,7 @@ class BinSums(NamedTuple):
     mass_squares: Any
 
 
-class BinnedMetric(FormulaMetric, BinaryMetric):
+class BinnedMetric(BinaryMetric):
     """Judge probabilities by a formula of sums over bins."""
 
     accepts = ("scores",)
@@ -164,19 +160,13 @@ class BinnedMetric(FormulaMetric, BinaryMetric):
     about = ()
     is_share = False  # distances are not shares of cases
 
-    # What it is called, whatever the bins, the average and the truth are.
-    plain_name: ClassVar[str]
+    unusual_names = (("debiased", "debiased {}"), ("bins", "{}, {bins} bins"))
 
     bins: int
 
     @abstractmethod
     def formula(self, sums: BinSums) -> Any:
         """Return the metric of sums (n, bins); plain arithmetic, since it is called with complex numbers as well."""
-
-    @property
-    def short_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the average and the truth are."""
-        return self.plain_name if self.bins == 10 else f"{self.plain_name}, {self.bins} bins"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -276,11 +266,6 @@ class CalibrationError(BinnedMetric):
     average: Average = "macro"
     truth: Truth = "top"
 
-    @property
-    def plain_name(self) -> str:  # type: ignore[override]
-        """What it is called, whatever the bins, the average and the truth are."""
-        return "debiased calibration error" if self.debiased else "calibration error"
-
     def formula(self, sums: BinSums) -> Any:
         """Weigh the gaps of all bins by their mass."""
         from scipy.special import erf
@@ -324,7 +309,7 @@ class BrierReliability(PartOfBrier):
     id = "brier-reliability"
     meaning = "The part of the Brier score that is due to probabilities which are not what they say; 0 is perfect."
     higher_is_better = False
-    plain_name = "Brier reliability"
+    short_name = "Brier reliability"
 
     def formula(self, sums: BinSums) -> Any:
         """Weigh the squared gaps of all bins by their mass."""
@@ -352,7 +337,7 @@ class BrierResolution(PartOfBrier):
 
     id = "brier-resolution"
     meaning = "The part of the Brier score by which telling cases apart improves it; 0 if all cases look the same."
-    plain_name = "Brier resolution"
+    short_name = "Brier resolution"
 
     def formula(self, sums: BinSums) -> Any:
         """Compare the share of each bin with that of all."""
@@ -382,7 +367,7 @@ class BrierUncertainty(PartOfBrier):
     id = "brier-uncertainty"
     meaning = "The part of the Brier score that is due to the cases, whatever the model: the variance of the label."
     higher_is_better = False
-    plain_name = "Brier uncertainty"
+    short_name = "Brier uncertainty"
 
     def formula(self, sums: BinSums) -> Any:
         """Multiply the shares of positive and negative cases."""

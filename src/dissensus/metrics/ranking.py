@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_share
 from dissensus.metrics.base import Average, Truth
 from dissensus.metrics.data_set import Added, BinaryMetric, Part, Question, Said
@@ -26,15 +26,11 @@ class RankingMetric(BinaryMetric):
 
     def stated(self, said: Said, question: Question) -> FloatArray:
         """Return the scores of the condition that is asked about."""
-        return np.asarray(said.scores[question.rows, question.condition])
+        return np.asarray(said.scores[question])
 
     @abstractmethod
     def of_steps(self, found: Steps) -> FloatArray:
         """Return the metric of masses by score in every draw, shape (n_draws,)."""
-
-    @abstractmethod
-    def by_steps(self, part: Part, found: Steps) -> FloatArray:
-        """Return the derivatives by the masses of a part (2, m), given masses by score of all cases."""
 
     def sums(self, part: Part) -> FloatArray:
         """Add up positive and negative mass by score, the highest first, and products of both, in every draw."""
@@ -48,8 +44,12 @@ class RankingMetric(BinaryMetric):
         return self.of_steps(Steps.of(sums))
 
     def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
-        """Return the derivatives by the masses of a part."""
-        return self.by_steps(part, Steps.of(sums))
+        """Return the derivatives by the masses of a part (2, m): those by step, but for what a case is to itself."""
+        return self.by_steps(Steps.of(sums))[:, step_of(part)[0]]
+
+    def by_steps(self, found: Steps) -> FloatArray:
+        """Return the derivatives by the masses of the steps of the first draw, shape (2, steps)."""
+        raise NotImplementedError
 
     def size(self, sums: FloatArray) -> float:
         """Count positive or negative cases, whichever are fewer."""
@@ -110,11 +110,6 @@ class Steps(NamedTuple):
         number = (sums.shape[1] - 3) // 2
         return Steps(sums[:, :number], sums[:, number : 2 * number], *sums[:, 2 * number :].T)
 
-    @property
-    def first(self) -> tuple[FloatArray, FloatArray]:
-        """Positive and negative mass of each step in the first draw."""
-        return self.yes[0], self.no[0]
-
 
 def step_of(part: Part) -> tuple[IntArray, int]:
     """Return the step of each case, the highest scores first, and how many steps there are."""
@@ -161,9 +156,10 @@ class AUROC(RankingMetric):
 
         return pair_shares(found.yes, found.no, found.own)
 
-    def by_steps(self, part: Part, found: Steps) -> FloatArray:
+    def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
         """Compare what each case wins with what it would win on average."""
-        area, (yes, no), (negative, positive) = self.of_steps(found)[0], found.first, part.masses[0]
+        found, (negative, positive) = Steps.of(sums), part.masses[0]
+        area, yes, no = self.of_steps(found)[0], found.yes[0], found.no[0]
         tie = step_of(part)[0]
         above, below = np.cumsum(yes) - 0.5 * yes, np.cumsum(no) - 0.5 * no
         won = no.sum() - below[tie] - 0.5 * negative  # by a positive case against all others
@@ -207,16 +203,16 @@ class AveragePrecision(RankingMetric):
 
         return average_precisions(found.yes, found.no)
 
-    def by_steps(self, part: Part, found: Steps) -> FloatArray:
+    def by_steps(self, found: Steps) -> FloatArray:
         """Add to the precision of a positive case what a case does to the precision of all below it."""
-        yes, no = found.first
+        yes, no = found.yes[0], found.no[0]
         above, whole = np.cumsum(yes), np.cumsum(yes + no)
         precision = np.divide(above, whole, out=np.ones_like(whole), where=whole > 0)
         weights = np.divide(yes, whole, out=np.zeros_like(whole), where=whole > 0)
         gained = np.cumsum((weights * (1 - precision))[::-1])[::-1]
         lost = np.cumsum((weights * precision)[::-1])[::-1]
         mean = float((yes * precision).sum() / above[-1])
-        return np.stack([-lost, precision + gained - mean])[:, step_of(part)[0]] / float(above[-1])
+        return np.asarray(np.stack([-lost, precision + gained - mean]) / float(above[-1]))
 
 
 @dataclass(frozen=True)
@@ -260,9 +256,9 @@ class PartialAUROC(RankingMetric):
         least = 0.5 * self.up_to * self.up_to
         return np.asarray(0.5 * (1 + (area - least) / (self.up_to - least)))
 
-    def by_steps(self, part: Part, found: Steps) -> FloatArray:
+    def by_steps(self, found: Steps) -> FloatArray:
         """Tell what a case does to the area and to where it ends."""
-        yes, no = found.first
+        yes, no = found.yes[0], found.no[0]
         negative, positive = no.sum(), yes.sum()
         end = self.up_to * negative
         after, wide = np.cumsum(no), np.maximum(no, 1e-300)
@@ -275,7 +271,7 @@ class PartialAUROC(RankingMetric):
         by_yes = np.where(is_whole, end - after + 0.5 * no, 0.5 * counts * counts / wide)
         area = float((counts * (above + 0.5 * yes * counts / wide)).sum())
         slopes = np.stack([by_no - area / negative, by_yes - area / positive]) / (positive * negative)
-        return np.asarray(slopes[:, step_of(part)[0]] * 0.5 / (self.up_to - 0.5 * self.up_to**2))
+        return np.asarray(slopes * 0.5 / (self.up_to - 0.5 * self.up_to**2))
 
 
 class PointOfCurve(RankingMetric):
@@ -287,9 +283,14 @@ class PointOfCurve(RankingMetric):
 
     is_share = True
 
-    @abstractmethod
+    # The rate that is given.
+    given_rate: ClassVar[Literal["specificity", "sensitivity"]]
+
     def seen(self, found: Steps) -> tuple[Steps, float]:
         """Return masses as they are seen from the side on which a rate is given, and one minus this rate."""
+        yes, no, own, yes_squares, no_squares = found
+        turned = Steps(no[:, ::-1], yes[:, ::-1], own, no_squares, yes_squares)
+        return found if self.given_rate == "specificity" else turned, 1 - getattr(self, self.given_rate)
 
     def of_steps(self, found: Steps) -> FloatArray:
         """Return the height of the curve."""
@@ -298,10 +299,10 @@ class PointOfCurve(RankingMetric):
         own, limit = self.seen(found)
         return np.asarray(heights_and_areas(own.yes, own.no, [limit])[0][0])
 
-    def by_steps(self, part: Part, found: Steps) -> FloatArray:
+    def by_steps(self, found: Steps) -> FloatArray:
         """Return the slopes of a smooth curve."""
         own, limit = self.seen(found)
-        (yes, no), tie = own.first, step_of(part)[0]
+        yes, no = own.yes[0], own.no[0]
         negative, whole = no.sum(), float(yes.sum())
         end, after = limit * negative, np.cumsum(no)
         shares = np.clip((end - (after - no)) / np.maximum(no, 1e-300), 0.0, 1.0)
@@ -314,7 +315,7 @@ class PointOfCurve(RankingMetric):
         low, high = np.interp([end - width, end + width], widths, heights)
         steepness = float((high - low) / (2 * width))
         slopes = np.stack([steepness * (limit - shares), shares - height / whole])
-        return (slopes if own is found else slopes[::-1, ::-1])[:, tie] / whole
+        return np.asarray((slopes if own is found else slopes[::-1, ::-1]) / whole)
 
 
 @dataclass(frozen=True)
@@ -339,14 +340,11 @@ class SensitivityAtSpecificity(PointOfCurve):
     meaning = "The share of positive cases above the threshold at which the given share of negative cases is below it."
     short_name = "sensitivity at specificity {specificity:g}"
     checks = (("specificity", check_share),)
+    given_rate = "specificity"
 
     specificity: float = 0.9
     average: Average = "macro"
     truth: Truth = "top"
-
-    def seen(self, found: Steps) -> tuple[Steps, float]:
-        """Look at the curve as it is."""
-        return found, 1 - self.specificity
 
 
 @dataclass(frozen=True)
@@ -371,12 +369,8 @@ class SpecificityAtSensitivity(PointOfCurve):
     meaning = "The share of negative cases below the threshold at which the given share of positive cases is above it."
     short_name = "specificity at sensitivity {sensitivity:g}"
     checks = (("sensitivity", check_share),)
+    given_rate = "sensitivity"
 
     sensitivity: float = 0.9
     average: Average = "macro"
     truth: Truth = "top"
-
-    def seen(self, found: Steps) -> tuple[Steps, float]:
-        """Look at the curve from the other side."""
-        yes, no, own, yes_squares, no_squares = found
-        return Steps(no[:, ::-1], yes[:, ::-1], own, no_squares, yes_squares), 1 - self.sensitivity

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_seed, check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.ragged import clustered, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import Rows
-from dissensus.predictions.alignment import aligned_models
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
@@ -122,29 +120,24 @@ def soft_targets(
     models = aligned_models(predictions, study.case_names, study.conditions)
     groups, weights, about = _panel(said, panel, members)
     own, first = first_choices(said)
-    counts = np.zeros((len(weights), said.n_cases, said.n_conditions))
-    squares, votes = np.zeros_like(counts), np.zeros((len(weights), said.n_cases))
-    case, count, kept = said.panel.case_of_opinion, said.votes * said.weights, groups >= 0
-    taken = kept[own]
+    counts, squares = np.zeros((2, len(weights), said.n_cases, said.n_conditions))
+    case, count, votes = said.panel.case_of_opinion, said.votes * said.weights, np.zeros(counts.shape[:2])
+    kept, taken = groups >= 0, groups[own] >= 0
     place = groups[own][taken], case[own][taken], first[0][taken]
     np.add.at(counts, place, (count[own] * first[1])[taken])
     np.add.at(squares, place, (count[own] * np.square(first[1]))[taken])
     np.add.at(votes, (groups[kept], case[kept]), count[kept])
     enough = (votes >= 2).all(axis=0) & (said.case_weights > 0)
     if enough.sum() < LEAST_CASES:
-        raise DissensusError(
-            "too few cases have two opinions" + (" of every group of the panel" if panel else ""),
-            expected=f"at least {LEAST_CASES}",
-            got=str(int(enough.sum())),
-        )
+        problem = "too few cases have two opinions" + (" of every group of the panel" if panel else "")
+        raise DissensusError(problem, expected=f"at least {LEAST_CASES}", got=str(int(enough.sum())))
     counts, squares, votes = counts[:, enough], squares[:, enough], votes[:, enough]
     shares = counts / votes[..., None]
     target = np.einsum("g,gik->ik", weights, shares)
     pairs = ((counts**2).sum(axis=2) - squares.sum(axis=2)) / (votes * (votes - 1))
     alike = (target**2).sum(axis=1) + np.einsum("g,gi->i", weights**2, pairs - (shares**2).sum(axis=2))
-    probabilities = {
-        name: _probabilities(model.select(list(said.case_names)))[enough] for name, model in models.items()
-    }
+    every = {name: _probabilities(model.select(list(said.case_names))) for name, model in models.items()}
+    probabilities = {name: one[enough] for name, one in every.items()}
     blocks = _blocks(said, groups, weights, enough, draws, seed)
     clusters = np.array(said.groups or said.case_names, dtype=str)[enough]
     wide = float(stdtrit(max(len(np.unique(clusters)) - 1, 1), (1 + level) / 2))
@@ -160,7 +153,7 @@ def soft_targets(
             row |= {column: mean, f"{column}_low": mean - wide * error, f"{column}_high": mean + wide * error}
         rows.append({**row, **estimates[name]})
     notes = tuple([f"{said.n_cases - len(clusters)} cases have fewer than two opinions"] * (not enough.all()))
-    return SoftTargets(tuple(rows), tuple(_of_annotators(said, models, own, first)), about, len(clusters), level, notes)
+    return SoftTargets(tuple(rows), tuple(_of_annotators(said, every, own, first)), about, len(clusters), level, notes)
 
 
 def first_choices(said: Study) -> tuple[IntArray, tuple[IntArray, FloatArray]]:
@@ -201,12 +194,9 @@ def _panel(
 def _probabilities(model: Predictions) -> FloatArray:
     """Return the scores of each case divided by their sum, shape (n_cases, K)."""
     if model.kind != "scores" or (model.values < 0).any():
-        raise DissensusError(
-            "soft targets need probabilities",
-            expected="scores of 0 and more of every condition",
-            got=model.kind if model.kind != "scores" else "a negative score",
-            where=f"model {model.name!r}",
-        )
+        got, where = model.kind if model.kind != "scores" else "a negative score", f"model {model.name!r}"
+        expected = "scores of 0 and more of every condition"
+        raise DissensusError("soft targets need probabilities", expected=expected, got=got, where=where)
     scores = model.to_scores()
     return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
@@ -244,8 +234,8 @@ def _estimates(
             own = p[start : start + len(drawn), None, :]
             divergence = entropy((own + drawn) / 2) - (entropy(own) + entropies[-1]) / 2
             steps = np.abs(np.cumsum(own - drawn, axis=2)[..., :-1]).sum(axis=2)
-            distances = (np.abs(own - drawn).sum(axis=2), divergence, steps)
-            apart_by_model[name].append(np.stack([one.mean(axis=1) for one in distances]))
+            gaps = (np.abs(own - drawn).sum(axis=2), divergence, steps)
+            apart_by_model[name].append(np.stack([one.mean(axis=1) for one in gaps]))
         start += len(drawn)
     of_draws = np.concatenate(entropies)
     apart = of_draws - product(w, of_draws)
@@ -255,12 +245,8 @@ def _estimates(
         away = entropy(p) - product(w, entropy(p))
         spread = np.sqrt(product(w, away**2) * product(w, apart**2))
         related = np.divide(product(w * away, apart), spread, out=np.full(len(spread), np.nan), where=spread > 0)
-        found[name] = {
-            "manhattan": manhattan,
-            "jensen_shannon": shannon,
-            "wasserstein": wasserstein if is_graded else math.nan,
-            "entropy_correlation": float(related.mean()),
-        }
+        distances = (manhattan, shannon, wasserstein if is_graded else math.nan)
+        found[name] = {**dict(zip(ESTIMATED, distances, strict=True)), "entropy_correlation": float(related.mean())}
     return found
 
 
@@ -274,12 +260,11 @@ def entropy(p: FloatArray) -> FloatArray:
 
 
 def _of_annotators(
-    said: Study, models: Mapping[str, Predictions], own: IntArray, first: tuple[IntArray, FloatArray]
+    said: Study, probabilities: Mapping[str, FloatArray], own: IntArray, first: tuple[IntArray, FloatArray]
 ) -> list[dict[str, Any]]:
     """Measure models against every named annotator alone."""
     case, found = said.panel.case_of_opinion, []
-    for name, model in models.items():
-        p = _probabilities(model.select(list(said.case_names)))
+    for name, p in probabilities.items():
         best = p == p.max(axis=1, keepdims=True)
         values = [
             weighted_counts(own, first[1] * table[case[own], first[0]], said.n_opinions)

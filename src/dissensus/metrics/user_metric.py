@@ -8,11 +8,11 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.errors import DissensusError
 from dissensus.draws import BATCH_VALUES
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth
-from dissensus.metrics.data_set import DataSetMetric, Said
+from dissensus.metrics.data_set import Added, DataSetMetric, Said
 
 # From scores (n, K) and plausibilities (n, draws, K) to values (n, draws).
 UserFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
@@ -62,12 +62,8 @@ class OwnMetric(Metric):
         """Call the function, and refuse what is not of the right shape."""
         found = np.asarray(self.function(*given), dtype=np.float64)
         if found.shape != shape:
-            raise DissensusError(
-                "a user metric returned an array of the wrong shape",
-                expected=f"{shape}: {words}",
-                got=str(found.shape),
-                where=f"metric {self.name!r}",
-            )
+            problem, where = "a user metric returned an array of the wrong shape", f"metric {self.name!r}"
+            raise DissensusError(problem, expected=f"{shape}: {words}", got=str(found.shape), where=where)
         return found
 
 
@@ -157,6 +153,8 @@ class UserDataSetMetric(OwnMetric, DataSetMetric):
 
     signature = "function(scores (n, K), labels (draws, n), weights (n,)) -> (draws,)"
 
+    is_summed = False
+
     truth: Truth = "top"
 
     @property
@@ -176,12 +174,20 @@ class UserDataSetMetric(OwnMetric, DataSetMetric):
             values[draw] = self._called(said, _codes(labels[draw][None], (places.T + 0.5) / LABELINGS)).mean()
         return np.where(labels.any(axis=(1, 2)), values, np.nan)
 
-    def slopes(self, said: Said, labels: FloatArray) -> FloatArray:
+    def added(self, said: Said, labels: FloatArray) -> Added:
+        """Add up the masses of all cases: nothing else adds up."""
+        return [(labels.sum(axis=1) * said.weights).sum(axis=1, keepdims=True)]
+
+    def rests_upon(self, added: Added) -> float:
+        """Count all cases."""
+        return float(added[0][0, 0])
+
+    def slopes_at(self, said: Said, labels: FloatArray, added: Added) -> FloatArray:  # noqa: ARG002
         """Leave out one block of cases after another."""
         masses = labels.sum(axis=0) * said.weights
         whole = self.of_draws(said, labels[None])[0]
         block = np.arange(said.n_cases) % BLOCKS
-        added, total = np.zeros(said.n_cases), masses.sum()
+        effects, total = np.zeros(said.n_cases), masses.sum()
         for one in np.unique(block):
             kept, own = np.flatnonzero(block != one), block == one
             left = masses[kept].sum()
@@ -190,13 +196,9 @@ class UserDataSetMetric(OwnMetric, DataSetMetric):
                 change = (whole - self.of_draws(said.select(kept), labels[None][:, :, kept])[0]) * left / total
                 # every case of a block has its share in the variance of the block, not in its sum: the cases vary on
                 # their own, so that the squares of what they add must come to the square of what the block adds
-                added[own] = change * masses[own] / np.sqrt((masses[own] ** 2).sum())
-        slopes = np.divide(added, masses, out=np.zeros(said.n_cases), where=masses > 0)
-        return np.broadcast_to(slopes - (added.sum() / total if total else np.nan), labels.shape).copy()
-
-    def counted(self, said: Said, labels: FloatArray) -> float:
-        """Count all cases."""
-        return float((labels.sum(axis=0) * said.weights).sum())
+                effects[own] = change * masses[own] / np.sqrt((masses[own] ** 2).sum())
+        slopes = np.divide(effects, masses, out=np.zeros(said.n_cases), where=masses > 0)
+        return np.broadcast_to(slopes - (effects.sum() / total if total else np.nan), labels.shape).copy()
 
     def _called(self, said: Said, codes: IntArray) -> FloatArray:
         return self.called((len(codes),), "one value per draw", said.scores, codes, said.weights)

@@ -23,25 +23,18 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import numpy as np
 import polars as pl
 
+from dissensus.aggregations import case_prior
 from dissensus.aggregations.base import Aggregation, available_threads
-from dissensus.aggregations.case_prior import (
-    LEARNING_CASES,
-    PriorRecipe,
-    Request,
-    fitted_recipe,
-    known_prior,
-    with_refits,
-)
 from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, Path
+from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import open_source
 from dissensus.core.receipt import Note, Receipt
-from dissensus.core.versions import present_versions
+from dissensus.core.spec import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, LeftOut
@@ -50,40 +43,19 @@ from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
 from dissensus.evaluation.labels import check_joined
-from dissensus.evaluation.plan import common_conditions, informed_by, pickled, prior_for
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
+from dissensus.evaluation.tally import common_conditions, informed_by, pickled, prior_for
 from dissensus.metrics.base import Metric
+from dissensus.pieces import partition as split
 from dissensus.pieces import passes
-from dissensus.pieces.inputs import (
-    STRATA,
-    STUDY,
-    TRUTH,
-    FileFacts,
-    Input,
-    files_of,
-    is_address,
-    look_at_file,
-    n_distinct,
-)
-from dissensus.pieces.partition import (
-    PLACE,
-    Partition,
-    Pieces,
-    absolute,
-    compare_files,
-    gather,
-    partition_of,
-    rows_about,
-    scatter,
-)
+from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, FileFacts, Input, files_of, is_address, look_at_file
 from dissensus.pieces.passes import Learned, Piece, Reading, Settings, Survey, merged_receipts, placed
 from dissensus.pieces.run_directory import PIECES, TABLES, Manifest, RunDirectory, is_run, piece_of, run_in, table_of
-from dissensus.predictions.alignment import Match
-from dissensus.predictions.lists import Predictions
+from dissensus.predictions.lists import Match, Predictions
 from dissensus.study.question import chosen_question, conditions_asked
 from dissensus.workers import AT_ONCE, Work, worked
 
@@ -235,13 +207,10 @@ def evaluate_files(
     read_as = reading or {}
     is_binary = "binary" if read_as.get("positive") else ""
     question = "findings" if read_as.get("format") == "checklist" else str(read_as.get("question") or is_binary)
-    asked: dict[str, Any] = {
-        **{name: settings[name] for name in AS_GIVEN},
-        "aggregations": request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep),
-        "metrics": None if metrics is None else request.listed_metrics(metrics),
-        "calibrated": reference is not None,
-        "trained_on": list(trained_on),
-    }
+    asked: dict[str, Any] = {name: settings[name] for name in AS_GIVEN}
+    asked["aggregations"] = request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep)
+    asked["metrics"] = None if metrics is None else request.listed_metrics(metrics)
+    asked |= {"calibrated": reference is not None, "trained_on": list(trained_on)}
     if primary is not None:
         request.listed_metrics([primary])
     check_trained_on(trained_on, predictions)
@@ -260,15 +229,16 @@ def evaluate_files(
     if agreed is not None:
         grouped_by = {*inputs[STRATA].schema} - {columns[STRATA], request.IMAGES} if STRATA in inputs else ()
         agreed = asked["protocol"] = agreed.settled({**given, "strata": dict.fromkeys(sorted(grouped_by))})[1]
-    goes_on = resume and is_run(directory)  # the number of pieces of the beginning holds: cases need not be counted
-    facts = facts_of(inputs, columns, executor, counts=not (goes_on or partitioned))
-    n_cases = 1 if goes_on or partitioned else n_distinct([facts[place] for place in inputs[STUDY].places])
-    is_partitioned = {"partitioned": True} if partitioned else {}
-    options = {**recorded(asked), "reading": how.record(), "versions": present_versions(), **is_partitioned}
+    # of a run that goes on, the number of pieces of the beginning holds: cases need not be counted
+    counts = not (partitioned or (resume and is_run(directory)))
+    facts = facts_of(inputs, columns, executor, counts=counts)
+    n_cases = FileFacts.n_cases(facts[place] for place in inputs[STUDY].places) if counts else 1
+    options = {**recorded(asked), "reading": how.record(), "versions": present_versions()}
+    options |= {"partitioned": True} if partitioned else {}
     marks = {name: {place: facts[place].mark for place in one.places} for name, one in inputs.items()}
     manifest = Manifest([marks], options, n_buckets=max(1, -(-n_cases // shard_size)))
     watch = watch or Watch()
-    place = None if scratch is None else absolute(str(scratch))
+    place = None if scratch is None else split.absolute(str(scratch))
     with run_in(directory, manifest, resume=resume, overwrite=overwrite, scratch=place) as run:
         if run.is_finished and not learn_again:
             found = load(run.path)
@@ -285,7 +255,7 @@ def facts_of(
 ) -> dict[str, FileFacts]:
     """Find out what is in every file, by its place; its cases are counted, or looked at where they are numbers."""
     asked = {
-        place: (absolute(place), column if (counts and name == STUDY) or one.schema[column].is_float() else None)
+        place: (split.absolute(place), column if (counts and name == STUDY) or one.schema[column].is_float() else None)
         for name, one in inputs.items()
         for place, column in ((place, columns[name]) for place in one.places)
     }
@@ -402,38 +372,37 @@ class FileEvaluation:
     # Pieces ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def partition(self) -> Partition:
+    def partition(self) -> split.Partition:
         """How the input is split by case."""
         manifest = self.run.manifest
-        generations = {
-            name: [Input(tuple(one.get(name, ()))) for one in manifest.generations] for name in manifest.generations[0]
-        }
+        came = manifest.generations
+        generations = {name: [Input(tuple(one.get(name, ()))) for one in came] for name in came[0]}
         key = digest(json.dumps([manifest.generations, manifest.n_buckets, dict(self.columns)]))
         storage, is_partitioned = self.run.storage, "partitioned" in manifest.options
         how: dict[str, Any] = {"n_buckets": manifest.n_buckets, "is_partitioned": is_partitioned}
-        return partition_of(generations, self.columns, self.facts, storage, key, **how)
+        return split.partition_of(generations, self.columns, self.facts, storage, key, **how)
 
     @cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> split.Pieces:
         """The input, split by case, unless that has been done before."""
         partition = self.partition
         settings, storage, index = pickle.dumps(partition), partition.storage, f"{partition.folder}/{INDEX}"
         if storage.has(index):
             advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
-            return cast("Pieces", storage.restored(index, [Pieces, Match], "the split input is damaged", advice))
+            return cast(
+                "split.Pieces", storage.restored(index, [split.Pieces, Match], "the split input is damaged", advice)
+            )
         if partition.files:
-            marks = {absolute(place): one.mark for place, one in self.facts.items()}
-            told = {
-                piece: (piece, digest(*(f"{name} {marks[place]}" for name, place in own.items())))
-                for piece, own in partition.files.items()
-            }
-            done = self._worked(compare_files, settings, "comparing cases", told)
+            marks, told = {split.absolute(place): one.mark for place, one in self.facts.items()}, {}
+            for piece, own in partition.files.items():
+                told[piece] = piece, digest(*(f"{name} {marks[place]}" for name, place in own.items()))
+            done = self._worked(split.compare_files, settings, "comparing cases", told)
         else:
             chunks = {partition.part(chunk): chunk for chunk in partition.chunks}
-            list(self._worked(scatter, settings, "splitting by case", chunks))
+            list(self._worked(split.scatter, settings, "splitting by case", chunks))
             buckets = {f"{number:05d}": number for number in range(partition.n_buckets)}
-            done = self._worked(gather, settings, "putting cases together", buckets)
-        found = Pieces.joined([restored(result, [Pieces, Match]) for _, result in sorted(done)])
+            done = self._worked(split.gather, settings, "putting cases together", buckets)
+        found = split.Pieces.joined([restored(result, [split.Pieces, Match]) for _, result in sorted(done)])
         if not found.digests:
             raise FormatError("no row names its case", where=self.reading.places[STUDY], advice="give the rows names")
         storage.write(index, bundled(found))
@@ -507,11 +476,10 @@ class FileEvaluation:
     def receipts(self) -> tuple[Receipt, ...]:
         """What was understood of the files: of opinions, then of each model."""
         opinions, *models = self.survey.receipts
-        told = [
-            merged_receipts([models[number]], notes=self._lacks(number), unlisted=self.survey.unlisted(name))
-            for number, name in enumerate(self.reading.models)
-        ]
-        return (opinions, *told)
+        for number, name in enumerate(self.reading.models):
+            known: Any = {"notes": self._lacks(number), "unlisted": self.survey.unlisted(name)}
+            models[number] = merged_receipts([models[number]], **known)
+        return (opinions, *models)
 
     @property
     def leaves_out(self) -> bool:
@@ -529,10 +497,14 @@ class FileEvaluation:
         different = list(dict.fromkeys(names))
         pieces = self.partition.about(different, list(self.pieces.digests))
         settings = pickle.dumps((self.partition, different))
-        done = self._worked(rows_about, settings, "choosing cases", {one: one for one in pieces})
+        done = self._worked(split.rows_about, settings, "choosing cases", {one: one for one in pieces})
         parts = [rows for _, rows in sorted(done, key=itemgetter(0))]
-        frames = {name: pl.concat([one[name] for one in parts]).sort(PLACE, maintain_order=True) for name in parts[0]}
-        found = Piece.read({name: rows.drop(PLACE) for name, rows in frames.items()}, self.survey.said_to(self.reading))
+        frames = {
+            name: pl.concat([one[name] for one in parts]).sort(split.PLACE, maintain_order=True) for name in parts[0]
+        }
+        found = Piece.read(
+            {name: rows.drop(split.PLACE) for name, rows in frames.items()}, self.survey.said_to(self.reading)
+        )
         assert found is not None  # these cases were seen before
         return found.select(different)
 
@@ -545,7 +517,7 @@ class FileEvaluation:
         how = {name: self.asked[name] for name in ("margin", "called", "level", "trained_on")}
         found = experts_unless_incomparable(rows.study, rows.models, settings.plan.metrics, strata=rows.strata, **how)
         told = f"{found.called}s and models are compared on {len(cases):,} cases, chosen by their names"
-        return replace(found, notes=(told, *found.notes)) if len(cases) >= LEARNING_CASES else found
+        return replace(found, notes=(told, *found.notes)) if len(cases) >= case_prior.LEARNING_CASES else found
 
     # What is learned -------------------------------------------------------------------------------------
 
@@ -572,27 +544,18 @@ class FileEvaluation:
         categories = asked["categories"]
         if categories is not None and not isinstance(categories, Categories):
             categories = Categories.from_source(open_source(categories), conditions)
-        plan = evaluator.plan_of(
-            specs,
-            rows.study,
-            {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()},
-            conditions,
-            metrics=asked["metrics"],
-            primary=asked["primary"],
-            categories=categories,
-            draws=asked["draws"],
-            seed=asked["seed"],
-            refits=None,
-            truth=sample.truth,
-        )
+        wide = {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()}
+        how = {name: asked[name] for name in ("metrics", "primary", "draws", "seed")}
+        how |= {"categories": categories, "refits": None, "truth": sample.truth}
+        plan = evaluator.plan_of(specs, rows.study, wide, conditions, **how)
         request.check_request(plan.metrics, rows.models, asked["level"])
         n_rows = survey.n_cases * max(1, len(survey.findings))
         check_joined(plan.metrics, n_rows, asked["draws"], 0 if kind == "ratings" else len(conditions))
         threads = self.threads
         if self.executor is None:
             threads = max(1, (threads or available_threads()) // AT_ONCE)
-        how = {"threads": threads, "leads": asked["leads"]}
-        return Settings(survey.said_to(self.reading), plan, chosen, learned, asked["level"], **how), reason, trust
+        reading, level, leads = survey.said_to(self.reading), asked["level"], asked["leads"]
+        return Settings(reading, plan, chosen, learned, level, threads, leads=leads), reason, trust
 
     def _learned(self, rows: Questions, chosen: Sequence[Aggregation]) -> Learned:
         """Learn from all cases, or take what was learned before."""
@@ -602,7 +565,7 @@ class FileEvaluation:
             advice = "learn it again: run again with --resume --learn-again"
             forgiven = (FormatError,) if self.learn_again else ()
             with suppress(*forgiven):
-                known = [Learned, Lessons, ScoreRange, PriorRecipe, RatingPrior]
+                known = [Learned, Lessons, ScoreRange, case_prior.PriorRecipe, RatingPrior]
                 before = storage.restored(LESSONS, known, problem, advice)
         what = [[spec.record() for spec in chosen], self.asked["trained_on"]]
         key = digest(json.dumps(what), *self.pieces.digests.values())
@@ -627,7 +590,7 @@ class FileEvaluation:
 
     def _fitted(
         self, finding: str, rows: Questions, own: tuple[str, ...], chosen: Sequence[Aggregation]
-    ) -> tuple[PriorRecipe | RatingPrior, FloatArray]:
+    ) -> tuple[case_prior.PriorRecipe | RatingPrior, FloatArray]:
         """Fit the prior that models inform to sums over all pieces; that of ratings to a sample of the cases."""
         study, models = rows.of_part(own)
         trained_on = self.asked["trained_on"]
@@ -637,7 +600,7 @@ class FileEvaluation:
             return prior, cast("Any", evaluator.refits_of(informed, study, models, self.asked["seed"]))
         what, reading = f"fitting the prior{f' of {finding}' if finding else ''}", self.survey.said_to(self.reading)
 
-        def total(request: Request) -> FloatArray:
+        def total(request: case_prior.Request) -> FloatArray:
             settings = pickle.dumps((self.partition, reading, request, self.asked["seed"], finding))
             names = list(self.pieces.digests)
             size = -(-len(names) // MOST_SUMS)
@@ -647,21 +610,19 @@ class FileEvaluation:
             return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
-        recipe = with_refits(fitted_recipe(study, models, self.survey.lessons[finding], **how), total)
+        recipe = case_prior.with_refits(
+            case_prior.fitted_recipe(study, models, self.survey.lessons[finding], **how), total
+        )
         return recipe, recipe.refits
 
     # Evaluation ------------------------------------------------------------------------------------------
 
     def _evaluated(self, settings: Settings) -> dict[str, str]:
         """Evaluate the pieces that are not finished; return the key of each: the digest of all that it depends on."""
-        said = {
-            "options": self.run.manifest.options,
-            "specs": [spec.record() for spec in settings.specs],
-            "metrics": [metric.record() for metric in settings.plan.metrics],
-            "depth": settings.plan.depth,
-            "reading": settings.reading.record(),
-            "reference": settings.reference,
-        }
+        plan, reading = settings.plan, settings.reading.record()
+        said: dict[str, Any] = {"options": self.run.manifest.options, "reading": reading}
+        said |= {"specs": [spec.record() for spec in settings.specs], "reference": settings.reference}
+        said |= {"metrics": [metric.record() for metric in plan.metrics], "depth": plan.depth}
         asked = digest(json.dumps(said, sort_keys=True, default=str), self.run.storage.read(LESSONS))
         keys = {piece: digest(rows, asked) for piece, rows in self.pieces.digests.items()}
         there = self.run.storage.names(PIECES)
@@ -681,7 +642,7 @@ class FileEvaluation:
         pieces = []
         for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
             plan, study, models = settings.informed(finding, rows, own)
-            prior = known_prior(plan.aggregations)
+            prior = case_prior.known_prior(plan.aggregations)
             asked = tuple(informed_by(spec, prior) for spec in settings.specs)
             pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
         left = LeftOut(pieces, rows.models, design, rows.strata, runs, self.threads)
@@ -703,22 +664,17 @@ class FileEvaluation:
 
         The examples are of the cases that are shown: the first piece has others if cases are split differently.
         """
-        opinions, *models = [
-            replace(all_cases, examples=own.examples)
-            for all_cases, own in zip(self.receipts, sample.receipts, strict=True)
-        ]
+        both = zip(self.receipts, sample.receipts, strict=True)
+        opinions, *models = [replace(of_all, examples=own.examples) for of_all, own in both]
         called = {f"model {number}": name for number, name in enumerate(self.reading.models)}
         said = zip(found.predictions.items(), models, strict=True)
-        return replace(
-            found,
-            study=found.study.with_receipt(opinions),
-            predictions={name: one.with_receipt(receipt) for (name, one), receipt in said},
-            inputs={
-                f"{called.get(name, name)}/{FilePath(file).name}": fingerprint
-                for name, files in self.run.manifest.inputs.items()
-                for file, fingerprint in files.items()
-            },
-        )
+        inputs = {
+            f"{called.get(name, name)}/{FilePath(file).name}": fingerprint
+            for name, files in self.run.manifest.inputs.items()
+            for file, fingerprint in files.items()
+        }
+        told = {name: one.with_receipt(receipt) for (name, one), receipt in said}
+        return replace(found, study=found.study.with_receipt(opinions), predictions=told, inputs=inputs)
 
 
 def _as_wide(model: Predictions, size: int) -> Predictions:

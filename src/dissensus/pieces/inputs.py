@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError, listing
 from dissensus.core.files import AGAIN, TABLE_ENDINGS, checked_path, open_source, unreadable
 from dissensus.study.tables import SCORE_NAMES, find_columns, normalised
@@ -93,8 +93,8 @@ class Input:
     ...     pl.DataFrame({"case": ["a", "b"]}).write_parquet(f"{folder}/1.parquet")
     ...     pl.DataFrame({"case": ["c"]}).write_parquet(f"{folder}/2.parquet")
     ...     found = Input.of(folder)
-    ...     list(found.schema), found.n_rows(), found.head(1).rows()
-    (['case'], 3, [('a',)])
+    ...     list(found.schema), found.head(1).rows()
+    (['case'], [('a',)])
     """
 
     places: tuple[str, ...]
@@ -129,13 +129,12 @@ class Input:
             raise FormatError("the list of files is empty", expected="Parquet files, a directory of them, or a pattern")
         text = next((place for place in places if _is_text(place)), "")
         if text and not (is_small and len(places) == 1):
-            raise FormatError(
+            problem, got = (
                 "studies that are split or large need Parquet files throughout",
-                expected="Parquet",
-                got=f"a {FilePath(text).suffix} file",
-                where=text,
-                advice="write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)",
+                f"a {FilePath(text).suffix} file",
             )
+            advice = "write it as Parquet, for example polars.scan_csv(file).sink_parquet(other_file)"
+            raise FormatError(problem, expected="Parquet", got=got, where=text, advice=advice)
         twice, count = Counter(places).most_common(1)[0]
         if count > 1:
             raise FormatError("a file is given twice", got=twice, advice="its rows would count twice: name it once")
@@ -163,10 +162,6 @@ class Input:
                 )
             known = agreed
         return known
-
-    def n_rows(self) -> int:
-        """Count the rows of all files, which only say how many they have."""
-        return sum(map(n_rows_in, self.places))
 
     def head(self, rows: int) -> pl.DataFrame:
         """Return the first rows, to see what the columns hold."""
@@ -335,6 +330,15 @@ class FileFacts(NamedTuple):
     smallest: npt.NDArray[np.uint64]
     are_whole: bool
 
+    @staticmethod
+    def n_cases(facts: Iterable[FileFacts]) -> int:
+        """Count the cases of all files: exactly up to some thousand, then within some 5 %.
+
+        Hashes are spread evenly: where the smallest of them end, tells how many there are.
+        """
+        smallest = np.unique(np.concatenate([one.smallest for one in facts]))[:SKETCHED]
+        return len(smallest) if len(smallest) < SKETCHED else round((SKETCHED - 1) * 2.0**64 / float(smallest[-1]))
+
 
 def look_at_file(_: object, given: tuple[str, str | None]) -> FileFacts:
     """Find out what is in a file, with the column of its cases if their names matter: the work of the first pass."""
@@ -351,15 +355,6 @@ def look_at_file(_: object, given: tuple[str, str | None]) -> FileFacts:
                 raise FormatError("the case of a row is not a name", got=got, where=place)
             are_whole &= bool((known == known.round()).all())
     return FileFacts(mark_of(place), smallest, are_whole)
-
-
-def n_distinct(facts: Iterable[FileFacts]) -> int:
-    """Count the cases of all files: exactly up to some thousand, then within some 5 %.
-
-    Hashes are spread evenly: where the smallest of them end, tells how many there are.
-    """
-    smallest = np.unique(np.concatenate([one.smallest for one in facts]))[:SKETCHED]
-    return len(smallest) if len(smallest) < SKETCHED else round((SKETCHED - 1) * 2.0**64 / float(smallest[-1]))
 
 
 def mark_of(place: str) -> str:

@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import FormatError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import FormatError, known_name, listing
 from dissensus.pieces.inputs import MOST_ROWS, STRATA, STUDY, TRUTH, FileFacts, Input, is_address, n_rows_in, rows_in
 from dissensus.pieces.run_directory import PIECES, Storage
-from dissensus.predictions.alignment import Match
+from dissensus.predictions.lists import Match
 
 # Bytes of a chunk, and the rows that it has at least.
 CHUNK_BYTES, LEAST_ROWS = 1 << 26, 1_000
@@ -170,13 +169,10 @@ def partition_of(
         if not len(head):
             raise FormatError("the table has no rows", expected="at least one row", where=listing(together.places))
         size = min(MOST_ROWS, max(LEAST_ROWS, CHUNK_BYTES * len(head) // max(1, int(head.estimated_size()))))
-        ranges = (
-            (generation, absolute(place), first, size)
-            for generation, one in enumerate(inputs)
-            for place in one.places
-            for first in range(0, n_rows_in(place), size)
-        )
-        chunks += [Chunk(name, number, *one) for number, one in enumerate(ranges)]
+        came = [(generation, place) for generation, one in enumerate(inputs) for place in one.places]
+        ranges = ((*one, first) for one in came for first in range(0, n_rows_in(one[1]), size))
+        for number, (generation, place, first) in enumerate(ranges):
+            chunks.append(Chunk(name, number, generation, absolute(place), first, size))
     folder, files = f"{PIECES}/input-{key}", _files_by_piece(generations) if is_partitioned else {}
     return Partition(storage, folder, n_buckets, columns, texts, types, tuple(chunks), files)
 
@@ -244,15 +240,9 @@ def gather(settings: bytes, bucket: int) -> bytes:
     digests, sizes = dict[str, str](), dict[str, int]()
     for (generation,), cases in known.group_by(GENERATION):
         piece, own = f"{generation}-{bucket:05d}", pl.col(NAME).is_in(cases[NAME].implode())
-        documents = {
-            name: parquet(
-                pl.concat([nameless[name], rows.filter(own)]).drop(GENERATION, NAME),
-                compression="lz4",
-                statistics=False,
-            )
-            for name, rows in frames.items()
-        }
-        payload = bundled(documents)
+        both = {name: pl.concat([nameless[name], rows.filter(own)]) for name, rows in frames.items()}
+        how_written = {"compression": "lz4", "statistics": False}
+        payload = bundled({name: parquet(rows.drop(GENERATION, NAME), **how_written) for name, rows in both.items()})
         how.storage.write(f"{how.folder}/{piece}", payload)
         digests[piece], sizes[piece] = hashlib.sha256(payload).hexdigest(), len(cases)
     found = bundled(Pieces(digests, sizes, _matches(frames)))
@@ -283,11 +273,9 @@ def _matches(frames: Mapping[str, pl.DataFrame]) -> dict[str, Match]:
 def compare_files(settings: bytes, given: tuple[str, str]) -> bytes:
     """See how the cases of files match that are partitioned by case already; as :func:`gather` says it."""
     how, (piece, digest) = pickle.loads(settings), given
-    named = {
-        name: how.named(name, rows_in(place, {how.columns[name]: how.types[name][how.columns[name]]}))
-        for name, place in how.files[piece].items()
-        if name == STUDY or name.startswith("model")
-    }
+    compared = {name: place for name, place in how.files[piece].items() if name == STUDY or name.startswith("model")}
+    types = {name: {how.columns[name]: how.types[name][how.columns[name]]} for name in compared}
+    named = {name: how.named(name, rows_in(place, types[name])) for name, place in compared.items()}
     return bundled(Pieces({piece: digest}, {piece: named[STUDY][NAME].n_unique()}, _matches(named)))
 
 

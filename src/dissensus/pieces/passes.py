@@ -30,21 +30,20 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
 from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
-from dissensus.core.aliases import FloatArray, Unranked
+from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import DAMAGE, bundled, restored
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Limits, Source
-from dissensus.core.names import case_keys, in_order_of_keys, known_name
+from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
-from dissensus.evaluation.assembly import assembled
-from dissensus.evaluation.evaluator import truth_of
+from dissensus.evaluation.evaluator import assembled, truth_of
+from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.labels import data_set_metrics
-from dissensus.evaluation.plan import Plan, Strata, informed_by
-from dissensus.evaluation.refits import InformedPrior
 from dissensus.evaluation.request import Questions
 from dissensus.evaluation.results import Evaluation, Leads
-from dissensus.evaluation.sums import GROUPS, JOINED, Array, CaseWeights, Name, Sums
+from dissensus.evaluation.sums import GROUPS, Array, CaseWeights, Name, Sums, is_of_cases
+from dissensus.evaluation.tally import Plan, Strata, informed_by
 from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
@@ -131,14 +130,12 @@ class Reading:
     @staticmethod
     def of(places: Mapping[str, str], models: Sequence[str], given: Mapping[str, Any]) -> Reading:
         """Take options of readers by name."""
-        of_study = {part.name for part in fields(Options)}
-        known = of_study | {"format", "ignore", "kinds", "allow_missing"}
+        of_study, own = {part.name for part in fields(Options)}, {"format", "ignore", "kinds", "allow_missing"}
         for name in given:
-            known_name("option", name, sorted(known), purpose="of reading")
-        told = {**given, "limits": Limits.given(given.get("limits"))}
-        options: Any = {name: value for name, value in told.items() if name in of_study}
-        own = {name: value for name, value in given.items() if name not in of_study}
-        return Reading(places, tuple(models), Options(**options), **own)
+            known_name("option", name, sorted(of_study | own), purpose="of reading")
+        told: Any = {**given, "limits": Limits.given(given.get("limits"))}
+        options = Options(**{name: told[name] for name in told if name in of_study})
+        return Reading(places, tuple(models), options, **{name: told[name] for name in given if name in own})
 
     def record(self) -> dict[str, Any]:
         """Return all options as plain values.
@@ -173,6 +170,7 @@ class Reading:
             # a piece need not have both conditions of a binary question until all are known
             options = replace(options, question=None, positive=None)
         said = {role: name for role, name in options.columns.items() if role in ALIASES}
+        source = Source(FilePath(place), "parquet", frame)
         with placed(place):
             options.limits.check("columns", len(frame.columns), where=place)
             for role, name in find_columns(frame.columns, said, required=()).items():
@@ -185,9 +183,7 @@ class Reading:
                         got=f"{known.filter(known != known.round())[0]} in the column {name!r}",
                         advice="write the names as text",
                     )
-            source = Source(FilePath(place), "parquet", frame)
-            how: dict[str, Any] = {"options": options, "ignore": self.ignore, "place": place}
-            found = study_reading.examine_source(source, self.format, **how)
+            found = study_reading.examine_source(source, self.format, options=options, ignore=self.ignore, place=place)
         return found.study.with_receipt(replace(found.receipt, path=place))
 
     def model(self, number: int, frame: pl.DataFrame, study: Study) -> Predictions:
@@ -205,27 +201,17 @@ class Reading:
             return said.with_receipt(Receipt(place, ""))
         frame = frame.drop(self.ignore, strict=False)
         source = Source(FilePath(place), "parquet", frame)
-        options = PredictionOptions(
-            name,
-            conditions,
-            study.case_names,
-            kind=self.kinds.get(name),
-            positive=self.options.positive,
-            findings=study.kind == "checklists",
-            binary=study.question == "binary",
-        )
-        tried = [options]
-        if conditions is None and study.conditions:  # codes, and one number per case, need the names of the study
-            own = replace(options, conditions=study.conditions)
-            tried = [own] if len(frame.columns) == 2 else [options, own]
+        asked: dict[str, Any] = {"findings": study.kind == "checklists", "binary": study.question == "binary"}
+        asked |= {"kind": self.kinds.get(name), "positive": self.options.positive}
+        options = PredictionOptions(name, conditions, study.case_names, **asked)
+        # codes, and one number per case, need the names of the study
+        own, examine = replace(options, conditions=conditions or study.conditions or None), reader.examine_source
         with placed(place):
-            for one in tried:
-                try:
-                    found = reader.examine_source(source, options=one, allow_missing=self.allow_missing)
-                    break
-                except DissensusError:
-                    if one is tried[-1]:
-                        raise
+            try:
+                first = own if len(frame.columns) == 2 else options
+                found = examine(source, options=first, allow_missing=self.allow_missing)
+            except DissensusError:
+                found = examine(source, options=own, allow_missing=self.allow_missing)
         return found.predictions.with_receipt(replace(found.receipt, path=place))
 
     def truth(self, frame: pl.DataFrame, study: Study) -> Study:
@@ -286,11 +272,11 @@ class Piece:
         kept = [name for name in study.case_names if name in shared]
         if not kept:
             return None
-        labels: Strata = {}
+        columns: Mapping[str, Sequence[str]] = {}
         if STRATA in frames:
             with placed(reading.places[STRATA]):
                 columns = labels_of_cases(frames[STRATA], study.case_names)
-            labels = {name: dict(zip(study.case_names, own, strict=True)) for name, own in columns.items()}
+        labels = {name: dict(zip(study.case_names, own, strict=True)) for name, own in columns.items()}
         known = study.select(kept)
         truth = reading.truth(frames[TRUTH], known) if with_truth and TRUTH in frames else None
         return Piece(known, {name: one.select(kept) for name, one in said.items()}, labels, truth)
@@ -343,10 +329,8 @@ def _sampled(most: int, one: Sequence[str], other: Sequence[str] = ()) -> tuple[
 
 def _joined(plus: Callable[[Any, Any], Any], one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
     """Add what both have under the same name; what one has stays."""
-    both = {**one, **other}
-    return {
-        name: plus(one[name], other[name]) if name in one and name in other else both[name] for name in sorted(both)
-    }
+    both = {**one, **other, **{name: plus(one[name], other[name]) for name in one.keys() & other.keys()}}
+    return dict(sorted(both.items()))
 
 
 def _unsettled(one: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Mapping[str, int] | None:
@@ -447,10 +431,8 @@ class Survey:
 
     def said_to(self, reading: Reading) -> Reading:
         """Say to every piece what was found out of all: the format, the conditions and the kinds of predictions."""
-        options = replace(reading.options, conditions=self.conditions or None)
-        return replace(
-            reading, format=self.format or reading.format, options=options, kinds={**reading.kinds, **self.kinds}
-        )
+        options, kinds = replace(reading.options, conditions=self.conditions or None), {**reading.kinds, **self.kinds}
+        return replace(reading, format=self.format or reading.format, options=options, kinds=kinds)
 
 
 # How the file of a piece that was looked at ends, and what may be in it.
@@ -598,10 +580,10 @@ class Settings:
         study = study.select(names)
         said = {name: model.select(names) for name, model in models.items()}
         recipe, prior = learned.recipes.get(finding), cast("InformedPrior | None", None)
-        if recipe is not None:
-            is_rating = isinstance(recipe, RatingPrior)
-            labels = asked.labels_by_case
-            prior = recipe.about(study, said) if is_rating else prior_of(recipe, study.opinions, said, labels)
+        if isinstance(recipe, RatingPrior):
+            prior = recipe.about(study, said)
+        elif recipe is not None:
+            prior = prior_of(recipe, study.opinions, said, asked.labels_by_case)
         specs = learned.taught(finding, self.specs, study.conditions)
         informed = tuple(informed_by(spec, prior) for spec in specs)
         return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
@@ -647,7 +629,7 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
         write(table_of("per_case", name), parquet(result.per_case()))
     names, certainties = sums["rows", "names"], ("profile", f"run {how.reference}", "certainties")
     known = set(names.tolist())
-    kept = sums.only(lambda name: name[0] not in JOINED or name[:2] in GROUPS).arrays
+    kept = sums.only(lambda name: not is_of_cases(name)).arrays
     kept = {**kept, **excluded([one for one in asked.study.case_names if one not in known]).arrays}
     if certainties in sums and len(sums[certainties]):
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
@@ -661,9 +643,7 @@ def sum_pieces(settings: bytes, pieces: Sequence[str]) -> FloatArray | None:
     """Sum over the cases of some pieces what the fit of an informed prior asks for: the work of its passes."""
     partition, reading, request, seed, finding = pickle.loads(settings)
     found: list[FloatArray] = []
-    for piece in (Piece.read(partition.frames(one), reading) for one in pieces):
-        if piece is None:
-            continue
+    for piece in filter(None, (Piece.read(partition.frames(one), reading) for one in pieces)):
         asked = piece.questions
         study, models = asked.of_part(asked.parts[finding])
         study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums

@@ -32,7 +32,7 @@ from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any, BinaryIO, cast
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.bundle import restored
 from dissensus.core.errors import FormatError
 from dissensus.core.output import UNDERWAY, WRITTEN, checked_directory_target, told, undisturbed
@@ -119,11 +119,8 @@ class Manifest:
 
     def continued(self, other: Manifest) -> Manifest:
         """Return this one with the files that another one has besides, as a generation of their own."""
-        known = self.inputs
-        added = {
-            name: {file: mark for file, mark in files.items() if file not in known[name]}
-            for name, files in other.inputs.items()
-        }
+        known, came = self.inputs, other.inputs
+        added = {name: {file: came[name][file] for file in came[name] if file not in known[name]} for name in came}
         added = {name: files for name, files in added.items() if files}
         return replace(self, generations=[*self.generations, added]) if added else self
 
@@ -136,12 +133,11 @@ class Manifest:
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
         if not is_run(place):
-            raise FormatError(
-                "this is not the directory of a run",
-                expected=f"a {MANIFEST} in it",
-                got=str(place),
-                advice="without --resume, a run begins in a directory that does not exist yet",
+            advice, expected = (
+                "without --resume, a run begins in a directory that does not exist yet",
+                f"a {MANIFEST} in it",
             )
+            raise FormatError("this is not the directory of a run", expected=expected, got=str(place), advice=advice)
         file, problem, expected, got = place / MANIFEST, "the manifest of the run is damaged", "", ""
         with told("the manifest of the run cannot be read", place):
             data = file.read_bytes()
@@ -366,28 +362,27 @@ def locked(path: FilePath) -> Iterator[None]:
     if name in HELD:  # to open and close it would give it back
         raise FormatError(BUSY, got=holder, where=str(path.parent), advice=WAIT)
     with told("the run cannot be locked", path):
-        number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-    try:
+        file = path.open("a+b", buffering=0)
+    with file:
         try:
             if fcntl is not None:
-                fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError) as error:
-            known = os.read(number, 200).decode(errors="replace").strip() or "a process that is not known"
+            file.seek(0)
+            known = file.read(200).decode(errors="replace").strip() or "a process that is not known"
             raise FormatError(BUSY, got=known, where=str(path.parent), advice=WAIT) from error
         except OSError:  # some network file systems have no locks
             pass
         HELD.add(name)
         try:
             with suppress(OSError):  # the disk is full: then it is not known who holds it
-                os.ftruncate(number, 0)
-                os.pwrite(number, f"{holder}\n".encode(), 0)
+                file.truncate(0)
+                file.write(f"{holder}\n".encode())
             yield
         finally:
             HELD.discard(name)
             with suppress(OSError):
-                os.ftruncate(number, 0)  # a run that has ended names nobody
-    finally:
-        os.close(number)
+                file.truncate(0)  # a run that has ended names nobody
 
 
 def is_run(path: Path) -> bool:
@@ -513,7 +508,8 @@ class Storage:
     def _check_there(self) -> None:
         """Refuse a directory that this machine does not see, before anything is written elsewhere in its name."""
         if not FilePath(self.root).is_dir():
-            where = f"process {os.getpid()} on {platform.node()}"
-            raise FormatError(
-                "a worker does not see the directory of the run", got=self.root, where=where, advice=SHARED
+            problem, where = (
+                "a worker does not see the directory of the run",
+                f"process {os.getpid()} on {platform.node()}",
             )
+            raise FormatError(problem, got=self.root, where=where, advice=SHARED)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 
 # The roles a column of a long table can have, and the names it goes by, first choice first.
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -203,14 +203,14 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
 
     See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
     """
+    if kind == "set" and isinstance(lists, np.ndarray):
+        return from_matrix(lists, replace(options, kind=kind))
     if kind == "set":
-        are_arrays = isinstance(lists, np.ndarray)
-        unfit = [] if are_arrays else [row for row in lists if not isinstance(row, Collection)]
+        unfit = [row for row in lists if not isinstance(row, Collection)]
         if unfit:
             raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
-        first = () if are_arrays else next((row for row in lists if len(row)), ())
-        are_members = not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first)
-        if are_arrays or are_members:
+        first = next((row for row in lists if len(row)), ())
+        if not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first):
             return from_matrix(lists, replace(options, kind=kind))
     cases = [_items(one, kind) for one in lists]
     blocks = [[one] for one in cases]
@@ -261,9 +261,8 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
         problem = "a rank must be a positive number; 1 is best" if is_ranking else "a score is not a finite number"
         tables.refuse_rows(table, ~fits.fill_null(False) & ~silent, role, problem)
         values = (-1.0 if is_ranking else 1.0) * numbers.fill_null(0.0).to_numpy()
-    if (codes < 0).any():
-        case, values, codes = case[codes >= 0], values[codes >= 0], codes[codes >= 0]
-    return Subject(options.name, known, case_names, options.findings).with_some(kind, case, codes, values)
+    subject, listed = Subject(options.name, known, case_names, options.findings), codes >= 0
+    return subject.with_some(kind, case[listed], codes[listed], values[listed])
 
 
 def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
@@ -323,10 +322,11 @@ def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     if are_codes and conditions is None:
         raise tables.integers_need_names(columns)
     named = {str(code): name for code, name in enumerate(known)} if are_codes else {name: name for name in known}
-    unknown = [name for name in columns if (str(int(name)) if are_codes else name) not in named]
+    keys = {name: str(int(name)) if are_codes else name for name in columns}
+    unknown = [name for name, key in keys.items() if key not in named]
     if unknown:
         raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
-    names = tuple(named[str(int(name)) if are_codes else name] for name in columns)
+    names = tuple(named[key] for key in keys.values())
     binary, matrix = numbers_in(cells, rows)
     kind = kind_of_matrix(options, are_binary=binary)
     return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
@@ -364,10 +364,10 @@ def _holds_text(column: pl.Series) -> bool:
 
 def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:
     """Name the case of each row: by a column, or as given where there is none."""
-    if column is None and given is None:
-        raise tables.missing_column(["case"], ALIASES, table.columns)
     if column is None:
-        return tuple(given or ())
+        if given is None:
+            raise tables.missing_column(["case"], ALIASES, table.columns)
+        return tuple(given)
     return tuple(tables.one_row_each(table.select(pl.col(column).cast(pl.String).alias("case"))))
 
 

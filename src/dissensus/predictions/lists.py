@@ -1,10 +1,12 @@
-"""What a model said: for each case, a list of conditions and how good each is."""
+"""What a model said: for each case, a list of conditions and how good each is; matched to a study by name."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -18,13 +20,14 @@ from dissensus.core.checks import (
     checked,
     with_checked_methods,
 )
-from dissensus.core.errors import DissensusError, DissensusWarning, listing
+from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
-from dissensus.study.builders import numeric_array
+from dissensus.study.builders import numeric_array, unknown_condition
 from dissensus.study.diagnosis import percent, plural, span
+from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 
 # What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
@@ -43,6 +46,9 @@ NUMBER, DEVIATION = "number", "sd"
 
 # Names in the order of their codes; a number K stands for "0" to "K - 1".
 Conditions: TypeAlias = "Sequence[str] | int | None"
+
+# How many cases that one side lacks are kept by name.
+EXAMPLES = 5
 
 # How far the scores of a case may be from a sum of one: text with three decimals is not exact.
 SUM_TOLERANCE = 1e-3
@@ -344,9 +350,8 @@ class Predictions(Received):
         """
         from dissensus.predictions.forms import PredictionOptions, from_matrix
 
-        given = [numbers] if deviations is None else [numbers, deviations]
-        form = "a list with one number per case", "(cases,)"
-        columns = [numeric_array(values, "numbers", *form) for values in given]
+        given, form = [numbers] if deviations is None else [numbers, deviations], "a list with one number per case"
+        columns = [numeric_array(values, "numbers", form, "(cases,)") for values in given]
         check_length(DEVIATION, len(columns[-1]), len(columns[0]))
         names = (NUMBER, DEVIATION)[: len(given)]
         return from_matrix(np.stack(columns, axis=1), PredictionOptions(name, names, case_names, kind="numbers"))
@@ -365,9 +370,8 @@ class Predictions(Received):
 
     def _column(self, name: str) -> FloatArray:
         if self.kind != "numbers":
-            raise DissensusError(
-                f"model {self.name!r} gives {self.kind}, not numbers", advice="build them with Predictions.from_numbers"
-            )
+            advice = "build them with Predictions.from_numbers"
+            raise DissensusError(f"model {self.name!r} gives {self.kind}, not numbers", advice=advice)
         return self.to_scores()[:, self.conditions.index(name)]
 
     @property
@@ -400,9 +404,7 @@ class Predictions(Received):
         """Whether two listed conditions of a case have the same value, shape (n_cases,)."""
         case = self.case_of_entry
         equal = (self.values[1:] == self.values[:-1]) & (case[1:] == case[:-1])
-        tied = np.zeros(self.n_cases, dtype=np.bool_)
-        tied[case[1:][equal]] = True
-        return tied
+        return np.asarray(np.bincount(case[1:][equal], minlength=self.n_cases) > 0)
 
     def __len__(self) -> int:
         return self.n_cases
@@ -463,8 +465,6 @@ class Predictions(Received):
         array([[0.4, 0.6],
                [0.8, 0.2]])
         """
-        from dissensus.predictions.alignment import aligned
-
         found, _ = aligned(self, case_names, conditions, allow_missing=allow_missing)
         if self.complete and not found.complete:
             warnings.warn(f"model {self.name!r}: {coverage(found)[0]}", DissensusWarning, stacklevel=3)
@@ -587,7 +587,7 @@ class Predictions(Received):
         else:
             said = f"scores on {cases}" if self.kind == "scores" else plural(n_cases, self.kind)
             said = f"{said} over {plural(n_conditions, 'condition')}"
-            n_listed = n_conditions - len(_unlisted(self))
+            n_listed = n_conditions - int(_unlisted(self).sum())
             lines["conditions listed"] = f"{n_listed} of {n_conditions}; {span(self.entries_per_case)} per case"
             if self.kind != "set":
                 ties = percent(int(self.has_tie.sum()), n_cases)
@@ -620,54 +620,46 @@ def check_predictions(predictions: Predictions, *, findings: bool = False) -> tu
     cases with the same score for every condition: 1, kept, all are tied (for example '1')
     cases with negative scores: 1, kept; logits need a softmax to be probabilities (for example '0')
     """
-    if predictions.kind == "numbers" or (findings and predictions.kind != "scores"):
+    kind, names = predictions.kind, predictions.case_names
+    if kind == "numbers" or (findings and kind != "scores"):
         return ()
     if findings:
-        outside = np.zeros(predictions.n_cases, dtype=np.bool_)
-        outside[predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]] = True
-        unlisted = tuple(_unlisted(predictions))
+        outside = predictions.case_of_entry[(predictions.values < 0) | (predictions.values > 1)]
+        has_outside = np.bincount(outside, minlength=len(names)) > 0
         action = "kept; the scores of all findings are taken as scores, not as probabilities"
-        notes = [
-            _note(predictions, "cases with scores below 0 or above 1", outside, action),
-            Note("findings without a score above 0", len(unlisted), "taken as absent on every case", unlisted[:3]),
-        ]
-    elif predictions.kind == "scores":
+        unlisted = predictions.conditions, _unlisted(predictions), "taken as absent on every case"
+        notes = [_note("cases with scores below 0 or above 1", names, has_outside, action)]
+        notes.append(_note("findings without a score above 0", *unlisted))
+    elif kind == "scores":
         notes = _notes_on_scores(predictions)
     else:
-        sizes, is_ranking = predictions.entries_per_case, predictions.kind == "ranking"
-        tied = "kept, all conditions are tied" if is_ranking else "kept"
-        every = (sizes == predictions.n_conditions) & (not is_ranking)
-        notes = [
-            _note(predictions, "empty rankings" if is_ranking else "empty sets", sizes == 0, tied),
-            _note(predictions, "sets of all conditions", every, "kept"),
-        ]
+        sizes, tied = predictions.entries_per_case, {"ranking": "kept, all conditions are tied"}.get(kind, "kept")
+        every = (sizes == predictions.n_conditions) & (kind == "set")
+        notes = [_note(f"empty {kind}s", names, sizes == 0, tied)]
+        notes.append(_note("sets of all conditions", names, every, "kept"))
     return tuple(note for note in notes if note.count)
 
 
-def _note(predictions: Predictions, what: str, cases: BoolArray, action: str) -> Note:
-    examples = tuple(predictions.case_names[case] for case in np.flatnonzero(cases)[:3])
-    return Note(what, int(cases.sum()), action, examples)
+def _note(what: str, names: tuple[str, ...], chosen: BoolArray, action: str) -> Note:
+    return Note(what, int(chosen.sum()), action, tuple(names[place] for place in np.flatnonzero(chosen)[:3]))
 
 
-def _unlisted(predictions: Predictions) -> list[str]:
-    listed = np.bincount(predictions.codes, minlength=predictions.n_conditions) > 0
-    return [predictions.conditions[code] for code in np.flatnonzero(~listed)]
+def _unlisted(predictions: Predictions) -> BoolArray:
+    return np.asarray(np.bincount(predictions.codes, minlength=predictions.n_conditions) == 0)
 
 
 def _notes_on_scores(predictions: Predictions) -> list[Note]:
-    n_conditions, complete = predictions.n_conditions, predictions.complete
+    n_conditions, complete, names = predictions.n_conditions, predictions.complete, predictions.case_names
     highest, lowest = predictions.values[predictions.offsets[:-1]], predictions.values[predictions.offsets[1:] - 1]
     constant = (predictions.entries_per_case == n_conditions) & (highest == lowest) & (n_conditions > 1)
     logits = "kept; logits need a softmax to be probabilities"
-    notes = [
-        _note(predictions, "cases with the same score for every condition", constant, "kept, all are tied"),
-        _note(predictions, "cases with negative scores", lowest < 0, logits),
-    ]
+    notes = [_note("cases with the same score for every condition", names, constant, "kept, all are tied")]
+    notes.append(_note("cases with negative scores", names, lowest < 0, logits))
     if not (lowest < 0).any():
         sums = np.bincount(predictions.case_of_entry, weights=predictions.values, minlength=predictions.n_cases)
         below = (sums < 1 - SUM_TOLERANCE) & complete  # a short list may leave some of the mass out
         off = below | (sums > 1 + SUM_TOLERANCE)
-        notes.append(_note(predictions, "cases whose scores do not sum to 1", off, "kept as scores, not probabilities"))
+        notes.append(_note("cases whose scores do not sum to 1", names, off, "kept as scores, not probabilities"))
     if not complete:
         notes += coverage(predictions)
     elif bool(np.isin(predictions.values, (0, 1)).all()):
@@ -680,9 +672,226 @@ def coverage(predictions: Predictions) -> list[Note]:
     """Tell of conditions without a score; 0 counts as none, as both are last."""
     unlisted = _unlisted(predictions)
     everywhere = f"of {predictions.n_conditions}, taken as not predicted: below all that have one"
-    partly = predictions.entries_per_case < predictions.n_conditions - len(unlisted)
+    partly = predictions.entries_per_case < (~unlisted).sum()
     some, there = "cases on which some of the other conditions have no score", "taken as not predicted there"
-    return [
-        Note("conditions without a score", len(unlisted), everywhere, tuple(unlisted[:3])),
-        _note(predictions, some, partly, f"{there}: below all that have one"),
-    ]
+    notes = [_note("conditions without a score", predictions.conditions, unlisted, everywhere)]
+    return [*notes, _note(some, predictions.case_names, partly, f"{there}: below all that have one")]
+
+
+# In the order of a study --------------------------------------------------------------------------------
+
+
+def aligned(
+    predictions: Predictions, case_names: Sequence[str] | None, conditions: Sequence[str] | None, *, allow_missing: bool
+) -> tuple[Predictions, tuple[Note, ...]]:
+    """Match cases and conditions by name, and note what only one side had; see :meth:`Predictions.align`."""
+    notes: tuple[Note, ...] = ()
+    names = predictions.conditions if conditions is None else tuple(conditions)
+    if predictions.kind == "numbers" and names and names != predictions.conditions:
+        raise DissensusError(
+            "the model gives a number per case, but the study asks for conditions",
+            expected=f"scores, rankings or sets over {listing(names)}",
+            got="numbers",
+            where=f"model {predictions.name!r}",
+            advice="numbers are for studies of ratings; for a probability of one of two conditions read the file with "
+            "kind='scores' and positive=... (--kind scores --positive NAME)",
+        )
+    if predictions.kind != "numbers" and names != predictions.conditions:
+        predictions = with_conditions(predictions, names)
+    if case_names is not None and tuple(case_names) != predictions.case_names:
+        check_names("case", tuple(case_names))
+        match = Match.of(case_names, predictions.case_names)
+        notes = match.notes(predictions.name, allow_missing=allow_missing)
+        own = set(predictions.case_names)
+        predictions = predictions.select([name for name in case_names if name in own])
+    return predictions, notes
+
+
+def repeated(model: Predictions, rows: IntArray, names: Sequence[str]) -> Predictions:
+    """Give the predictions at some positions new names; a position may occur several times.
+
+    >>> said = Predictions.from_rankings([["a"], ["b"]], ["a", "b"])
+    >>> repeated(said, np.array([1, 1]), ["x", "y"]).to_lists()
+    [[['b']], [['b']]]
+    """
+    offsets, entries = take_rows(model.offsets, rows)
+    codes, values = model.codes[entries], model.values[entries]
+    return replace(model, case_names=tuple(names), offsets=offsets, codes=codes, values=values)
+
+
+def aligned_models(
+    predictions: Mapping[str, ArrayLike | Predictions],
+    case_names: tuple[str, ...],
+    conditions: tuple[str, ...],
+    *,
+    allow_missing: bool = False,
+    question: str = "",
+) -> dict[str, Predictions]:
+    """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
+
+    Files, frames, dictionaries and labelled vectors are read, as :func:`read_predictions` does. A vector holds a number
+    per case: a rating, or, where the question is ``"binary"``, the probability of the positive answer.
+
+    Examples
+    --------
+    >>> models = aligned_models({"A": [[0.7, 0.3], [0.2, 0.8]]}, ("x", "y"), ("cat", "dog"))
+    >>> models["A"].case_names, models["A"].conditions
+    (('x', 'y'), ('cat', 'dog'))
+    """
+    from dissensus.predictions.reader import read_predictions
+
+    models = {}
+    how: dict[str, Any] = {"findings": question == "findings", "binary": question == "binary"}
+    for name, given in predictions.items():
+        said: Any = given
+        if hasattr(said, "to_frame") and hasattr(said, "dtype"):  # a series, whose index may name the cases
+            index = [str(label) for label in getattr(said, "index", ())]
+            said = dict(zip(index, said.tolist(), strict=True)) if {*index} & {*case_names} else np.asarray(said)
+        is_vector = isinstance(said, np.ndarray | list | tuple) and np.ndim(np.asarray(said, dtype=object)) == 1
+        if is_vector and how["binary"]:
+            check_length("score", len(said), len(case_names))
+            said = dict(zip(case_names, np.asarray(said).tolist(), strict=True))
+        if isinstance(said, Predictions):
+            pass
+        elif is_vector and not conditions:
+            said = Predictions.from_numbers(said, case_names=case_names, name=str(name))
+        elif isinstance(said, str | PathLike | Mapping) or hasattr(said, "columns"):
+            how |= {"conditions": conditions or None, "cases": case_names, "allow_missing": allow_missing}
+            said = read_predictions(said, name=str(name), **how)
+        else:
+            names, findings = conditions or None, how["findings"]
+            said = Predictions.from_scores(said, names, case_names=case_names, name=str(name), findings=findings)
+        models[str(name)] = said.align(case_names, conditions or None, allow_missing=allow_missing)
+    check_names("model", tuple(models))
+    return models
+
+
+# Cases ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the cases of a model fit those of the study.
+
+    Attributes
+    ----------
+    n_study, n_model, n_common
+        Cases of the study, of the model, and of both.
+    absent, extra
+        The first few names of cases without a prediction, and of predictions on cases outside the study.
+
+    Examples
+    --------
+    >>> print(*Match(3, 2, 2, absent=("c",)).notes("A", allow_missing=True))
+    cases without a prediction: 1, skipped (for example 'c')
+    """
+
+    n_study: int = 0
+    n_model: int = 0
+    n_common: int = 0
+    absent: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(study: Sequence[str], model: Sequence[str]) -> Match:
+        """Compare the names of cases, all different on each side."""
+        known, listed = set(study), set(model)
+        absent = tuple(name for name in study if name not in listed)
+        extra = tuple(name for name in model if name not in known)
+        return Match(len(study), len(model), len(known & listed), absent[:EXAMPLES], extra[:EXAMPLES])
+
+    def __add__(self, other: Match) -> Match:
+        sums = (getattr(self, part.name) + getattr(other, part.name) for part in fields(self))
+        cut: Any = (one[:EXAMPLES] if isinstance(one, tuple) else one for one in sums)
+        return Match(*cut)
+
+    def notes(self, name: str, *, allow_missing: bool) -> tuple[Note, ...]:
+        """Note what only one side has, or refuse it."""
+        where = f"model {name!r}"
+        if not self.n_common:
+            absent = listing(self.absent, most=3, total=self.n_study)
+            raise DissensusError(
+                "no case of the study is among the predictions",
+                expected=f"the names of {self.n_study} cases, such as {absent}",
+                got=f"{self.n_model} cases, such as {listing(self.extra, most=3, total=self.n_model)}",
+                where=where,
+                advice="use the same names for the cases of the study and of the predictions",
+            )
+        found = {
+            "cases without a prediction": (self.n_study - self.n_common, self.absent),
+            "predictions on cases outside the study": (self.n_model - self.n_common, self.extra),
+        }
+        notes = [Note(what, count, "skipped", names, lost=True) for what, (count, names) in found.items() if count]
+        if notes and not allow_missing:
+            told = "; ".join(f"{note.count} {note.found} ({listing(note.examples, most=3)})" for note in notes)
+            raise DissensusError(
+                "the cases of the study and of the predictions differ",
+                expected=f"a prediction for each of {self.n_study} cases, and no others",
+                got=f"{self.n_model} cases: {told}",
+                where=where,
+                advice="correct the names, or evaluate the common cases only (allow_missing=True, --allow-missing)",
+            )
+        return tuple(notes)
+
+
+# Conditions -------------------------------------------------------------------------------------------
+
+
+def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Predictions:
+    """Put the vocabulary into another order, or add conditions that the model never lists."""
+    from dissensus.predictions.forms import Subject
+
+    check_names("condition", conditions)
+    known = {name: code for code, name in enumerate(conditions)}
+    recoded = np.array([known.get(name, -1) for name in predictions.conditions], dtype=np.int64)
+    listed = np.bincount(predictions.codes, minlength=len(recoded)) > 0
+    unknown = [predictions.conditions[code] for code in np.flatnonzero(listed & (recoded < 0))]
+    if unknown:
+        where = f"model {predictions.name!r}; {len(unknown)} unknown: {listing(unknown)}"
+        raise unknown_condition(unknown[0], conditions, where)
+    # zeros alone were refused before, or are findings
+    subject = Subject(predictions.name, conditions, predictions.case_names, findings=True)
+    case, codes, values = predictions.case_of_entry, recoded[predictions.codes], predictions.values
+    if predictions.complete and len(conditions) == predictions.n_conditions:
+        matrix = np.empty((predictions.n_cases, len(conditions)))
+        matrix[case, codes] = values
+        return subject.with_all(matrix).with_receipt(predictions.receipt)
+    return subject.with_some(predictions.kind, case, codes, values).with_receipt(predictions.receipt)
+
+
+# Findings ---------------------------------------------------------------------------------------------
+
+
+def predictions_of_finding(model: Predictions, finding: str, case_names: Sequence[str]) -> Predictions:
+    """Return what a model says about one finding, for the study that :meth:`Study.of_finding` gives.
+
+    Scores from 0 to 1 are probabilities: what is not present is absent. Where a model has any score outside, for
+    whichever finding, its scores are taken as they are, and absent has the opposite. A set is a decision: a finding
+    outside it is absent.
+
+    Examples
+    --------
+    >>> model = Predictions.from_scores([[0.9, 0.0], [0.2, 0.7]], ["AF", "ST"], case_names=["x", "y"], findings=True)
+    >>> said = predictions_of_finding(model, "AF", ["x", "y"])
+    >>> said.case_names, said.conditions, said.to_scores().tolist()
+    (('x / AF', 'y / AF'), ('absent', 'present'), [[0.09999999999999998, 0.9], [0.8, 0.2]])
+    """
+    from dissensus.predictions.forms import Subject
+
+    if model.kind == "ranking":
+        raise DissensusError(
+            "an order of findings does not say which are present",
+            expected="a score per finding, or the set of those that are present",
+            where=f"model {model.name!r}",
+        )
+    of_cases = model.select(list(case_names))
+    listed = of_cases.codes == model.conditions.index(known_name("finding", finding, model.conditions))
+    scores = np.zeros(of_cases.n_cases)
+    scores[of_cases.case_of_entry[listed]] = of_cases.values[listed]
+    subject = Subject(model.name, ANSWERS, tuple(f"{case}{PAIR}{finding}" for case in case_names), findings=True)
+    if model.kind == "set":
+        answers = (scores > 0).astype(np.int64)  # the answer comes first, and a decision is what comes first
+        return subject.with_some("ranking", np.arange(len(scores)), answers, np.ones(len(scores)))
+    are_probabilities = bool(((model.values >= 0) & (model.values <= 1)).all())
+    absent = 1 - scores if are_probabilities else -scores
+    return subject.with_all(np.column_stack([absent, scores]))

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from dissensus.core.checks import checked
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source
-from dissensus.core.names import known_name
 from dissensus.core.receipt import (
     AS_SAID,
     BY_NAME,
@@ -28,17 +27,16 @@ from dissensus.core.receipt import (
     warn_of_losses,
 )
 from dissensus.predictions import forms
-from dissensus.predictions.alignment import aligned
 from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
 from dissensus.predictions.forms import PredictionOptions as PredictionOptions
-from dissensus.predictions.lists import DEVIATION, NUMBER, check_predictions
+from dissensus.predictions.lists import DEVIATION, NUMBER, aligned, check_predictions
 from dissensus.study.reading.format import as_list, as_name, as_object, as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dissensus.core.aliases import Path
+    from dissensus.core.arrays import Path
     from dissensus.predictions.lists import PredictionKind, Predictions
 
 # ``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash.
@@ -199,14 +197,10 @@ def named_paths(paths: Sequence[Path]) -> dict[str, FilePath]:
     {'A': PosixPath('a.npy'), 'b': PosixPath('b.npy')}
     """
     places: dict[str, FilePath] = {}
-    for path in paths:
-        name, place = named_path(path)
+    for name, place in map(named_path, paths):
         if name in places:
-            raise DissensusError(
-                f"two models have the name {name!r}",
-                got=f"{places[name]} and {place}",
-                advice="give each a name of its own: NAME=FILE",
-            )
+            got, advice = f"{places[name]} and {place}", "give each a name of its own: NAME=FILE"
+            raise DissensusError(f"two models have the name {name!r}", got=got, advice=advice)
         places[name] = place
     return places
 
@@ -311,15 +305,10 @@ def examine_source(
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error.at(place) from None
-    receipt = Receipt(
-        place,
-        name,
-        format is not None,
-        columns=columns,
-        assumed=tuple(sentence for sentence, holds in assumed.items() if holds),
-        notes=(*notes, *check_predictions(predictions, findings=options.findings)),
-        examples=predictions.examples(),
-    )
+    told = tuple(sentence for sentence, holds in assumed.items() if holds)
+    notes = (*notes, *check_predictions(predictions, findings=options.findings))
+    known: dict[str, Any] = {"columns": columns, "assumed": told, "notes": notes, "examples": predictions.examples()}
+    receipt = Receipt(place, name, format is not None, **known)
     return PredictionReading(predictions.with_receipt(receipt), receipt, replace(source, content=None))
 
 
@@ -410,13 +399,11 @@ def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
     elif array.ndim == 3 and array.dtype.kind == "b":
         n_alphas, index = array.shape[2], options.alpha_index or 0
         if (options.alpha_index is None and n_alphas != 1) or not 0 <= index < n_alphas:
-            many = f"the array holds sets for {n_alphas} values of alpha"
-            raise DissensusError(
-                many if options.alpha_index is None else "alpha_index is out of range",
-                expected="a choice of one of them",
-                got="" if options.alpha_index is None else str(index),
-                advice=f"say which: alpha_index=0 to {n_alphas - 1}",
-            )
+            problem, got = "alpha_index is out of range", str(index)
+            if options.alpha_index is None:
+                problem, got = f"the array holds sets for {n_alphas} values of alpha", ""
+            advice = f"say which: alpha_index=0 to {n_alphas - 1}"
+            raise DissensusError(problem, expected="a choice of one of them", got=got, advice=advice)
         array = array[:, :, index]
     missing = [what for what in ("cases", "conditions") if getattr(options, what) is None]
     if missing:
@@ -485,8 +472,10 @@ def _bad_line(lines: Sequence[str], separator: str | None) -> FormatError:
         if wrong:
             return FormatError("a score is not a number", got=repr(wrong[0].strip()), where=f"line {number}")
         if len(cells) != width:
-            expected, where = f"{width} numbers as in the first row", f"line {number}"
-            return FormatError("the rows differ in length", expected=expected, got=str(len(cells)), where=where)
+            expected = f"{width} numbers as in the first row"
+            return FormatError(
+                "the rows differ in length", expected=expected, got=str(len(cells)), where=f"line {number}"
+            )
     return FormatError("the numbers cannot be read", expected="one row of numbers per case")
 
 
@@ -579,11 +568,9 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
             advice=f"say positive={one!r} or positive={other!r} (--positive), or call the column like the condition",
         )
     if options.positive not in (None, positive):
-        raise DissensusError(
-            f"the column {column!r} is said to hold the probability of {options.positive!r}",
-            expected=f"positive={column!r}, or nothing",
-            advice="rename the column, or leave --positive out",
-        )
+        problem = f"the column {column!r} is said to hold the probability of {options.positive!r}"
+        advice = "rename the column, or leave --positive out"
+        raise DissensusError(problem, expected=f"positive={column!r}, or nothing", advice=advice)
     other = one if known_name("condition", positive, conditions) == other else other
     share = table[column].cast(pl.Float64, strict=False)
     refuse_rows(

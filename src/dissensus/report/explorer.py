@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dissensus.core.aliases import IntArray
+from dissensus.core.arrays import IntArray
 from dissensus.evaluation.first_screen import RULES, triage
 from dissensus.evaluation.sums import EACH, block_places
 from dissensus.study.panel import ANONYMOUS
@@ -111,9 +111,7 @@ def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) 
     """
     evaluation, tables, found = subject.evaluation, subject.tables, triage(subject.evaluation)
     run, categories = evaluation.reference, evaluation.categories
-    rows = evaluation.of_run(tables.certainties(), run)
-    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
-    category = _by_case(evaluation, evaluation.of_run(tables.category_certainties(), run), chosen)
+    certainty, category = _certainties(subject, chosen)
     means, agreement = evaluation.case_means[run][:, :, chosen], tables.agreement()
     disagreement = (1 - _by_case(evaluation, agreement, chosen)["agreement"]).to_list() if len(agreement) else []
     has_levels, each = categories is not None and bool(categories.levels), block_places(evaluation.metrics, EACH)
@@ -173,26 +171,28 @@ def detailed(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -
 def case_file(subject: ReportSubject) -> str:
     """Return an address that holds a CSV file of all cases: what is known of each, and what the models said."""
     evaluation, chosen, found = subject.evaluation, kept_cases(subject), triage(subject.evaluation)
-    rows = evaluation.of_run(subject.tables.certainties(), evaluation.reference)
-    certainty = _by_case(evaluation, rows.filter(rows["top"] == 1), chosen)
-    names = ["case", "certainty", "most plausible", *evaluation.strata]
-    columns: list[Sequence[object]] = [
-        certainty["case"].to_list(),
-        [round(one, 4) for one in certainty["certainty"]],
-        [names[0] if names else "" for names in certainty["winner"].to_list()],
-        *([labels[i] for i in chosen] for labels in evaluation.strata.values()),
+    certainty, category = _certainties(subject, chosen)
+    columns: list[tuple[str, Sequence[object]]] = [
+        ("case", certainty["case"].to_list()),
+        ("certainty", [round(one, 4) for one in certainty["certainty"]]),
+        ("most plausible", [names[0] if names else "" for names in certainty["winner"].to_list()]),
+        *((name, [labels[i] for i in chosen]) for name, labels in evaluation.strata.items()),
     ]
-    category = evaluation.of_run(subject.tables.category_certainties(), evaluation.reference)
-    if len(category):
-        names.append("category")
-        columns.append(_by_case(evaluation, category, chosen)["category"].to_list())
+    if evaluation.categories is not None:
+        columns.append(("category", category["category"].to_list()))
     for m, (model, said) in enumerate(evaluation.predictions.items()):
-        names += [f"{model}: score", f"{model}: wrong"]
-        columns += [
-            np.round(own_scores(said, evaluation)[chosen], 4).tolist(),
-            found.is_wrong[m, chosen].astype(int).tolist(),
-        ]
-    return csv_link(names, zip(*columns, strict=True))
+        columns.append((f"{model}: score", np.round(own_scores(said, evaluation)[chosen], 4).tolist()))
+        columns.append((f"{model}: wrong", found.is_wrong[m, chosen].astype(int).tolist()))
+    names, values = zip(*columns, strict=True)
+    return csv_link(names, zip(*values, strict=True))
+
+
+def _certainties(subject: ReportSubject, chosen: IntArray) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return how certain cases are of their first condition, and of their category."""
+    evaluation, tables, run = subject.evaluation, subject.tables, subject.evaluation.reference
+    first = evaluation.of_run(tables.certainties(), run).filter(top=1)
+    by_category = evaluation.of_run(tables.category_certainties(), run)
+    return _by_case(evaluation, first, chosen), _by_case(evaluation, by_category, chosen)
 
 
 def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from dissensus.core.aliases import Path
+from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
 from dissensus.evaluation import words
@@ -73,11 +73,7 @@ def write_report(
 
 
 def report_html(
-    evaluation: Evaluation,
-    *,
-    title: str | None = None,
-    explorer_cases: int = EXPLORER_CASES,
-    remote_images: bool = False,
+    evaluation: Evaluation, *, title: str | None = None, remote_images: bool = False, **options: int
 ) -> str:
     """Return the report as text; see :func:`write_report`.
 
@@ -86,7 +82,7 @@ def report_html(
     >>> report_html(evaluate(said, {}, aggregations=["dirichlet:1"], draws=40)).count("<h1>")
     1
     """
-    subject = ReportSubject(evaluation, explorer_cases, remote_images)
+    subject = ReportSubject(evaluation, remote_images=remote_images, **options)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
     scripts, template = [own_text("report.js")], _environment().get_template("page.html.jinja")
     worked_on = {name: value for part in parts for name, value in part["data"].items()}
@@ -146,11 +142,7 @@ def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
     known["figures"] = Markup("").join(figure(*one) for one in drawn)
     body = Markup(environment.from_string(section.source()).render(**known, **section.words(subject)))
     if section.looks_at_cases and evaluation.is_sample:
-        note = Markup(
-            '<p class="note">Figures and tables of this section are about a random sample of {:,} of the {}; numbers '
-            "in sentences about all.</p>"
-        )
-        body = note.format(len(evaluation.case_names), words.counted(evaluation.n_cases, "case")) + body
+        body = environment.globals["sampled"](evaluation) + body  # type: ignore[operator]
     return {"section": section, "body": body, "data": section.data(subject)}
 
 
@@ -178,5 +170,5 @@ def _environment() -> Environment:
     )
     environment.globals |= {"term": term, "anchor": anchor, "counted": words.counted}
     macros: Any = environment.get_template("macros.html.jinja").module
-    environment.globals |= {"table": macros.table, "figure": macros.figure}
+    environment.globals |= {name: getattr(macros, name) for name in ("table", "figure", "sampled")}
     return environment

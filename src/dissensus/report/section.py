@@ -17,6 +17,8 @@ from markupsafe import Markup
 from dissensus.core.spec import Family, Registered
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from dissensus.evaluation.plots import Plots, Tables
     from dissensus.evaluation.results import Evaluation
     from dissensus.figures.charts import Chart
@@ -29,6 +31,27 @@ EXPLORER_CASES = 20_000
 def own_text(name: str) -> str:
     """Return one of the files that a page is made of."""
     return files("dissensus.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _sentences() -> Environment:
+    """Return what fills in templates of plain text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from dissensus.evaluation.sentences import capital, joined, rows_of, subjects
+    from dissensus.evaluation.words import counted
+    from dissensus.study.diagnosis import spread
+
+    loader = PackageLoader("dissensus.report", "templates")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    words = (capital, counted, joined, rows_of, spread, subjects)
+    environment.globals |= {word.__name__: word for word in words}
+    return environment
+
+
+def paragraph(template: str, **words: object) -> str:
+    """Fill in a template of plain text: every line is a sentence or more, and together they are a paragraph."""
+    return " ".join(filter(None, _sentences().get_template(template).render(words).split("\n")))
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_count, check_length, check_most, check_positive, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import check_names
@@ -455,12 +455,8 @@ def numbered(title: str, count: int) -> tuple[str, ...]:
 
 def crossed(readers_per_case: IntArray, annotators: IntArray, names: tuple[str, ...]) -> Panel:
     """Return who reads which case: how many annotators each case has, and who they are, case by case."""
-    return Panel(
-        case_names=numbered("case", len(readers_per_case)),
-        opinion_offsets=offsets_from_lengths(readers_per_case),
-        annotators=annotators,
-        annotator_names=names,
-    )
+    cases, offsets = numbered("case", len(readers_per_case)), offsets_from_lengths(readers_per_case)
+    return Panel(cases, offsets, annotators, annotator_names=names)
 
 
 def opinion_chances(opinions: tuple[int, int], n_annotators: int) -> FloatArray:

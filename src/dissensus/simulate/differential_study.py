@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.certainty.categories import Categories
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_count, check_most, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.draws import Plausibilities

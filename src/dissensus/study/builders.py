@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.core.aliases import BoolArray, Duplicates, FloatArray, IntArray, Question, Unranked
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_length, check_most, checked, is_list
 from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.names import composed, spelt
+from dissensus.core.names import Duplicates, Question, Unranked, composed, spelt
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.core.receipt import Note
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
@@ -173,27 +173,25 @@ def condition_codes(
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
     known = {name: code for code, name in enumerate(names)}
 
+    def is_code(one: Any) -> bool:
+        return isinstance(one, Integral) and not isinstance(one, bool)
+
     def code(one: Any) -> int:
         if isinstance(one, str):
             return known.get(one, -1)
-        is_code = isinstance(one, Integral) and not isinstance(one, bool)
-        return int(one) if is_code and 0 <= int(one) < len(names) else -1
+        return int(one) if is_code(one) and 0 <= int(one) < len(names) else -1
 
     codes = [code(one) for one in mentions]
     if -1 in codes:
-        wrong = codes.index(-1)
-        mention, place = mentions[wrong], where(wrong)
+        mention, place = mentions[codes.index(-1)], where(codes.index(-1))
         if isinstance(mention, str):
             raise unknown_condition(mention, names, place)
-        is_code = isinstance(mention, Integral) and not isinstance(mention, bool)
-        raise DissensusError(
-            "a condition code is out of range" if is_code else "a condition is neither a name nor a code",
-            expected=f"0 to {len(names) - 1}, as there are {len(names)} conditions"
-            if is_code
-            else "the name of a condition, or its code, at this depth of the lists",
-            got=f"{mention!r:.60}",
-            where=place,
-        )
+        problem = "a condition is neither a name nor a code"
+        expected = "the name of a condition, or its code, at this depth of the lists"
+        if is_code(mention):
+            problem = "a condition code is out of range"
+            expected = f"0 to {len(names) - 1}, as there are {len(names)} conditions"
+        raise DissensusError(problem, expected=expected, got=f"{mention!r:.60}", where=place)
     return np.array(codes, dtype=np.int64)
 
 
@@ -201,13 +199,9 @@ def unknown_condition(name: str, names: Iterable[str], where: str = "", what: st
     """Build the error for a condition, or a finding, that is not listed."""
     known = tuple(names)
     twin = next((f"{spelt(name, one)} look alike" for one in known if composed(one) == composed(name)), "")
-    return DissensusError(
-        f"unknown {what} {name!r}",
-        expected=f"one of the {len(known)} listed {what}s",
-        got=repr(name),
-        where=where,
-        advice=twin or suggestion(name, known) or ADVICE[what],
-    )
+    expected = f"one of the {len(known)} listed {what}s"
+    advice = twin or suggestion(name, known) or ADVICE[what]
+    return DissensusError(f"unknown {what} {name!r}", expected=expected, got=repr(name), where=where, advice=advice)
 
 
 def nested_levels(rankings: object) -> tuple[list[Any], ...]:
@@ -427,6 +421,9 @@ class Rows(NamedTuple):
     cells: NDArray[Any]
     offsets: IntArray
 
+    def __str__(self) -> str:
+        return f"{len(self.offsets) - 1} cases, {len(self.cells)} rows, {self.cells.shape[1]} conditions"
+
 
 @checked
 def from_ranking_arrays(
@@ -465,10 +462,7 @@ def from_ranking_arrays(
         raise DissensusError(
             "rankings and groups have different shapes",
             expected="one group for every place of every ranking",
-            got=" and ".join(
-                f"{len(rows.offsets) - 1} cases, {len(rows.cells)} rows, {rows.cells.shape[1]} conditions"
-                for rows in (ordered, grouped)
-            ),
+            got=f"{ordered} and {grouped}",
         )
     codes, levels = ordered.cells.astype(np.int64), grouped.cells.astype(np.int64)
     n_conditions = codes.shape[1]
@@ -565,20 +559,20 @@ def stacked(what: str, values: Rows3, kind: str) -> Rows:
             part, got = np.asarray(case), ""
         except (ValueError, TypeError, OverflowError):
             part, got = np.empty(0), "rows of different lengths"
-        is_empty = not part.size and part.ndim < 2 and not got
+        parts.append(part)
+        if not part.size and part.ndim < 2 and not got:
+            continue  # a case without rows
         width = width or (part.shape[1] if part.ndim == 2 else 0)
-        if not is_empty and (part.ndim != 2 or part.shape[1] != width):
+        if part.ndim != 2 or part.shape[1] != width:
             got, where = got or f"shape {part.shape}", f"case {number}"
             raise DissensusError(f"{what} have the wrong shape", expected=expected, got=got, where=where)
-        if not is_empty and part.dtype.kind not in kind:
+        if part.dtype.kind not in kind:
             numbers = "whole numbers" if kind == "iu" else "numbers"
             raise DissensusError(f"{what} must be {numbers}", got=f"an array of {part.dtype}")
-        parts.append(np.empty((0, width), dtype=np.int64) if is_empty else part)
     if not width:
         raise DissensusError(f"{what} have the wrong shape", expected=expected, got=f"{values!r:.60}")
-    rows = [part for part in parts if part.shape[1] == width]
-    cells = np.concatenate(rows) if rows else np.empty((0, width), dtype=np.int64)
-    return Rows(cells, offsets_from_lengths(len(part) for part in parts))
+    rows = [part for part in parts if part.ndim == 2] or [np.empty((0, width), dtype=np.int64)]
+    return Rows(np.concatenate(rows), offsets_from_lengths(len(part) for part in parts))
 
 
 def to_ranking_arrays(said: Study) -> tuple[IntArray, IntArray]:

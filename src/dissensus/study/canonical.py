@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import IntArray, Path
+from dissensus.core.arrays import IntArray, Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.output import table_writer, write_table, written_whole

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.checks import check_position, checked
 from dissensus.core.errors import listing
 from dissensus.core.names import spelt
@@ -152,18 +152,20 @@ def diagnose(study: Study) -> Diagnosis:
     noun, verb = "finding" if is_list else "condition", {"rankings": "ranked", "ratings": "rated"}.get(study.kind)
     never = numbers.get(f"{noun}s_never_used", ())
     repeated = numbers[f"repeated_{study.kind}"]
-    concerns = (
-        *_remark(numbers["abstentions"], "abstention", f": kept, without {noun}s"),
-        *_remark(len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
-        *_remark(repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept"),
-        *_remark(len(never), noun, f" never {'present' if is_list else 'used'}", never),
-        *(
-            f"{what}s {spelt(*pair)} look alike: one name spelt twice?"
-            for what in (noun, *people)
-            for pair in numbers.get(f"similar_{what}s", ())[:5]
-        ),
+    found: tuple[tuple[int, str, str, Sequence[str]], ...] = (
+        (numbers["abstentions"], "abstention", f": kept, without {noun}s", ()),
+        (len(study.unannotated), "unannotated case", ": kept, excluded from aggregation", study.unannotated),
+        (repeated, study.opinion, f" by an annotator who {verb or 'assessed'} the case before: kept", ()),
+        (len(never), noun, f" never {'present' if is_list else 'used'}", never),
     )
-    return Diagnosis(numbers, lines_of(study), concerns)
+    told = [
+        f"{plural(count, what)}{text}" + (f" ({listing(names, most=3)})" if names else "")
+        for count, what, text, names in found
+        if count
+    ]
+    alike = [(what, pair) for what in (noun, *people) for pair in numbers.get(f"similar_{what}s", ())[:5]]
+    told += [f"{what}s {spelt(*pair)} look alike: one name spelt twice?" for what, pair in alike]
+    return Diagnosis(numbers, lines_of(study), tuple(told))
 
 
 def numbers_of(study: Study) -> dict[str, Any]:
@@ -236,12 +238,6 @@ def similar_names(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
             pairs.append((first[folded], name))
         first.setdefault(folded, name)
     return tuple(pairs)
-
-
-def _remark(count: int, noun: str, text: str, names: Sequence[str] = ()) -> list[str]:
-    """Say what deserves a look, with the first of the names that it is about; nothing where there is none."""
-    shown = f" ({listing(names, most=3)})" if names else ""
-    return [f"{plural(count, noun)}{text}{shown}"] if count else []
 
 
 # Facts and words --------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.aliases import AnyQuestion, BoolArray, FloatArray, IntArray, KeyArray, Unranked
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from dissensus.core.errors import DissensusError
-from dissensus.core.names import case_keys
+from dissensus.core.names import AnyQuestion, Unranked, case_keys
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, take_rows, weighted_counts
 
 if TYPE_CHECKING:

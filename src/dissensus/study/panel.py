@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from dissensus.core import ragged
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray, Value
 from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
 from dissensus.core.ragged import frozen_integers, frozen_numbers
-from dissensus.core.value import Value
 
 # The code of an annotator without a name.
 ANONYMOUS = -1
@@ -104,11 +103,9 @@ class Panel(Value):
         check_sum_of_votes(votes)
         named = np.flatnonzero((votes != 1) & (self.annotators != ANONYMOUS))
         if len(named):
-            raise DissensusError(
-                "an annotator with a name has one vote",
-                got=f"{votes[named[0]]} votes at position {named[0] + 1}",
-                advice="give an opinion that should count for more a weight, or leave the names of annotators out",
-            )
+            got = f"{votes[named[0]]} votes at position {named[0] + 1}"
+            advice = "give an opinion that should count for more a weight, or leave the names of annotators out"
+            raise DissensusError("an annotator with a name has one vote", got=got, advice=advice)
 
     @property
     def n_cases(self) -> int:

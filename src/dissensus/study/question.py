@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.core.aliases import AnyQuestion, Question
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import AnyQuestion, Question
 
 if TYPE_CHECKING:
     from dissensus.study.study import Study
@@ -87,11 +86,9 @@ def check_question(question: AnyQuestion, conditions: Sequence[str], positive: s
             else "leave the question out, or put conditions together first",
         )
     if positive is not None and question != "binary":
-        raise DissensusError(
-            "only a binary question has a positive condition",
-            expected="question 'binary', of two conditions",
-            got=f"question {question!r} with the positive condition {positive!r}",
-        )
+        expected = "question 'binary', of two conditions"
+        got = f"question {question!r} with the positive condition {positive!r}"
+        raise DissensusError("only a binary question has a positive condition", expected=expected, got=got)
 
 
 def chosen_question(question: Question | None, positive: str | None) -> Question | None:
@@ -210,20 +207,16 @@ def recognised_question(names: Sequence[str]) -> tuple[Question, tuple[str, ...]
             if any(one in (f"{word} {other}", f"{word}-{other}") for word in ("not", "non", "no", "without")):
                 return "binary", (folded[one], folded[other])
         return None
-    scale = next((scale for scale in SCALES if folded.keys() <= {*scale}), ())
-    if scale:
-        return "grades", tuple(sorted(names, key=lambda name: scale.index(" ".join(name.casefold().split()))))
-    parts = [GRADE.fullmatch(name) for name in folded]
-    if len(names) < 3 or not all(part and part[1] for part in parts) or len({part[1] for part in parts if part}) > 1:
+    for scale in SCALES:
+        if folded.keys() <= {*scale}:
+            return "grades", tuple(folded[word] for word in scale if word in folded)
+    parts = [part.groups() for name in folded if (part := GRADE.fullmatch(name))]
+    if len(names) < 3 or len(parts) < len(names) or len({word for word, _, _ in parts}) > 1:
         return None
-    numbers = [part[2] for part in parts if part]
+    numbers = [number for _, number, _ in parts]
     if not (all(number.isdigit() for number in numbers) or all(number in ROMAN for number in numbers)):
         return None
-    ranks = [
-        (int(one) if one.isdigit() else ROMAN.index(one), part[3])
-        for one, part in zip(numbers, parts, strict=True)
-        if part
-    ]
+    ranks = [(int(one) if one.isdigit() else ROMAN.index(one), letter) for _, one, letter in parts]
     return "grades", tuple(name for _, name in sorted(zip(ranks, names, strict=True)))
 
 

@@ -14,23 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.core import ragged
-from dissensus.core.aliases import (
+from dissensus.core.arrays import BoolArray, FloatArray, Forwarded, IntArray
+from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, with_checked_methods
+from dissensus.core.errors import DissensusError, known_name, listing, suggestion
+from dissensus.core.files import polars_frame
+from dissensus.core.names import (
     AnyQuestion,
-    BoolArray,
+    Cases,
     Confidence,
     Duplicates,
-    FloatArray,
-    IntArray,
     NestedRankings,
     Question,
     Unranked,
+    check_names,
 )
-from dissensus.core.checks import check_codes, check_fields, check_length, check_offsets, checked, with_checked_methods
-from dissensus.core.errors import DissensusError, listing, suggestion
-from dissensus.core.files import polars_frame
-from dissensus.core.names import Cases, check_names, known_name
 from dissensus.core.receipt import Received, shared_receipt
-from dissensus.core.value import Forwarded
 from dissensus.study import builders, diagnosis
 from dissensus.study.opinions import found_opinions, support_of
 from dissensus.study.panel import Panel, concatenate_panels, place_of
@@ -137,11 +135,8 @@ class Study(Received):
         check_names("finding" if self.question == "findings" else "condition", self.conditions)
         check_question(self.question, self.conditions)
         if self.unranked not in ("below", "unobserved"):
-            raise DissensusError(
-                "unranked is not understood",
-                expected="'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)",
-                got=repr(self.unranked),
-            )
+            expected = "'below' (not mentioned = ranked last) or 'unobserved' (not mentioned = not compared)"
+            raise DissensusError("unranked is not understood", expected=expected, got=repr(self.unranked))
         foreign = [name for name in CONTENT if np.size(getattr(self, name)) and name not in KINDS[self.kind].arrays]
         if foreign:
             raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
@@ -171,7 +166,6 @@ class Study(Received):
     # Builders ---------------------------------------------------------------------------------------
 
     @staticmethod
-    @checked
     def from_rankings(
         rankings: NestedRankings,
         conditions: Sequence[str] | int | None = None,
@@ -217,7 +211,6 @@ class Study(Received):
         return asked_of(said, question, positive, are_ordered=conditions is not None)
 
     @classmethod
-    @checked
     def from_counts(
         cls,
         counts: ArrayLike,
@@ -268,7 +261,6 @@ class Study(Received):
     from_confidences, to_ranking_arrays = staticmethod(builders.from_confidences), builders.to_ranking_arrays
 
     @classmethod
-    @checked
     def from_scores(
         cls,
         scores: Sequence[Sequence[float]],
@@ -288,7 +280,6 @@ class Study(Received):
         return cls((), panel, scores=numbers, question="numbers")
 
     @classmethod
-    @checked
     def from_sets(
         cls,
         sets: Sequence[Sequence[Any]],
@@ -343,7 +334,6 @@ class Study(Received):
         return cls(names, panel, answers=answers, question="findings")
 
     @classmethod
-    @checked
     def from_matrix(
         cls,
         answers: ArrayLike,
@@ -374,7 +364,6 @@ class Study(Received):
         return cls(tuple(map(str, findings)), panel, answers=matrix[is_there], question="findings")
 
     @staticmethod
-    @checked
     def from_long(
         frame: IntoDataFrame,
         conditions: Sequence[str] | None = None,
@@ -473,11 +462,8 @@ class Study(Received):
         known = set(map(tables.normalised, table.columns))
         question = question or ("numbers" if score else "findings" if finding or present or nothing else None)
         if question is None and columns["condition"] is None and known.isdisjoint(tables.ALIASES["condition"]):
-            kinds: dict[AnyQuestion, tuple[str, ...]] = {
-                "findings": tables.ONLY_FINDINGS,
-                "numbers": tables.SCORE_NAMES,
-            }
-            question = next((kind for kind, names in kinds.items() if not known.isdisjoint(names)), None)
+            has_findings = not known.isdisjoint(tables.ONLY_FINDINGS)
+            question = "findings" if has_findings else None if known.isdisjoint(tables.SCORE_NAMES) else "numbers"
         aliases, needed = tables.OF_QUESTION.get(str(question), (tables.ALIASES, ("case", "condition")))
         roles = tables.find_columns(table.columns, columns, aliases=aliases, required=needed)
         if question not in tables.OF_QUESTION:
@@ -646,11 +632,9 @@ class Study(Received):
             known_name("annotator", name, self.annotator_names)
         lacking = [name for name in self.annotator_names if name not in groups]
         if lacking or not self.annotator_names:
-            raise DissensusError(
-                "the group of some annotators is not known",
-                expected="a group for every annotator, who must have a name",
-                got=f"none for {listing(lacking)}" if lacking else "annotators without names",
-            )
+            expected = "a group for every annotator, who must have a name"
+            got = f"none for {listing(lacking)}" if lacking else "annotators without names"
+            raise DissensusError("the group of some annotators is not known", expected=expected, got=got)
         of_annotators = tuple(groups[name] for name in self.annotator_names)
         return replace(self, panel=replace(self.panel, annotator_groups=of_annotators))
 
@@ -663,24 +647,20 @@ class Study(Received):
         >>> said.each_alone(np.array([1]), ["second"]).to_rankings()
         [[[['b']]]]
         """
-        panel = Panel(
-            case_names=tuple(names),
-            opinion_offsets=np.arange(len(opinions) + 1),
-            annotators=self.annotators[opinions],
-            annotator_names=self.annotator_names,
-        )
+        one_each = np.arange(len(opinions) + 1)
+        panel = Panel(tuple(names), one_each, self.annotators[opinions], self.annotator_names)
         return self._with_opinions(panel, opinions)
 
     def _with_opinions(self, panel: Panel, opinions: IntArray) -> Study:
         """Keep the opinions at these positions, which are those of the panel."""
-        if self.kind == "ratings":
-            return replace(self, panel=panel, scores=self.scores[opinions])
-        if self.kind == "checklists":
-            return replace(self, panel=panel, answers=self.answers[opinions])
+        if self.kind != "rankings":
+            given: dict[str, Any] = {name: array[opinions] for name, array in self.arrays().items()}
+            return replace(self, panel=panel, **given)
         block_offsets, blocks = ragged.take_rows(self.block_offsets, opinions)
         code_offsets, mentions = ragged.take_rows(self.code_offsets, blocks)
-        arrays = {"block_offsets": block_offsets, "code_offsets": code_offsets, "codes": self.codes[mentions]}
-        return replace(self, panel=panel, **arrays)  # type: ignore[arg-type]
+        return replace(
+            self, panel=panel, block_offsets=block_offsets, code_offsets=code_offsets, codes=self.codes[mentions]
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Study]) -> Study:
@@ -695,10 +675,9 @@ class Study(Received):
         if not parts:
             raise DissensusError("there is nothing to concatenate", expected="at least one study")
         first = parts[0]
-        noun = "findings" if first.kind == "checklists" else "conditions"
-        advice = "bring them to one vocabulary first: with_conditions([...])"
+        noun, advice = "conditions", "bring them to one vocabulary first: with_conditions([...])"
         if first.kind == "checklists":
-            advice = "build them with one list of findings (findings=[...], --conditions FILE)"
+            noun, advice = "findings", "build them with one list of findings (findings=[...], --conditions FILE)"
         differing = {
             "kind": ("of different kinds", ""),
             "conditions": (f"with different {noun}", advice),
@@ -711,13 +690,11 @@ class Study(Received):
                 words = [listing(given) if isinstance(given, tuple) else repr(given) for given in both]
                 problem = f"studies {what} cannot be concatenated"
                 raise DissensusError(problem, expected=words[0], got=words[1], advice=do)
-        arrays = {
-            name: (ragged.join_offsets if name.endswith("offsets") else np.concatenate)(
-                [getattr(one, name) for one in parts]
-            )
-            for name in KINDS[first.kind].arrays
-        }
-        joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)  # type: ignore[arg-type]
+        arrays: dict[str, Any] = {}
+        for name in KINDS[first.kind].arrays:
+            join = ragged.join_offsets if name.endswith("offsets") else np.concatenate
+            arrays[name] = join([getattr(one, name) for one in parts])
+        joined = replace(first, panel=concatenate_panels([part.panel for part in parts]), **arrays)
         return joined.with_receipt(shared_receipt(list(parts)))
 
     # Acts on rankings -----------------------------------------------------------------------------------
@@ -736,11 +713,9 @@ class Study(Received):
         mentioned = np.unique(self.codes)
         lost = [self.conditions[code] for code in mentioned if self.conditions[code] not in codes]
         if lost:
-            raise DissensusError(
-                "the new list of conditions lacks some that are mentioned",
-                got=listing(lost),
-                advice=suggestion(lost[0], conditions) or "add them to the list",
-            )
+            got = listing(lost)
+            advice = suggestion(lost[0], conditions) or "add them to the list"
+            raise DissensusError("the new list of conditions lacks some that are mentioned", got=got, advice=advice)
         recoded = np.full(self.n_conditions, -1, dtype=np.int64)
         recoded[mentioned] = [codes[self.conditions[code]] for code in mentioned]
         order = np.lexsort((recoded[self.codes], ragged.row_of_each(self.code_offsets)))
@@ -757,7 +732,6 @@ class Study(Received):
         """
         return replace(require_kind(self, "rankings", "with_unranked"), unranked=unranked).with_receipt(self.receipt)
 
-    @checked
     def asked(self, question: Question, positive: str | None = None) -> Study:
         """Say what annotators were asked.
 
@@ -830,11 +804,8 @@ class Study(Received):
         require_kind(self, "checklists", "of_finding")
         answers = self.answers[:, self.findings.index(known_name("finding", name, self.findings))]
         kept = np.flatnonzero(answers != NOT_ASSESSED)
-        panel = replace(
-            self.panel.keep(kept),
-            case_names=tuple(f"{case}{PAIR}{name}" for case in self.case_names),
-            groups=self.groups or self.case_names,
-        )
+        named = tuple(f"{case}{PAIR}{name}" for case in self.case_names)
+        panel = replace(self.panel.keep(kept), case_names=named, groups=self.groups or self.case_names)
         one_each = np.arange(len(kept) + 1, dtype=np.int64)
         return Study(ANSWERS, panel, one_each, one_each, answers[kept].astype(np.int64), question="binary")
 
@@ -869,11 +840,9 @@ class Study(Received):
         [[{'AF'}, set(), None]]
         """
         require_kind(self, "checklists", "to_sets")
-        found = [
-            None if silent else {self.findings[code] for code in np.flatnonzero(row == PRESENT)}
-            for row, silent in zip(self.answers, self.is_abstention, strict=True)
-        ]
-        return self._by_case(found)
+        present = [{self.findings[code] for code in np.flatnonzero(row == PRESENT)} for row in self.answers]
+        silent = self.is_abstention
+        return self._by_case([None if silent[opinion] else found for opinion, found in enumerate(present)])
 
     # Telling ------------------------------------------------------------------------------------------
 
@@ -881,10 +850,8 @@ class Study(Received):
     said, words, examples = diagnosis.numbers_of_opinion, diagnosis.words_of_opinion, diagnosis.examples_of
 
     def __repr__(self) -> str:
-        lines = diagnosis.lines_of(self) if self.kind == "rankings" else {}
-        return "\n".join(
-            [diagnosis.headline(self), *(f"  {label:<31}{text}" for label, text in list(lines.items())[2:])]
-        )
+        lines = list(diagnosis.lines_of(self).items())[2:] if self.kind == "rankings" else []
+        return "\n".join([diagnosis.headline(self), *(f"  {label:<31}{text}" for label, text in lines)])
 
     def _repr_html_(self) -> str:
         cells = [(escape(label), escape(text)) for label, text in diagnosis.lines_of(self).items()]
@@ -951,11 +918,11 @@ def restored_study(
     >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
     True
     """
-    known_name("kind of study", kind, tuple(KINDS))
-    missing = [name for name in KINDS[kind].arrays if name not in arrays]
+    names = KINDS[known_name("kind of study", kind, KINDS)].arrays
+    missing = [name for name in names if name not in arrays]
     if missing:
         raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))
-    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in KINDS[kind].arrays}}
+    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in names}}
     return Study(tuple(conditions), panel, **given)
 
 

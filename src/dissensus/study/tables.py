@@ -8,20 +8,10 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from dissensus.core.aliases import (
-    Aliases,
-    AnyQuestion,
-    Confidence,
-    Duplicates,
-    FloatArray,
-    IntArray,
-    Question,
-    Said,
-    Unranked,
-)
-from dissensus.core.checks import check_choice, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import known_name
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.core.checks import check_choice, checked, texts
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Aliases, AnyQuestion, Confidence, Duplicates, Question, Said, Unranked, different_names
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.core.receipt import Note
 from dissensus.study.builders import ANSWER, assemble, soft_votes, unknown_condition, without_repeats
@@ -147,11 +137,9 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     if confidence is not None and "confidence" in roles:
         given = {**given, "confidence": roles["confidence"]}
     if given.get("rank") is not None and given.get("confidence") is not None:
-        raise DissensusError(
-            "a rank column and a confidence column are both asked for",
-            expected="one of them to order the conditions of a ranking",
-            got=f"rank={given['rank']!r}, confidence={given['confidence']!r}",
-        )
+        expected = "one of them to order the conditions of a ranking"
+        got = f"rank={given['rank']!r}, confidence={given['confidence']!r}"
+        raise DissensusError("a rank column and a confidence column are both asked for", expected=expected, got=got)
     if "rank" not in roles or "confidence" not in roles:
         return dict(roles)
     spare = "rank" if given.get("confidence") is not None else "confidence"
@@ -176,11 +164,9 @@ def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: st
     again = ~pl.Series(names, dtype=pl.String).is_first_distinct()
     if again.any():
         row = again.arg_max() or 0
+        got = f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all"
         raise DissensusError(
-            f"case {names[row]!r} stands in several {what}s",
-            expected=f"one {what} per case",
-            got=f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all",
-            advice=advice,
+            f"case {names[row]!r} stands in several {what}s", expected=f"one {what} per case", got=got, advice=advice
         )
 
 
@@ -228,8 +214,8 @@ def study_from_table(
     Ratings: 1 case, 1 rating from 3 to 3
     """
     check_choice("duplicates", duplicates, get_args(Duplicates))
-    kinds: dict[str, AnyQuestion] = {"score": "numbers", "present": "findings"}
-    question = question or next((kind for role, kind in kinds.items() if role in table.columns), None)
+    question = question or ("numbers" if "score" in table.columns else None)
+    question = question or ("findings" if "present" in table.columns else None)
     table = tidied(table, None if question == "numbers" else tie_separator)
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
     table, declared = without_declarations(table)
@@ -241,12 +227,11 @@ def study_from_table(
         return Study((), panel, scores=table["score"].to_numpy()[scored], question="numbers"), notes
     known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
     asked = None if question == "findings" else chosen_question(question, positive) or declared_question
-    codes, names = label_codes(
-        table, known, are_named=asked in ("binary", "grades"), are_findings=question == "findings"
-    )
+    are_named, are_findings = asked in ("binary", "grades"), question == "findings"
+    codes, names = label_codes(table, known, are_named=are_named, are_findings=are_findings)
     table, notes = without_zero_votes(table)
     panel, opinion = gathered(table, annotators, question)
-    if question == "findings":
+    if are_findings:
         answers, repeated = _answers(table, panel, opinion, (codes, names), duplicates)
         return Study(names, panel, answers=answers, question="findings"), notes + repeated
     rank, mentioned, silent = _order(table, confidence)
@@ -303,8 +288,8 @@ def _tidied_column(table: pl.DataFrame, role: str) -> pl.Series:
         return number
     if column.dtype.is_float():  # a missing value turns whole numbers into floats
         refuse_rows(table, ~column.is_finite(), role, f"the {role} of a row is not a name")
-        wrong, most = column.abs() > MOST_VOTES, f"text, or a number up to {MOST_VOTES}"
-        refuse_rows(table, wrong, role, f"the {role} of a row is too large a number to be sure of", expected=most)
+        problem = f"the {role} of a row is too large a number to be sure of"
+        refuse_rows(table, column.abs() > MOST_VOTES, role, problem, expected=f"text, or a number up to {MOST_VOTES}")
         if (column.drop_nulls() == column.drop_nulls().round()).all():
             column = column.cast(pl.Int64)
     return column.cast(pl.String)
@@ -403,13 +388,17 @@ def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str,
 
 
 def case_codes(column: pl.Series) -> Codes:
-    """Give the cases numbers in order of appearance."""
-    runs = column.rle_id().cast(pl.Int64).to_numpy()
-    names = column.filter(pl.Series(begins_run(runs)))
-    if (names[1:] > names[:-1]).all() or names.n_unique() == len(names):
-        return runs, tuple(names.to_list())
-    codes, found = encoded(column)
-    return codes, tuple(found)
+    """Give the cases, each of which has a name, numbers in order of appearance."""
+    begins = column.ne_missing(column.shift())
+    named = column.filter(begins)
+    if (named[1:] > named[:-1]).all() or named.n_unique() == len(named):
+        codes, found = np.cumsum(begins.to_numpy()) - 1, named.to_list()
+    else:
+        codes, found = encoded(column)
+    names = tuple(found)
+    different_names.add(names)  # so that nobody has to look again
+    texts.add(names)
+    return codes, names
 
 
 def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
@@ -460,12 +449,9 @@ def label_codes(
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
     """Build the error for integer labels that come without the names they stand for."""
-    return DissensusError(
-        "integer labels need a list of conditions",
-        expected="the names of the conditions in the order of their codes",
-        got=f"labels {listing(labels)} without a list",
-        advice=advice,
-    )
+    expected = "the names of the conditions in the order of their codes"
+    got = f"labels {listing(labels)} without a list"
+    return DissensusError("integer labels need a list of conditions", expected=expected, got=got, advice=advice)
 
 
 # Rankings ---------------------------------------------------------------------------------------------
@@ -486,10 +472,10 @@ def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | Non
         group, names = name_codes(table, "group")
         groups = tuple(names[code] for code in _constant(table, "group", group, case))
     panel = Panel(
-        case_names=case_names,
-        opinion_offsets=offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
-        annotators=annotators[0][first],
-        annotator_names=annotators[1],
+        case_names,
+        offsets_from_lengths(np.bincount(case[first], minlength=len(case_names))),
+        annotators[0][first],
+        annotators[1],
         weights=repeated_number(table, "weight", of_row),
         groups=groups,
         case_weights=repeated_number(table, "case_weight", case),
@@ -505,15 +491,10 @@ def _annotator_groups(table: pl.DataFrame, annotators: Codes) -> tuple[str, ...]
         return ()
     codes, names = annotators
     group, known = name_codes(table, "annotator_group")
-    nobody = pl.Series((codes >= 0) != (group >= 0))
-    problem, expected = (
-        "an annotator or their group is missing",
-        "an annotator and a group in every row with an opinion",
-    )
-    refuse_rows(table, nobody, "annotator_group", problem, expected=expected)
-    present, number = np.unique(codes, return_inverse=True)
-    own = _constant(table, "annotator_group", group, number - int(present[0] < 0))
-    of_annotator = dict(zip(present[present >= 0].tolist(), own.tolist(), strict=True))
+    nobody, expected = pl.Series((codes >= 0) != (group >= 0)), "an annotator and a group in every row with an opinion"
+    refuse_rows(table, nobody, "annotator_group", "an annotator or their group is missing", expected=expected)
+    own = _constant(table, "annotator_group", group, codes)
+    of_annotator = dict(zip(np.unique(codes[codes >= 0]).tolist(), own.tolist(), strict=True))
     return tuple(known[of_annotator[code]] if code in of_annotator else name for code, name in enumerate(names))
 
 
@@ -554,7 +535,8 @@ def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     """Return the opinion of each row, -1 where there is none, and the first row of each; a key is that of one case."""
     begins = begins_run(key)
     first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
-    if pl.Series(key[first]).n_unique() < len(first) or not (np.diff(case[first]) >= 0).all():  # rows are scattered
+    is_whole = begins_run(np.sort(key[first], kind="stable")).all()  # fast where keys nearly ascend
+    if not is_whole or not (np.diff(case[first]) >= 0).all():  # rows are scattered
         present, first, of_row = np.unique(key, return_index=True, return_inverse=True)
         order = np.lexsort((first, case[first]))
         position = np.empty(len(present), dtype=np.int64)
@@ -574,16 +556,14 @@ def _order(table: pl.DataFrame, confidence_as: Confidence | None) -> tuple[Float
     if confidence_as is not None:
         check_choice("confidence", confidence_as, get_args(Confidence))
         if "confidence" not in table.columns:
-            raise DissensusError(
-                "there are no confidences to use",
-                expected="a column 'confidence', or one that is named (--column confidence=NAME)",
-                got=f"columns {listing((name for name in table.columns if name != ROW), most=12)}",
-            )
+            expected = "a column 'confidence', or one that is named (--column confidence=NAME)"
+            got = f"columns {listing((name for name in table.columns if name != ROW), most=12)}"
+            raise DissensusError("there are no confidences to use", expected=expected, got=got)
     named = table["condition"].is_not_null()
     if "rank" in table.columns:
         rank = table["rank"]
-        wrong = (~(rank > 0) | ~rank.is_finite()).fill_null(False) | (rank.is_null() & named)
         refuse_rows(table, rank.is_not_null() & ~named, "rank", "a row has a rank but no condition")
+        wrong = named & ~rank.is_between(0, np.inf, closed="none").fill_null(False)
         refuse_rows(table, wrong, "rank", "a rank is not a positive number", expected=EXPECTED_RANK)
         return rank.fill_null(0.0).to_numpy(), named.to_numpy(), ()
     if "confidence" not in table.columns:
@@ -625,9 +605,8 @@ def repeated_number(table: pl.DataFrame, role: str, ids: IntArray) -> FloatArray
 
 def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray) -> np.ndarray:
     """Return the value of each id, -1 is none, or say where it changes."""
-    present, first = np.unique(ids, return_index=True)
-    first = first[present >= 0]
-    differs = (ids >= 0) & (values != values[first][ids]) if len(first) else np.zeros(len(ids), np.bool_)
+    present, first, own = np.unique(ids, return_index=True, return_inverse=True)
+    differs = (ids >= 0) & (values != values[first][own])
     if differs.any():
         row, what = int(differs.argmax()), in_words(role)
         whole = {"weight": "ranking", "votes": "ranking", "annotator_group": "annotator"}.get(role, "case")
@@ -637,7 +616,7 @@ def _constant(table: pl.DataFrame, role: str, values: np.ndarray, ids: IntArray)
             got=repr(table[role][row]),
             where=place(table, row),
         )
-    return values[first]
+    return values[first[present >= 0]]
 
 
 # Checklists ---------------------------------------------------------------------------------------------
@@ -664,11 +643,9 @@ def without_nothing(table: pl.DataFrame, nothing: str | None) -> tuple[pl.DataFr
 def refuse_unsaid(nothing: str | None, notes: Iterable[Note]) -> None:
     """Refuse a name for nothing found that stands nowhere."""
     if nothing is not None and any(note.found == SAID_NOTHING.format(nothing) and not note.count for note in notes):
-        raise DissensusError(
-            f"no checklist says {nothing!r}",
-            expected="the name that says that nothing was found, as it stands among the findings",
-            advice="leave it out if every checklist has a finding, or correct the name",
-        )
+        expected = "the name that says that nothing was found, as it stands among the findings"
+        advice = "leave it out if every checklist has a finding, or correct the name"
+        raise DissensusError(f"no checklist says {nothing!r}", expected=expected, advice=advice)
 
 
 def answers_of_cells(table: pl.DataFrame, role: str) -> IntArray:

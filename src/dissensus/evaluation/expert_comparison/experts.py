@@ -10,36 +10,41 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dissensus.agreement.coefficients import Table, inner
-from dissensus.core.aliases import FloatArray, Readable
+from dissensus.core.arrays import FloatArray
 from dissensus.core.checks import check_share, checked
-from dissensus.core.errors import DissensusError, listing
-from dissensus.core.names import in_order_of_keys, known_name
+from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
 from dissensus.core.screen import Screen, Shown, plain_json
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.comparison import holm
-from dissensus.evaluation.expert_comparison.pairs import Pairs, different_opinions, first_shares, needs_scores, paired
-from dissensus.evaluation.expert_comparison.sample import LEAST_ANNOTATORS, LEAST_CASES, LEAST_COMMON, Sample
+from dissensus.evaluation.expert_comparison.sample import (
+    LEAST_ANNOTATORS,
+    LEAST_CASES,
+    LEAST_COMMON,
+    Pairs,
+    PointOfExperts,
+    Sample,
+    first_shares,
+    needs_scores,
+)
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.request import asked_questions, cases_of_rows, check_request, default_metrics, listed_metrics
 from dissensus.evaluation.sums import FINDING
+from dissensus.evaluation.words import counted
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.reading import as_study
 from dissensus.study.study import Study
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from dissensus.predictions.lists import Predictions
-    from dissensus.study.study import Study
 
 # So many rows are shown; the rest is counted.
 MOST_SHOWN = 12
@@ -153,10 +158,10 @@ class Experts(Shown):
             )
             for name in ROWS
         }
-        worth = {}
-        for name, one in given["worth"].items():
-            value, low, high = (math.inf if one[part] is None else one[part] for part in ("value", "low", "high"))
-            worth[name] = Worth(value, low, high, one["most"])
+        worth = {
+            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
+            for name, one in given["worth"].items()
+        }
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:
@@ -175,8 +180,6 @@ class Experts(Shown):
         >>> found.to_frame().columns[:3]
         ['metric', 'model', 'experts']
         """
-        import polars as pl
-
         found = pl.DataFrame(list(self.rows))
         for part in ("value", "low", "high"):
             of_model = {name: getattr(one, part) for name, one in self.worth.items()}
@@ -195,8 +198,6 @@ class Experts(Shown):
         >>> found.annotators().columns[:3]
         ['annotator', 'metric', 'n_cases']
         """
-        import polars as pl
-
         return pl.DataFrame(list(self.annotator_rows))
 
     def by_stratum(self) -> pl.DataFrame:
@@ -211,8 +212,6 @@ class Experts(Shown):
         >>> found.by_stratum()["stratum"].unique().sort().to_list()
         ['A', 'B']
         """
-        import polars as pl
-
         return pl.DataFrame(list(self.strata_rows))
 
     def alt_test(self, epsilon: float = 0.2) -> dict[str, AlternativeAnnotator]:
@@ -249,7 +248,7 @@ class Experts(Shown):
         """
         if not self.rows:
             return Screen(f"no comparison with one {self.called}", cautions=self.notes)
-        every = [*self.rows, *self.strata_rows]
+        every, first = [*self.rows, *self.strata_rows], [row for row in self.rows if row["metric"] == self.primary]
         shown = every if show_all else [row for row in every if row["metric"] == self.primary]
         left_out = 0 if show_all else max(0, len(shown) - MOST_SHOWN)
         shown = shown[: len(shown) - left_out]
@@ -262,20 +261,15 @@ class Experts(Shown):
             f"with one {self.called}": [_shown(self.rows[0], "experts_"), *(_shown(row) for row in shown)],
             "difference": ["", *(_shown(row, "difference_", "+") for row in shown)],
             "verdict": ["", *(row["verdict"] for row in shown)],
-            "worth": ["1", *(self._worth(row) for row in shown)],
+            "worth": ["1", *(str(self.worth.get(row["model"], "-")) if row in first else "-" for row in shown)],
             "metric": [self.primary, *(row["metric"] for row in shown)],
         }
         unwanted = (*(("verdict",) if self.margin is None else ()), *(() if show_all else ("metric",)))
         others = len({row["metric"] for row in self.rows}) - 1
-        told = (
-            "No verdict without a margin: give --margin." if self.margin is None else f"The margin is {self.margin:g}."
-        )
+        needed = "No verdict without a margin: give --margin."
+        told = needed if self.margin is None else f"The margin is {self.margin:g}."
         lone = f"{self.n_left_out:,} cases have a single {self.called}: left out"
-        hidden = [
-            f"{count} more {what}{'s' * (count > 1)}"
-            for count, what in ((others, "metric"), (left_out, "row"))
-            if count
-        ]
+        hidden = [counted(n, f"more {what}") for n, what in ((others, "metric"), (left_out, "row")) if n]
         return Screen(
             f"{self.primary} on {self.n_cases:,} cases; {100 * self.level:g} % intervals",
             "",
@@ -286,10 +280,6 @@ class Experts(Shown):
             is_whole=show_all,
             records=every,
         )
-
-    def _worth(self, row: Mapping[str, Any]) -> str:
-        is_known = row["metric"] == self.primary and "stratum" not in row
-        return str(self.worth.get(row["model"], "-")) if is_known else "-"
 
 
 # What holds rows, and what is one value, in files.
@@ -393,7 +383,8 @@ def experts_of(
     0.875
     """
     labels, study = strata or {}, study.select(in_order_of_keys(study.case_names))  # sums do not depend on the order
-    findings, said, notes = labels.get(FINDING, {}), paired(study), []
+    findings, pairs, notes = labels.get(FINDING, {}), Pairs.of(study), []
+    said = pairs.study
     case_of = {name: cases_of_rows([name], {findings[name]})[0] if findings else name for name in study.case_names}
     n_cases = len({case_of[name] for name in said.case_names})
     n_all = len(set(case_of.values()))
@@ -415,14 +406,8 @@ def experts_of(
         words = "; ".join(f"{metric.name} needs scores, which {called}s do not give" for metric in metrics)
         raise IncomparableError("no metric can be computed of an annotator", got=words)
     own = {name: model.select(list(said.case_names)) for name, model in models.items()}
-    sample = Sample.of(
-        Pairs(said, different_opinions(said)),
-        own,
-        (*able, *scored),
-        findings=findings,
-        called=called,
-        point=metrics[0] in scored,
-    )
+    how: dict[str, Any] = {"findings": findings, "called": called, "point": metrics[0] in scored}
+    sample = Sample.of(pairs, own, (*able, *scored), **how)
     primary = sample.metrics[0]
     if margin is not None and not 0 < margin < np.ptp(primary.range):
         raise DissensusError(
@@ -431,18 +416,10 @@ def experts_of(
             got=f"{margin:g}",
         )
 
-    def judged(rows: list[dict[str, Any]], *p_values: Sequence[float]) -> list[dict[str, Any]]:
-        """Add verdicts on the first metric, by p-values of no difference and of one beyond the margin."""
-        found = []
-        for row, p_value, p_noninferior in zip(rows, *p_values, strict=True):
-            none = margin is None or row["metric"] != primary.name or row["model"] in trained_on
-            better = (row["difference"] > 0) == primary.higher_is_better
-            told = "superior" if better and p_value <= 1 - level else "not shown"
-            told = "non-inferior" if told == "not shown" and p_noninferior <= (1 - level) / 2 else told
-            found.append({**row, "verdict": "" if none else told})
-        return found
-
-    rows = sample.rows(margin, level)
+    verdict = partial(_verdict, None if margin is None else primary, tuple(trained_on), level)
+    rows = [
+        {**row, "verdict": verdict(row, row["p_value"], row["p_noninferior"])} for row in sample.rows(margin, level)
+    ]
     by_stratum: list[dict[str, Any]] = []
     for column, of_row in labels.items():
         stratum = np.array([of_row[name] for name in said.case_names])
@@ -457,25 +434,30 @@ def experts_of(
             if size >= LEAST_CASES
             for row in sample.part(np.flatnonzero(stratum == name)).rows(margin, level)
         ]
-        width = len(rows)
-        for one in range(width):  # the same metric and model in all strata
-            adjusted = [holm([row[what] for row in parts[one::width]]) for what in ("p_value", "p_noninferior")]
-            by_stratum += judged(
-                [{**row, "p_adjusted": p} for row, p in zip(parts[one::width], adjusted[0], strict=True)], *adjusted
-            )
-    return Experts(
-        tuple(judged(rows, *([row[what] for row in rows] for what in ("p_value", "p_noninferior")))),
-        sample.worth(level),
-        tuple(sample.annotator_rows(level)),
-        tuple(by_stratum),
-        called,
-        margin,
-        level,
-        n_cases,
-        n_all - n_cases,
-        (*notes, *_notes(sample, called, trained_on, level)),
-        (study, models),
-    )
+        for one in range(len(rows)):  # the same metric and model in all strata
+            same = parts[one :: len(rows)]
+            adjusted = [holm([row[what] for row in same]) for what in ("p_value", "p_noninferior")]
+            for row, *p in zip(same, *adjusted, strict=True):
+                by_stratum.append({**row, "p_adjusted": p[0], "verdict": verdict(row, *p)})
+    notes += _notes(sample, called, trained_on, level)
+    held = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
+    return Experts(*held, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
+
+
+def _verdict(
+    primary: Metric | PointOfExperts | None,
+    trained_on: tuple[str, ...],
+    level: float,
+    row: Mapping[str, Any],
+    p_value: float,
+    p_noninferior: float,
+) -> str:
+    """Return what p-values of no difference and of one beyond the margin say, of the first metric if there is one."""
+    if primary is None or row["metric"] != primary.name or row["model"] in trained_on:
+        return ""
+    if (row["difference"] > 0) == primary.higher_is_better and p_value <= 1 - level:
+        return "superior"
+    return "non-inferior" if p_noninferior <= (1 - level) / 2 else "not shown"
 
 
 def experts_unless_incomparable(
@@ -596,7 +578,6 @@ def alternative_annotator_test(study: Study, model: Predictions, *, epsilon: flo
     epsilon
         By how much the annotator may be the better one, between 0 and 1: 0.2 for experts, 0.1 for crowds.
     """
-    import polars as pl
     from scipy.stats import false_discovery_control, ttest_1samp
 
     check_share("epsilon", epsilon)

@@ -7,6 +7,10 @@ one site are one annotator in this.
 
 Metrics of a whole data set are functions of pooled masses; their slopes give every pair a value whose weighted mean is
 the metric, so that means, intervals and annotators who are left out are found alike.
+
+What was said on a case is counted. A cell is a case and one of the different things that were said on it; values are of
+pairs of cells of a case, and what follows for an opinion is the sum over all cells, without what its own annotator
+said. So a case costs as much as it has different opinions, however many annotators gave them.
 """
 
 from __future__ import annotations
@@ -15,22 +19,25 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit
 
 from dissensus import metrics as named
-from dissensus.agreement.coefficients import inner, sparse
-from dissensus.core.aliases import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import product, weighted_counts
+from dissensus.aggregations.point_estimates import InverseRank, MeanRating
+from dissensus.agreement.coefficients import Matrix, inner, seats_of, sparse
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
-from dissensus.evaluation.expert_comparison.pairs import Pairs, first_shares, needs_scores, of_cells, of_kinds
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels, Worth, worth_of
 from dissensus.evaluation.intervals import Part
-from dissensus.metrics.base import Metric
-from dissensus.predictions.lists import Predictions
+from dissensus.evaluation.labels import vote_labels
+from dissensus.metrics.base import Drawn, Metric, Predicted
+from dissensus.predictions.lists import Predictions, repeated
 from dissensus.study.panel import ANONYMOUS
+from dissensus.study.study import Study
 
 if TYPE_CHECKING:
     from dissensus.metrics.data_set import DataSetMetric, Said
@@ -48,13 +55,271 @@ MOST_MOVED = 2000
 # How many vectors probe the design of more annotators than can be probed one by one.
 PROBES = 16
 
-EXPERTS = ("experts", "experts_low", "experts_high")
+# What estimates of annotators, of models and of their differences are called in rows.
+EXPERTS, AGREED = ("experts", "experts_low", "experts_high"), ("agreement", "low", "high")
+APART = ("difference", "difference_low", "difference_high", "case_sd", "annotator_sd")
 
 # How far from the annotators' specificity the slope of a curve is looked at.
 NEAR = 0.05
 
 # How an annotator's share of the pairs of a case may lie below one half, which it is where there are only two.
 ROUNDED = 1e-9
+
+# How many pairs of cells are held at a time, and how many of them are compared at a time.
+PAIRS_AT_ONCE, COMPARED_AT_ONCE = 1_000_000, 20_000
+
+# Share of a case below which nobody else said anything on it, up to rounding.
+NOBODY = 1e-12
+
+
+# Who is compared with whom --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Hold the opinions that are compared with each other: those on the same case by different annotators.
+
+    Attributes
+    ----------
+    study
+        The opinions that count, on cases with two annotators or more.
+    weights, clusters : (n_cases,)
+        How much each case counts, and what is resampled together: groups of cases, or cases.
+    kinds, case, cell : (n_opinions,)
+        Which of the different things each opinion says, and the positions of its case and of its cell.
+    cell_case, cell_opinion : (n_cells,)
+        Positions of the case of each cell, ascending, and of one of its opinions.
+    own
+        Pairs of opinions on a case by one annotator, each with itself among them, ascending by the first.
+    masses, others : (n_opinions,)
+        How much each opinion counts, with all its votes, and how much all other annotators of the case do; the latter
+        is zero where there is nobody else.
+    shares, rates, targets : (n_opinions,)
+        Share of each opinion in its case, as the one that agrees, none where there is nobody else; the same over
+        ``others``; and its share as the one that is agreed with.
+
+    Examples
+    --------
+    >>> said = Study.from_rankings([[[["a"]], [["a"]], [["b"]]], [[["a"]]]], ["a", "b"])
+    >>> pairs = Pairs.of(said)
+    >>> pairs.study.n_cases, len(pairs.cell_case), pairs.others
+    (1, 2, array([2., 2., 2.]))
+    """
+
+    study: Study
+    weights: FloatArray
+    clusters: IntArray
+    kinds: IntArray
+    case: IntArray
+    cell: IntArray
+    cell_case: IntArray
+    cell_opinion: IntArray
+    own: tuple[IntArray, IntArray]
+    masses: FloatArray
+    others: FloatArray
+    shares: FloatArray
+    rates: FloatArray
+    targets: FloatArray
+
+    @staticmethod
+    def of(study: Study) -> Pairs:
+        """Pair the opinions of a study; cases with one annotator are left out."""
+        said, seats = study.counted, seats_of(study.counted)
+        case, first = said.panel.case_of_opinion, np.full(said.n_cases, -1)
+        first[case[::-1]] = seats[::-1]
+        unlike = (seats != first[case]) | ((said.annotators == ANONYMOUS) & (said.votes > 1))
+        said = said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
+        return Pairs.of_kinds(said, different_opinions(said))
+
+    @staticmethod
+    def of_kinds(study: Study, kinds: IntArray) -> Pairs:
+        """Pair all opinions of a study, given which of the different things each says."""
+        case, n_kinds, seats = study.panel.case_of_opinion, int(kinds.max(initial=0)) + 1, seats_of(study)
+        keys, cell_opinion, cell = np.unique(case * n_kinds + kinds, return_index=True, return_inverse=True)
+        order = np.argsort(seats, kind="stable")
+        seat = np.empty(len(order), dtype=np.int64)
+        _, seat[order], sizes = np.unique(seats[order], return_inverse=True, return_counts=True)
+        offsets, places = take_rows(offsets_from_lengths(sizes), seat)
+        own = row_of_each(offsets), order[places]
+
+        def apart(values: FloatArray, per_vote: FloatArray) -> FloatArray:
+            """Sum values of a case without what the annotator of each opinion said, one vote."""
+            by_case = weighted_counts(case, values, study.n_cases)[case]
+            return by_case - weighted_counts(own[0], per_vote[own[1]], study.n_opinions)
+
+        masses = np.asarray(study.weights * study.votes, dtype=np.float64)
+        others = apart(masses, study.weights)
+        others = np.where(others > NOBODY * weighted_counts(case, masses, study.n_cases)[case], others, 0.0)
+        counted = np.where(others > 0, masses, 0.0)
+        everyone = weighted_counts(case, counted, study.n_cases)
+        shares = counted / np.where(everyone > 0, everyone, 1.0)[case]
+        rates = _over(shares, others)
+        targets = masses * apart(rates, rates / study.votes)
+        cases, cells = (study.case_weights, study.panel.clusters), (cell, keys // n_kinds, cell_opinion)
+        return Pairs(study, *cases, kinds, case, *cells, own, masses, others, shares, rates, targets)
+
+    def by_cell(self, values: FloatArray) -> FloatArray:
+        """Add up values of opinions by cell."""
+        return weighted_counts(self.cell, values, len(self.cell_case))
+
+    def mean_of_others(self, values: FloatArray) -> FloatArray:
+        """Average values of cells (..., n_cells) over the others of each opinion, shape (..., n_opinions)."""
+        (one, own), masses = self.own, self.by_cell(self.masses)
+        by_case = weighted_counts(self.cell_case, masses * values, self.study.n_cases)[..., self.case]
+        of_own = weighted_counts(one, self.study.weights[own] * values[..., self.cell[own]], self.study.n_opinions)
+        return _over(by_case - of_own, self.others)
+
+    def summed(self, values: Callable[[IntArray, IntArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Add up values of pairs by opinion.
+
+        Parameters
+        ----------
+        values
+            Given cells of those who agree and of those who are agreed with, returns values (n, n_pairs).
+
+        Returns
+        -------
+        alone : (n, n_opinions)
+            Mean over the others.
+        involved : (n, n_opinions)
+            Sum of share times value over all pairs, as the one that agrees and as the one that is agreed with.
+        """
+        study, cell, (one, other) = self.study, self.cell, self.own
+        offsets = np.searchsorted(self.cell_case, np.arange(study.n_cases + 1))
+        masses, rates = self.by_cell(self.masses), self.by_cell(self.rates)
+        block = np.cumsum(np.diff(offsets) ** 2) // PAIRS_AT_ONCE
+        limits = np.append(np.flatnonzero(np.diff(block, prepend=-1)), study.n_cases)
+        alone, involved = [], []
+        for first, last in pairwise(limits):
+            start, stop = offsets[[first, last]]
+            begins, b = take_rows(offsets, self.cell_case[start:stop])
+            a = row_of_each(begins)
+            found = values(start + a, b)
+            opinions = slice(*study.panel.opinion_offsets[[first, last]].tolist())
+            own = slice(*np.searchsorted(one, [opinions.start, opinions.stop]).tolist())
+            who, also, n = one[own] - opinions.start, other[own], opinions.stop - opinions.start
+            place = cell[opinions] - start
+            starts = begins[:-1] - offsets[self.cell_case[start:stop]]
+            there, back = starts[cell[one[own]] - start] + cell[also], starts[cell[also] - start] + cell[one[own]]
+            weights, rate = study.weights[also], (self.rates / study.votes)[also]
+            of_others = weighted_counts(a, masses[b] * found, stop - start)[:, place]
+            of_others -= weighted_counts(who, weights * found[:, there], n)
+            as_target = weighted_counts(b - start, rates[start + a] * found, stop - start)[:, place]
+            as_target -= weighted_counts(who, rate * found[:, back], n)
+            mean = _over(of_others, self.others[opinions])
+            alone.append(mean)
+            involved.append(self.shares[opinions] * mean + self.masses[opinions] * as_target)
+        return np.concatenate(alone, axis=1), np.concatenate(involved, axis=1)
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        """What is said in each cell, shape (n_cells, K): shares of its first choice; of ratings 1, score, square."""
+        names = [str(number) for number in range(len(self.cell_opinion))]
+        return vote_labels(self.study.each_alone(self.cell_opinion, names), names).means
+
+    def select(self, cases: IntArray) -> tuple[Pairs, IntArray, IntArray]:
+        """Keep some cases, ascending; also return the positions of their opinions and cells."""
+        is_kept = np.zeros(self.study.n_cases, dtype=np.bool_)
+        is_kept[cases] = True
+        opinions, cells = np.flatnonzero(is_kept[self.case]), np.flatnonzero(is_kept[self.cell_case])
+        return Pairs.of_kinds(self.study.select(cases), self.kinds[opinions]), opinions, cells
+
+
+def _over(sums: FloatArray, others: FloatArray) -> FloatArray:
+    """Divide sums over the others of each opinion by how much these count; zero where there is nobody else."""
+    return np.divide(sums, others, out=np.zeros_like(sums), where=others > 0)
+
+
+def different_opinions(study: Study) -> IntArray:
+    """Give the different things that were said a number, shape (n_opinions,)."""
+    if study.kind == "ratings":
+        return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
+    sizes, codes = np.diff(study.code_offsets), study.codes
+    if len(codes) == study.n_opinions:  # labels
+        return codes.astype(np.int64)
+    ranges = (pairwise(offsets.tolist()) for offsets in (study.block_offsets, study.code_offsets[study.block_offsets]))
+    keys = ((sizes[start:stop].tobytes(), codes[a:b].tobytes()) for (start, stop), (a, b) in zip(*ranges, strict=True))
+    known: dict[tuple[bytes, bytes], int] = {}
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+
+
+# What pairs are worth -------------------------------------------------------------------------------------
+
+
+def as_predictions(study: Study, opinions: IntArray, name: str, some: IntArray, names: Sequence[str]) -> Predictions:
+    """Take some of the opinions for what a model said, each about a case of its own.
+
+    >>> said = Study.from_rankings([[[["a"], ["b", "c"]], [["b"]]]], ["a", "b", "c"])
+    >>> as_predictions(said, np.array([0, 1]), "annotator", np.array([1, 0]), ["x", "y"]).to_lists()
+    [[['b']], [['a'], ['b', 'c']]]
+    """
+    if study.kind == "ratings":
+        return Predictions.from_numbers(study.scores[opinions[some]], case_names=names, name=name)
+    block_offsets, blocks = take_rows(study.block_offsets, opinions[some])
+    code_offsets, mentions = take_rows(study.code_offsets, blocks)
+    last = np.repeat(block_offsets[1:], np.diff(block_offsets))
+    places = np.repeat(last - np.arange(len(blocks)), np.diff(code_offsets))
+    return Predictions(
+        name, "ranking", study.conditions, tuple(names), code_offsets[block_offsets], study.codes[mentions], places
+    )
+
+
+def compared(
+    metrics: Sequence[Metric], study: Study, opinions: IntArray, said: Callable[[IntArray, Sequence[str]], Predictions]
+) -> FloatArray:
+    """Compare single opinions, each as a case of its own, with what is ``said`` of them, shape (metrics, n)."""
+    spec = MeanRating() if study.kind == "ratings" else InverseRank("each")
+    found = []
+    for start in range(0, len(opinions), COMPARED_AT_ONCE):
+        places = np.arange(start, min(start + COMPARED_AT_ONCE, len(opinions)))
+        names = [str(i) for i in range(len(places))]
+        own = said(places, names)
+        depth = max(1, *(metric.depth_for(own) for metric in metrics))
+        for batch in spec.sample(study.each_alone(opinions[places], names), threads=1):
+            seen = Drawn(batch.identified(depth), depth)
+            predicted = Predicted(own, seen.batch.outline())
+            found.append(np.array([metric.values(seen, predicted).mean(axis=-1) for metric in metrics]))
+    return np.concatenate(found, axis=-1)
+
+
+def of_kinds(metrics: Sequence[Metric], pairs: Pairs, called: str, a: IntArray, b: IntArray) -> FloatArray:
+    """Compare what is said in cells ``a`` with what is said in cells ``b``, shape (metrics, n); the same only once."""
+    said, kind = pairs.study, pairs.kinds[pairs.cell_opinion]
+    n_kinds, one_of_kind = int(kind.max()) + 1, np.empty(int(kind.max()) + 1, dtype=np.int64)
+    one_of_kind[kind] = pairs.cell_opinion
+    keys, place = np.unique(kind[a] * n_kinds + kind[b], return_inverse=True)
+    first, second = one_of_kind[keys // n_kinds], one_of_kind[keys % n_kinds]
+    return compared(metrics, said, second, partial(as_predictions, said, first, called))[:, place.ravel()]
+
+
+def of_cells(metrics: Sequence[Metric], pairs: Pairs, model: Predictions) -> FloatArray:
+    """Compare a model with what is said in all cells, shape (metrics, n_cells)."""
+    return compared(
+        metrics, pairs.study, pairs.cell_opinion, lambda some, names: repeated(model, pairs.cell_case[some], names)
+    )
+
+
+def needs_scores(metric: Metric) -> bool:
+    """Tell whether a metric cannot be computed of an annotator, who gives a label, a ranking or a number.
+
+    >>> from dissensus.metrics import AUROC, TopKAccuracy
+    >>> needs_scores(AUROC()), needs_scores(TopKAccuracy(1))
+    (True, False)
+    """
+    return not {"ranking", "numbers"} & set(metric.accepts)
+
+
+def first_shares(model: Predictions, n_conditions: int) -> Matrix:
+    """Return how a model shares its first choice among conditions, shape (n_cases, K); sparse."""
+    case = model.case_of_entry
+    best = np.full(model.n_cases, -np.inf)
+    np.maximum.at(best, case, model.values)
+    first = model.values == best[case]
+    share = 1.0 / np.bincount(case[first], minlength=model.n_cases)[case[first]]
+    return sparse(share, case[first], model.codes[first], (model.n_cases, n_conditions))
+
+
+# Estimates and their intervals ----------------------------------------------------------------------------
 
 
 class PointOfExperts(NamedTuple):
@@ -111,12 +376,11 @@ def estimates(
     """
     total, n_clusters, (low, high) = float(weights.sum()), int(clusters.max()) + 1, bounds
     mean = product(values, weights) / total
-    away = (weights * (values - mean[..., None])).reshape(-1, len(weights))
-    squares = np.array([np.square(weighted_counts(clusters, row, n_clusters)).sum() for row in away])
+    away = weighted_counts(clusters, weights * (values - mean[..., None]), n_clusters)
     n = int((weighted_counts(clusters, weights, n_clusters) > 0).sum())
     end = np.where(np.isfinite(high - low), high - low, np.ptp(values, axis=-1)) / 2
     unit = float(np.square(weights).sum()) / total
-    cases = (squares.reshape(mean.shape) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
+    cases = (np.square(away).sum(axis=-1) * n / max(n - 1, 1) + (unit * end) ** 2) / total**2
     annotators, doubt = np.zeros_like(cases), cases**2 / max(n - 1, 1)
     if part is not None:
         annotators, doubt = part.variance, doubt + np.square(part.before) / part.freedom
@@ -182,11 +446,9 @@ class Crossing:
         cells, cell = np.unique(keys[counted], return_inverse=True)
         plain = Crossing(counted, cell, cells // n_clusters, 1.0, 1.0)
         probes = probe_vectors(n_units, PROBES)
-        effects = []
-        for probe in probes:
-            added = np.append(probe, 0.0)[units]
-            effects.append(own * weight[case] * (added - weighted_counts(case, own * added, study.n_cases)[case]))
-        sums, noise = plain.of_units(np.array(effects))
+        added = np.append(probes, np.zeros((len(probes), 1)), axis=1)[:, units]
+        effects = own * weight[case] * (added - weighted_counts(case, own * added, study.n_cases)[:, case])
+        sums, noise = plain.of_units(effects)
         found = float((np.square(sums).sum() - noise.sum()) * n_units / np.square(probes).sum())
         if found <= ROUNDED * float(np.square(sums).sum()):
             return None
@@ -200,21 +462,16 @@ class Crossing:
         return replace(plain, scale=wanted / found, freedom=freedom)
 
     def of_units(self, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sum effects of opinions (n, n_opinions) by annotator, (n, n_units), with the squares that chance gives."""
-        n_units = int(self.unit.max()) + 1
-        cells = [weighted_counts(self.cell, row[self.counted], len(self.unit)) for row in effects]
-        sums, squares = (
-            np.array([weighted_counts(self.unit, row**power, n_units) for row in cells]) for power in (1, 2)
-        )
-        n = np.bincount(self.unit)
+        """Sum effects (..., n_opinions) by annotator, (..., n_units), with the squares that chance gives."""
+        cells, n = weighted_counts(self.cell, effects[..., self.counted], len(self.unit)), np.bincount(self.unit)
+        sums, squares = (weighted_counts(self.unit, cells**power, len(n)) for power in (1, 2))
         return sums, np.where(n > 1, n / np.maximum(n - 1, 1) * (squares - sums**2 / np.maximum(n, 1)), 0.0)
 
     def part(self, effects: FloatArray) -> Part:
         """Return the variance of means (...) from annotators, given what every opinion moves, (..., n_opinions)."""
-        sums, noise = self.of_units(effects.reshape(-1, effects.shape[-1]))
+        sums, noise = self.of_units(effects)
         before = self.scale * np.square(sums).sum(axis=-1)
-        variance = np.maximum(before - self.scale * noise.sum(axis=-1), 0.0)
-        return Part(variance.reshape(effects.shape[:-1]), before.reshape(effects.shape[:-1]), self.freedom)
+        return Part(np.maximum(before - self.scale * noise.sum(axis=-1), 0.0), before, self.freedom)
 
 
 def squared_shares(pairs: Pairs, weights: FloatArray) -> float:
@@ -276,8 +533,8 @@ def slope_at(own: Side, model: Side) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """Hold what metrics of a whole data set see of annotators and models.
+class Sample:
+    """Hold how well every opinion agrees with the others, and every model with it.
 
     Attributes
     ----------
@@ -285,87 +542,6 @@ class Pooled:
         Who is compared with whom.
     findings, items : (n_cases,)
         Which finding each case is about, from 0, and which case it belongs to.
-    """
-
-    pairs: Pairs
-    models: Mapping[str, Predictions]
-    findings: IntArray
-    items: IntArray
-
-    def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
-        """Put together rows about some of the cases."""
-        from dissensus.metrics import data_set
-
-        picks, is_binary = data_set.first_shares(scores), self.pairs.study.question == "binary"
-        return Side(data_set.Said(scores, picks, weights, is_binary, self.findings[about], self.items[about]), masses)
-
-    @cached_property
-    def said(self) -> FloatArray:
-        """What each cell says, as if a model had said it, (n_cells, K); of ratings the score."""
-        study = self.pairs.study
-        return study.scores[self.pairs.cell_opinion, None] if study.kind == "ratings" else self.pairs.labels
-
-    @cached_property
-    def scores(self) -> list[FloatArray]:
-        """What each model says, (n_cases, K) each."""
-        return [model.to_scores() for model in self.models.values()]
-
-    @cached_property
-    def others(self) -> FloatArray:
-        """What the others of each opinion say on average, (K, n_opinions)."""
-        return self.pairs.mean_of_others(self.pairs.labels.T)
-
-    @cached_property
-    def rows(self) -> IntArray:
-        """The cells of whoever has others."""
-        return np.flatnonzero(self.pairs.by_cell(self.pairs.shares) > 0)
-
-    @cached_property
-    def experts(self) -> Side:
-        """Annotators against the others, one row per cell of :attr:`rows`."""
-        pairs, rows, about = self.pairs, self.rows, self.pairs.cell_case[self.rows]
-        mass = pairs.by_cell(pairs.shares)[rows]
-        masses = np.array([pairs.by_cell(pairs.shares * row)[rows] for row in self.others]) / mass
-        return self.side(self.said[rows], about, pairs.study.case_weights[about] * mass, masses)
-
-    @cached_property
-    def of_models(self) -> list[Side]:
-        """Models against all annotators, one row per case."""
-        pairs, n_cases = self.pairs, self.pairs.study.n_cases
-        targets = pairs.by_cell(pairs.targets)
-        masses = np.array([weighted_counts(pairs.cell_case, targets * row, n_cases) for row in pairs.labels.T])
-        return [self.side(own, np.arange(n_cases), pairs.study.case_weights, masses) for own in self.scores]
-
-    def of_pairs(self, metric: DataSetMetric | None) -> Callable[[IntArray, IntArray], FloatArray]:
-        """Return what computes values of pairs of cells, whose mean is the metric."""
-        labels = self.pairs.labels.T
-        slopes = np.zeros((len(labels), len(self.pairs.cell_case)))
-        base, slopes[:, self.rows] = self.experts.linear(metric)
-        return lambda a, b: base + (slopes[:, a] * labels[:, b]).sum(axis=0)
-
-    def compared(self, metric: Metric | PointOfExperts) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what :meth:`Pairs.summed` gives, twice (n_opinions,), and values of models, (models, n_cells)."""
-        pairs, labels = self.pairs, self.pairs.labels.T
-        ours, theirs = sides_of(metric, self.experts)
-        alone, involved = np.full((2, pairs.study.n_opinions), np.nan)
-        if ours is not None:
-            values = self.of_pairs(ours)
-            (alone,), (involved,) = pairs.summed(lambda a, b: values(a, b)[None])
-        linear = [own.linear(theirs) for own in self.of_models]
-        return alone, involved, np.array([b + (s[:, pairs.cell_case] * labels).sum(axis=0) for b, s in linear])
-
-
-# Everybody beside everybody -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Hold how well every opinion agrees with the others, and every model with it.
-
-    Attributes
-    ----------
-    pooled
-        Who is compared with whom.
     metrics, called
         What they are compared by, and what an annotator is called.
     alone, involved : (metrics, n_opinions)
@@ -374,7 +550,10 @@ class Sample:
         Agreement of each model with what is said in each cell.
     """
 
-    pooled: Pooled
+    pairs: Pairs
+    models: Mapping[str, Predictions]
+    findings: IntArray
+    items: IntArray
     metrics: tuple[Metric | PointOfExperts, ...]
     called: str
     alone: FloatArray
@@ -404,10 +583,8 @@ class Sample:
         if scored and (point or any(metric.id == "sensitivity" for metric in metrics)):
             wanted.insert(0 if point else len(wanted), PointOfExperts(called))
             wanted += [metric for metric in (named.Specificity(),) if metric not in wanted]
-        pooled = Pooled(pairs, models, of_finding.astype(np.int64), items)
         alone, involved = np.full((2, len(wanted), study.n_opinions), np.nan)
         of_models = np.full((len(models), len(wanted), len(pairs.cell_case)), np.nan)
-        found = Sample(pooled, tuple(wanted), called, alone, involved, of_models)
         chosen = [metric for metric in metrics if metric.sees == "case"]
         known = [metric for metric in chosen if not needs_scores(metric)]
         if known:
@@ -416,59 +593,105 @@ class Sample:
         if chosen:
             places = [wanted.index(metric) for metric in chosen]
             of_models[:, places] = [of_cells(chosen, pairs, model) for model in models.values()]
-        return found.of_whole()
-
-    def of_whole(self) -> Sample:
-        """Write the values of metrics of a whole data set into their places."""
-        for place, metric in enumerate(self.metrics):
-            if metric.sees == "data set":
-                found = self.pooled.compared(metric)
-                self.alone[place], self.involved[place], self.of_models[:, place] = found
-        return self
-
-    def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
-        """Return what computes a metric, by its place, of pairs of cells."""
-        metric = self.metrics[place]
-        if isinstance(metric, PointOfExperts) or metric.sees == "data set":
-            return self.pooled.of_pairs(sides_of(metric, self.pooled.experts)[0])
-        return lambda a, b: of_kinds([metric], self.pairs, self.called, a, b)[0]
+        found = of_finding.astype(np.int64), items, tuple(wanted), called, alone, involved, of_models
+        return Sample(pairs, models, *found)._with_whole()
 
     def part(self, cases: IntArray) -> Sample:
         """Return the same for some of the cases, ascending."""
         pairs, opinions, cells = self.pairs.select(cases)
-        models = {name: model.select(cases) for name, model in self.pooled.models.items()}
-        pooled = Pooled(pairs, models, self.pooled.findings[cases], self.pooled.items[cases])
-        own = self.alone[:, opinions], self.involved[:, opinions], self.of_models[..., cells]
-        return Sample(pooled, self.metrics, self.called, *own).of_whole()
+        return replace(
+            self,
+            pairs=pairs,
+            models={name: model.select(cases) for name, model in self.models.items()},
+            findings=self.findings[cases],
+            items=self.items[cases],
+            alone=self.alone[:, opinions],
+            involved=self.involved[:, opinions],
+            of_models=self.of_models[..., cells],
+        )._with_whole()
+
+    # Metrics of a whole data set --------------------------------------------------------------------------
+
+    def _with_whole(self) -> Sample:
+        """Write the values of metrics of a whole data set into their places."""
+        labels = self.pairs.labels.T if self.sees_whole else np.empty((0, 0))
+        for place, metric in enumerate(self.metrics):
+            if metric.sees == "data set":
+                ours, theirs = sides_of(metric, self.experts)
+                if ours is not None:
+                    self.alone[place], self.involved[place] = self.pairs.summed(self.of_pairs(place))
+                for row, own in zip(self.of_models, self.sides, strict=True):
+                    base, slopes = own.linear(theirs)
+                    row[place] = base + (slopes[:, self.pairs.cell_case] * labels).sum(axis=0)
+        return self
 
     @property
-    def pairs(self) -> Pairs:
-        """Who is compared with whom."""
-        return self.pooled.pairs
+    def sees_whole(self) -> bool:
+        """Whether a metric is of a whole data set."""
+        return any(metric.sees == "data set" for metric in self.metrics)
 
-    @property
-    def weights(self) -> FloatArray:
-        """How much each case counts, shape (n_cases,)."""
-        return self.pairs.study.case_weights
+    def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
+        """Put together rows about some of the cases."""
+        from dissensus.metrics import data_set
+
+        picks, is_binary = data_set.first_shares(scores), self.pairs.study.question == "binary"
+        return Side(data_set.Said(scores, picks, weights, is_binary, self.findings[about], self.items[about]), masses)
+
+    @cached_property
+    def said(self) -> FloatArray:
+        """What each cell says, as if a model had said it, (n_cells, K); of ratings the score."""
+        study = self.pairs.study
+        return study.scores[self.pairs.cell_opinion, None] if study.kind == "ratings" else self.pairs.labels
+
+    @cached_property
+    def scores(self) -> list[FloatArray]:
+        """What each model says, (n_cases, K) each."""
+        return [model.to_scores() for model in self.models.values()]
+
+    @cached_property
+    def others(self) -> FloatArray:
+        """What the others of each opinion say on average, (K, n_opinions)."""
+        return self.pairs.mean_of_others(self.pairs.labels.T)
+
+    @cached_property
+    def experts(self) -> Side:
+        """Annotators against the others, one row per cell of whoever has others."""
+        pairs = self.pairs
+        mass = pairs.by_cell(pairs.shares)
+        rows = np.flatnonzero(mass > 0)
+        masses, about = pairs.by_cell(pairs.shares * self.others)[:, rows] / mass[rows], pairs.cell_case[rows]
+        return self.side(self.said[rows], about, self.pairs.weights[about] * mass[rows], masses)
+
+    @cached_property
+    def sides(self) -> list[Side]:
+        """Models against all annotators, one row per case."""
+        pairs, n_cases = self.pairs, self.pairs.study.n_cases
+        masses = weighted_counts(pairs.cell_case, pairs.by_cell(pairs.targets) * pairs.labels.T, n_cases)
+        return [self.side(own, np.arange(n_cases), self.pairs.weights, masses) for own in self.scores]
+
+    def of_pairs(self, place: int) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what computes a metric, by its place, of pairs of cells, (1, n_pairs); the mean is the metric."""
+        metric, pairs = self.metrics[place], self.pairs
+        if not isinstance(metric, PointOfExperts) and metric.sees == "case":
+            return partial(of_kinds, [metric], pairs, self.called)
+        labels = pairs.labels.T
+        slopes = np.zeros((len(labels), len(pairs.cell_case)))
+        base, slopes[:, pairs.by_cell(pairs.shares) > 0] = self.experts.linear(sides_of(metric, self.experts)[0])
+        return lambda a, b: base + (slopes[:, a] * labels[:, b]).sum(axis=0)[None]
+
+    # Values of cases --------------------------------------------------------------------------------------
 
     @cached_property
     def means(self) -> FloatArray:
         """Agreement of annotators and of models on each case, shape (1 + models, metrics, n_cases)."""
         pairs, n_cases = self.pairs, self.pairs.study.n_cases
-        targets = pairs.by_cell(pairs.targets)
-        alone = [weighted_counts(pairs.case, pairs.shares * row, n_cases) for row in self.alone]
-        models = [[weighted_counts(pairs.cell_case, targets * row, n_cases) for row in one] for one in self.of_models]
-        return np.array([alone, *models])
-
-    @cached_property
-    def clusters(self) -> IntArray:
-        """What is resampled together: groups of cases, or cases."""
-        return self.pairs.study.panel.clusters
+        models = weighted_counts(pairs.cell_case, pairs.by_cell(pairs.targets) * self.of_models, n_cases)
+        return np.concatenate([weighted_counts(pairs.case, pairs.shares * self.alone, n_cases)[None], models])
 
     @cached_property
     def crossing(self) -> Crossing | None:
         """Who read what with whom; nothing if annotators are no sample."""
-        return Crossing.of(self.pairs, self.weights, self.clusters)
+        return Crossing.of(self.pairs, self.pairs.weights, self.pairs.clusters)
 
     @cached_property
     def effects(self) -> FloatArray:
@@ -478,7 +701,7 @@ class Sample:
         the mean of its case without it says how far it moves.
         """
         pairs, case = self.pairs, self.pairs.case
-        weight, involved = (self.weights / self.weights.sum())[case], pairs.shares + pairs.targets
+        weight, involved = ((self.pairs.weights / self.pairs.weights.sum())[case], pairs.shares + pairs.targets)
         left = np.where(involved < 1 - ROUNDED, 1 - involved, np.inf)
         alone = (self.involved - involved * self.means[0][:, case]) * (1 - involved / 2) / left
         models = pairs.targets * (self.of_models[..., pairs.cell] - self.means[1:][..., case])
@@ -486,19 +709,48 @@ class Sample:
 
     def rows(self, margin: float | None, level: float) -> list[dict[str, Any]]:
         """Return a row per metric and model, with p-values: of no difference, and of one beyond the margin."""
-        means, pooled = self.means.copy(), self.pooled
+        means = self.means.copy()
         effects = None if self.crossing is None else self.effects.copy()
         for k, metric in enumerate(self.metrics):
             if isinstance(metric, PointOfExperts):  # the specificity of annotators is uncertain too
                 point = self.metrics.index(named.Specificity())
-                slopes = np.array([slope_at(pooled.experts, own) for own in pooled.of_models])
-                centre = pooled.experts.value(named.Specificity())
+                slopes = np.array([slope_at(self.experts, own) for own in self.sides])
+                centre = self.experts.value(named.Specificity())
                 means[1:, k] += slopes[:, None] * (means[0, point] - centre)
                 if effects is not None:
                     effects[1:, k] += slopes[:, None] * effects[0, point]
         moved = None if effects is None or self.crossing is None else self.crossing.part(with_gaps(effects))
-        names = list(pooled.models)
-        return compared_rows(self.metrics, names, with_gaps(means), self.weights, self.clusters, moved, margin, level)
+        return self._summarised(means, self.pairs.weights, self.pairs.clusters, moved, margin, level)
+
+    def _summarised(
+        self,
+        means: FloatArray,
+        weights: FloatArray,
+        clusters: IntArray,
+        part: Part | None,
+        margin: float | None,
+        level: float,
+    ) -> list[dict[str, Any]]:
+        """Return a row per metric and model, given means of cases, (1 + models, metrics, n_cases)."""
+        values = with_gaps(means)
+        low, high = np.array([metric.range for metric in self.metrics], dtype=np.float64).T
+        is_gap = (np.arange(len(values)) > len(self.models))[:, None]
+        bounds = np.where(is_gap, low - high, low), np.where(is_gap, high - low, high)
+        is_logit = ~is_gap & np.array([metric.scale == "logit" for metric in self.metrics])
+        found = estimates(values, weights, clusters, bounds, part, level, is_logit)
+        sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
+        better = found._replace(mean=sign * found.mean)
+        p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
+        p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
+        rows = []
+        for k, metric in enumerate(self.metrics):
+            for number, name in enumerate(self.models, 1):
+                gap = number + len(self.models), k
+                row: dict[str, Any] = {"metric": metric.name, "model": name}
+                for columns, place in ((EXPERTS, (0, k)), (AGREED, (number, k)), (APART, gap)):
+                    row |= {column: float(values[place]) for column, values in zip(columns, found, strict=False)}
+                rows.append({**row, "p_value": float(p_value[gap]), "p_noninferior": float(p_noninferior[gap])})
+        return rows
 
     @cached_property
     def panels(self) -> Panels:
@@ -514,7 +766,7 @@ class Sample:
         share = (few.shares + few.targets) / 2
         end = np.ptp(study.scores) ** 2 if study.kind == "ratings" else 1.0
         bounds, found = (np.array(-end), np.array(end)), {}
-        for name, model in self.pooled.models.items():
+        for name, model in self.models.items():
             if study.kind == "ratings":
                 values = -np.square(model.numbers[pairs.case] - study.scores)
             else:
@@ -524,19 +776,19 @@ class Sample:
 
             def compare(k: int, own: FloatArray = own, moves: FloatArray = moves) -> tuple[float, ...]:
                 of_panel = panels.agreement(k)
-                weights, part = np.where(np.isnan(of_panel), 0.0, self.weights), None
+                weights, part = np.where(np.isnan(of_panel), 0.0, self.pairs.weights), None
                 key = (weights > 0).tobytes()
                 if key not in crossings:
                     crossings[key] = None
                     if weights[:n_some].any():
                         wanted = squared_shares(pairs, weights)
-                        crossings[key] = Crossing.of(few, weights[:n_some], some.clusters, wanted)
+                        crossings[key] = Crossing.of(few, weights[:n_some], few.clusters, wanted)
                 crossing = crossings[key]
                 if crossing is not None:
                     here = weights[:n_some] / weights[:n_some].sum()
                     part = crossing.part((moves - (1 - share) * some.panels.moves(k)) * here[few.case])
                 gaps = np.where(weights > 0, own - np.nan_to_num(of_panel), 0.0)
-                return tuple(map(float, estimates(gaps, weights, self.clusters, bounds, part, level)[:3]))
+                return tuple(map(float, estimates(gaps, weights, self.pairs.clusters, bounds, part, level)[:3]))
 
             found[name] = worth_of(panels, compare)
         return found
@@ -563,15 +815,15 @@ class Sample:
             (same[0] / np.maximum(n_pairs[0], 1))[both],
             ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
         )
-        weights, bounds = self.weights[both], (np.array(-1.0), np.array(1.0))
+        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
         if not both.any():
             return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
-        gap = estimates(within - between, weights, self.clusters[both], bounds, None, level)
+        gap = estimates(within - between, weights, self.pairs.clusters[both], bounds, None, level)
         return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 
     def annotator_rows(self, level: float) -> list[dict[str, Any]]:
         """Score every named annotator like a model, beside every model on the same cases against the same others."""
-        pairs, pooled, study, found = self.pairs, self.pooled, self.pairs.study, []
+        pairs, study, found = self.pairs, self.pairs.study, []
         if not study.annotator_names:
             return []
         both = np.concatenate([self.alone[None], pairs.mean_of_others(self.of_models)])
@@ -585,81 +837,26 @@ class Sample:
                 continue
             share = pairs.shares[own] / weighted_counts(row, pairs.shares[own], len(cases))[row]
             values = both[..., own] * share
-            means = np.array([[weighted_counts(row, one, len(cases)) for one in some] for some in values])
-            weights, others = self.weights[cases], pooled.others[:, own] if self.sees_whole else np.empty((0, 0))
+            means, weights = weighted_counts(row, values, len(cases)), self.pairs.weights[cases]
+            others = self.others[:, own] if self.sees_whole else np.empty((0, 0))
             for k, metric in enumerate(self.metrics):
                 if metric.sees == "data set":
-                    alone = pooled.side(pooled.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
-                    said = np.array([weighted_counts(row, share * one, len(cases)) for one in others])
+                    alone = self.side(self.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
+                    said = weighted_counts(row, share * others, len(cases))
                     ours, theirs = sides_of(metric, alone)
                     means[0, k] = weighted_counts(row, share * alone.values(ours), len(cases))
-                    for number, scores in enumerate(pooled.scores, 1):
-                        means[number, k] = pooled.side(scores[cases], cases, weights, said).values(theirs)
-            names = list(pooled.models)
-            for one in compared_rows(
-                self.metrics, names, with_gaps(means), weights, self.clusters[cases], None, None, level
-            ):
+                    for number, scores in enumerate(self.scores, 1):
+                        means[number, k] = self.side(scores[cases], cases, weights, said).values(theirs)
+            for one in self._summarised(means, weights, self.pairs.clusters[cases], None, None, level):
                 if math.isnan(one["experts"]):  # an annotator gives no scores
                     continue
+                mine = {to: one[of] for of, to in zip(EXPERTS, AGREED, strict=True)}
                 beside = {"model": one["model"], "model_agreement": one["agreement"]}
-                mine = {to: one[of] for of, to in zip(EXPERTS, ("agreement", "low", "high"), strict=True)}
-                gap = {part: one[part] for part in ("difference", "difference_low", "difference_high")}
-                found.append(
-                    {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside, **gap}
-                )
+                head = {"annotator": name, "metric": one["metric"], "n_cases": len(cases), **mine, **beside}
+                found.append(head | {part: one[part] for part in APART[:3]})
         return found
-
-    @property
-    def sees_whole(self) -> bool:
-        """Whether a metric is of a whole data set."""
-        return any(metric.sees == "data set" for metric in self.metrics)
 
 
 def with_gaps(values: FloatArray) -> FloatArray:
     """Put differences of models from annotators behind values of annotators and models (1 + models, metrics, n)."""
     return np.concatenate([values, values[1:] - values[:1]])
-
-
-def compared_rows(
-    metrics: Sequence[Metric | PointOfExperts],
-    models: Sequence[str],
-    means: FloatArray,
-    weights: FloatArray,
-    clusters: IntArray,
-    part: Part | None,
-    margin: float | None,
-    level: float,
-) -> list[dict[str, Any]]:
-    """Return a row per metric and model, given what :func:`with_gaps` makes of means of cases."""
-    low, high = np.array([metric.range for metric in metrics], dtype=np.float64).T
-    is_gap = (np.arange(len(means)) > len(models))[:, None]
-    bounds = np.where(is_gap, low - high, low), np.where(is_gap, high - low, high)
-    is_logit = ~is_gap & np.array([metric.scale == "logit" for metric in metrics])
-    found = estimates(means, weights, clusters, bounds, part, level, is_logit)
-    sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in metrics])
-    better = found._replace(mean=sign * found.mean)
-    p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
-    p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
-    rows = []
-    for k, metric in enumerate(metrics):
-        for number, name in enumerate(models, 1):
-            gap = number + len(models), k
-            rows.append(
-                {
-                    "metric": metric.name,
-                    "model": name,
-                    **{column: float(values[0, k]) for column, values in zip(EXPERTS, found, strict=False)},
-                    **{
-                        column: float(values[number, k])
-                        for column, values in zip(("agreement", "low", "high"), found, strict=False)
-                    },
-                    "difference": float(found.mean[gap]),
-                    "difference_low": float(found.low[gap]),
-                    "difference_high": float(found.high[gap]),
-                    "case_sd": float(found.case_sd[gap]),
-                    "annotator_sd": float(found.annotator_sd[gap]),
-                    "p_value": float(p_value[gap]),
-                    "p_noninferior": float(p_noninferior[gap]),
-                }
-            )
-    return rows

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from dissensus.agreement.coefficients import Matrix, sparse
-from dissensus.core.aliases import FloatArray, IntArray
+from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.kernels.pluralities import plurality_agreement
@@ -86,6 +86,7 @@ class Panels:
     """
 
     study: Study
+    _known: dict[tuple[str, int], FloatArray] = field(default_factory=dict, repr=False)  # for all models that ask
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -99,16 +100,12 @@ class Panels:
         most = known[LEAST_CASES - 1] - 1 if len(known) >= LEAST_CASES else 0
         return [k for k in (*range(1, 11), *LARGE) if k <= most]
 
-    @cached_property
-    def _known(self) -> dict[tuple[str, int], FloatArray]:
-        return {}
-
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
-        if ("agreement", k) not in self._known:  # all models are compared with the same panels
+        if ("agreement", k) not in self._known:
             found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.sizes > k)
-            of_able = -(1 + 1 / k) * self._variances[able] if self.study.kind == "ratings" else self._counted(able, k)
-            found[able] = of_able
+            is_rated = self.study.kind == "ratings"
+            found[able] = -(1 + 1 / k) * self._spread[1][able] if is_rated else self._counted(able, k)
             self._known["agreement", k] = found
         return self._known["agreement", k]
 
@@ -124,9 +121,10 @@ class Panels:
         n, found = self.sizes[case], np.zeros(said.n_opinions)
         size = np.minimum(k, n - 2)
         if said.kind == "ratings":
-            own = np.square(said.scores - self._means[case]) * n / np.maximum(n - 1, 1)
-            without = ((n - 1) * self._variances[case] - own) / np.maximum(n - 2, 1)
-            found = np.where(n > 2, -(1 + 1 / k) * (self._variances[case] - without), 0.0)
+            means, variances = (of[case] for of in self._spread)
+            own = np.square(said.scores - means) * n / np.maximum(n - 1, 1)
+            without = ((n - 1) * variances - own) / np.maximum(n - 2, 1)
+            found = np.where(n > 2, -(1 + 1 / k) * (variances - without), 0.0)
         else:
             for panel in np.unique(size[size > 0]).tolist():
                 chosen = np.flatnonzero(size == panel)
@@ -135,18 +133,12 @@ class Panels:
         return found
 
     @cached_property
-    def _means(self) -> FloatArray:
-        """Mean rating of each case."""
-        said = self.study
-        total = weighted_counts(said.panel.case_of_opinion, said.votes * said.scores, said.n_cases)
-        return np.asarray(total / np.maximum(self.sizes, 1))
-
-    @cached_property
-    def _variances(self) -> FloatArray:
+    def _spread(self) -> tuple[FloatArray, FloatArray]:
+        """Mean rating of each case, and the variance of its ratings."""
         said, case = self.study, self.study.panel.case_of_opinion
-        away = np.square(said.scores - self._means[case], dtype=np.float64)
-        squares = weighted_counts(case, said.votes.astype(np.float64) * away, said.n_cases)
-        return np.asarray(squares / np.maximum(self.sizes - 1, 1))
+        means = weighted_counts(case, said.votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
+        squares = weighted_counts(case, said.votes * np.square(said.scores - means[case]), said.n_cases)
+        return means, squares / np.maximum(self.sizes - 1, 1)
 
     @cached_property
     def _first(self) -> tuple[IntArray, IntArray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,15 @@ import numpy as np
 from markupsafe import Markup
 
 from dissensus.aggregations.case_prior import REFITS
+from dissensus.core.arrays import CERTAIN
 from dissensus.core.errors import listing
 from dissensus.core.screen import visible
 from dissensus.core.spec import written
-from dissensus.core.thresholds import CERTAIN
 from dissensus.evaluation.curves import RESAMPLES
-from dissensus.evaluation.sentences import capital, joined, roughness, rows_of, subjects
+from dissensus.evaluation.sentences import capital, joined, roughness, rows_of
 from dissensus.evaluation.words import counted, number, percent
 from dissensus.metrics.data_set import DataSetMetric
-from dissensus.report.section import ReportSection, ReportSubject
+from dissensus.report.section import ReportSection, ReportSubject, own_text, paragraph
 from dissensus.report.sections.models import weight
 from dissensus.study.diagnosis import spread
 from dissensus.study.question import KINDS
@@ -31,16 +32,8 @@ if TYPE_CHECKING:
 
 LABELS = {"top": "its most plausible condition", "soft": "its plausibilities"}
 
-# How the prior of rankings was fitted, and that of ratings.
-PRIORS = (
-    "The informed prior of a case is a Dirichlet distribution to which {who} contributed: scores, their logarithms and "
-    "first places of the models, and the frequency of conditions, enter its mean by coefficients that maximise the "
-    "Dirichlet-multinomial likelihood of the annotators' first choices, with a ridge.",
-    "The informed prior of a case is a normal-inverse-gamma distribution to which {who} contributed: its mean is a "
-    "regression of the mean ratings of cases on the numbers of the models, by least squares that count cases by their "
-    "number of ratings, with a ridge; its spread is that of cases around the regression beyond the noise of their "
-    "ratings, by moments.",
-)
+# From this item on, the checklist is about models.
+FIRST_ABOUT_MODELS = 28
 
 # How many columns of one role are named.
 MOST_NAMES = 12
@@ -112,25 +105,14 @@ def _told(receipt: Receipt) -> dict[str, Any]:
 
 def introduction(evaluation: Evaluation) -> str:
     """Say in a sentence or two what was evaluated, and what annotators had to choose from."""
-    people, findings = evaluation.n_annotators, evaluation.asked_findings
-    named = "very many named annotators" if people is None else counted(people, "named annotator")
-    opinions = counted(evaluation.n_votes, "answer" if findings else evaluation.study.opinion)
-    who = "anonymous annotators" if people == 0 else named
-    parts = [f"The study has {subjects(evaluation)} with {opinions} by {who}."]
-    if findings:
-        rows = counted(evaluation.n_cases, "row")
-        parts.append(
-            f"Every finding of a case is a question of its own ({joined(evaluation.conditions, 'or')}) and a row, "
-            f"named by case and finding: {rows}. Findings of one case are resampled together."
-        )
-    elif evaluation.study.kind != "ratings":
-        parts.append(f"There are {counted(len(evaluation.conditions), 'condition')} to choose from.")
-    if evaluation.study.panel.groups and not findings:
-        groups = counted(evaluation.n_groups, "group")
-        parts.append(f"Cases belong to {groups}, such as patients, and are resampled together.")
-    if evaluation.categories is not None:
-        parts.append(f"Conditions fall into the categories {joined(evaluation.categories.names)}.")
-    return " ".join(parts)
+    return paragraph("introduction.txt.jinja", evaluation=evaluation, people=named(evaluation.n_annotators))
+
+
+def named(people: int | None) -> str:
+    """Say how many annotators there are, if they have names and are not too many to be counted."""
+    if people == 0:
+        return "anonymous annotators"
+    return "very many named annotators" if people is None else counted(people, "named annotator")
 
 
 # The paragraph ------------------------------------------------------------------------------------------
@@ -138,28 +120,31 @@ def introduction(evaluation: Evaluation) -> str:
 
 def methods_paragraph(evaluation: Evaluation) -> str:
     """Write the methods as a paper would, filled in from the evaluation."""
-    parts = []
-    if evaluation.is_sample:
-        held, total = (counted(many, "case") for many in (len(evaluation.case_names), evaluation.n_cases))
-        parts.append(f"The study has {total}, of which a random sample of {held} is described here.")
-    if evaluation.asked_findings:
-        told = joined(evaluation.conditions, "or")
-        many = f"{spread(evaluation.study.panel.votes_per_case)} per finding of a case"
-        parts.append(f"Annotators said of {subjects(evaluation)} whether it is {told} ({many}).")
-    else:
-        parts.append(evaluation.study.methods())
-    parts += [aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, key=lambda r: r.aggregation)]
-    parts += [*prior_sentences(evaluation), *model_sentences(evaluation)]
-    run, mean = evaluation.runs[evaluation.reference].label, evaluation.certainty_counts[evaluation.reference].mean
-    return " ".join(
-        [
-            *parts,
-            "The certainty of a case is the largest share of draws that agree on its most plausible condition; it was "
-            f"{number(mean, 2)} on average and below {CERTAIN} in {uncertain_share(evaluation)} of the "
-            f"{rows_of(evaluation)[1]} ({run}).",
-            f"The analysis follows {CITATION}, and was run with Dissensus {evaluation.versions.get('dissensus', '')} "
-            f"(seed {evaluation.seed}).",
-        ]
+    prior = evaluation.prior if evaluation.panel is not None else None
+    informed = [str(row["model"]) for row in prior.models if row.get("left_out") is None] if prior else []
+    whole = [metric for metric in evaluation.metrics if isinstance(metric, DataSetMetric)]
+    estimands = (evaluation.panel is not None, evaluation.shared is not None, bool(evaluation.adjusted_runs))
+    return paragraph(
+        "paragraph.txt.jinja",
+        evaluation=evaluation,
+        aggregations=[
+            aggregation_sentence(list(runs)) for _, runs in groupby(evaluation.runs, lambda r: r.aggregation)
+        ],
+        prior=prior if prior and prior.concentrations else None,
+        informed=joined(informed) or "no model",
+        weight=weight,
+        refits=REFITS,
+        resamples=RESAMPLES,
+        n_estimands=sum(estimands),
+        trained=joined(evaluation.trained_on),
+        moved=next(iter(evaluation.moved.values()), None),
+        whole=joined([metric.name for metric in whole]),
+        labels=joined([LABELS[truth] for truth in dict.fromkeys(metric.truth for metric in whole)]),
+        metrics=metric_names(evaluation),
+        mean=number(evaluation.certainty_counts[evaluation.reference].mean, 2),
+        uncertain=uncertain_share(evaluation),
+        certain=CERTAIN,
+        citation=CITATION,
     )
 
 
@@ -176,97 +161,6 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     fitted = f"; fitted: {told}" if told else ""
     in_chains = chains if one.n_chains > 1 else ""
     return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{in_chains}{fitted}."
-
-
-def prior_sentences(evaluation: Evaluation) -> Iterable[str]:
-    """Say how the informed prior was fitted, how much it weighs, and which models had a say."""
-    if evaluation.panel is None or evaluation.prior is None or not evaluation.prior.concentrations:
-        return
-    informed = [str(row["model"]) for row in evaluation.prior.models if row.get("left_out") is None]
-    who, kind = joined(informed) or "no model", evaluation.study.kind
-    yield (
-        f"{PRIORS[kind == 'ratings'].format(who=who)} It weighs {weight(evaluation.prior, kind)}. It was "
-        f"fitted again to {REFITS} resamples of the cases, and what this moves is part of the intervals."
-    )
-
-
-def model_sentences(evaluation: Evaluation) -> Iterable[str]:
-    """Say how the models were evaluated and compared, and what the metrics are."""
-    if not evaluation.models:
-        return
-    models = counted(len(evaluation.models), "model was", "models were")
-    known = (evaluation.panel is not None, evaluation.shared is not None, bool(evaluation.adjusted_runs))
-    several = {2: "two estimands that answer different questions", 3: "three estimands that answer different questions"}
-    by = f", by {several[sum(known)]}" if sum(known) > 1 else ""
-    yield f"{models} evaluated with {metric_names(evaluation)}{by}."
-    trained, none = joined(evaluation.trained_on), "no other model" if evaluation.trained_on else "no model"
-    declared = f"{trained} had been trained on these annotations and has no verdict; " if trained else ""
-    yield (
-        f"{capital(declared + none)} had seen them before [to be confirmed by the authors; the automatic check notices "
-        "gross copies only]."
-    )
-    if not evaluation.study.panel.annotator_groups:
-        yield "Sites of annotators were not given: habits that annotators of one site share cannot be seen in the data."
-    if evaluation.panel is not None:
-        yield (
-            "Panel is the value against what a large panel of such annotators would say, averaged over draws under the "
-            "informed prior; it assumes that the models predict a large panel as well as these annotators."
-        )
-    if evaluation.shared is not None:
-        yield "Agreement is the average over annotators of the value against one annotator's answer, without any prior."
-    if evaluation.adjusted_runs:
-        yield (
-            "Adjusted values are averages over draws; they assume that the draws know nothing of the model, and depend "
-            "on the aggregation and its reliability."
-        )
-    moved = list(evaluation.moved.values())
-    who = "with the annotators as fixed, so that their variation is not included"
-    if moved:
-        many = counted(moved[0].n_annotators, "annotator")
-        who = f"and a jackknife over {many}, who count as a sample as well (panel, reference run, agreement)"
-    yield (
-        f"All come with {100 * evaluation.level:g} % intervals for the value on cases like these, annotated likewise: "
-        f"Bayesian bootstrap of the cases with two pseudo-cases at the ends of the range, {who}."
-    )
-    yield from data_set_sentences(evaluation)
-    yield (
-        "The same metrics against deterministic aggregation (point estimates) are given by name beside them; where "
-        "conditions tie for the majority, each counts in equal shares."
-    )
-    yield from (metric.methods for metric in evaluation.metrics if metric.meaning)
-    if len(evaluation.models) > 1:
-        yield (
-            "Models were compared on the same draws and the same resampled cases, by agreement with one annotator "
-            f"where it is defined. The primary metric is {evaluation.primary}: its p-values, from Student's t with a "
-            "correction for skewness, were adjusted over all pairs (Holm), and two models are called not "
-            "distinguishable unless the interval of their difference excludes zero and the adjusted p-value is below "
-            f"{1 - evaluation.level:.2g}. Other metrics are secondary; their p-values are not adjusted."
-        )
-
-
-def data_set_sentences(evaluation: Evaluation) -> Iterable[str]:
-    """Say how metrics of a whole data set and their intervals were found, and how findings were treated."""
-    own = [metric for metric in evaluation.metrics if isinstance(metric, DataSetMetric)]
-    if own:
-        truths = dict.fromkeys(metric.truth for metric in own)
-        labels = joined([LABELS[truth] for truth in truths])
-        yield (
-            f"{capital(joined([metric.name for metric in own]))} were computed on all cases of every "
-            f"draw, with {labels} as labels, and averaged over draws. For their intervals every case was given a "
-            "pseudo-value, from the derivatives of the metric by the masses of its labels, and these were resampled as "
-            "above, on the logit scale for shares and areas, with pseudo-cases that weigh as much as the effective "
-            "number of cases that the metric rests on asks for."
-        )
-    if evaluation.asked_findings:
-        yield (
-            f"Each of {counted(len(evaluation.asked_findings), 'finding')} was a binary question of its own, with a "
-            "posterior and a prior of its own; findings of one case were resampled together."
-        )
-    if evaluation.lines:
-        yield (
-            f"Curves are means over draws with pointwise {100 * evaluation.level:g} % bands from {RESAMPLES} resamples "
-            "of the cases, each with the labels of one draw."
-        )
 
 
 def metric_names(evaluation: Evaluation) -> str:
@@ -288,48 +182,30 @@ def guideline_items(evaluation: Evaluation) -> list[dict[str, Any]]:
 
     The questions are in our own words; the numbers are those of the 2020 list.
     """
-    kind, runs = KINDS[evaluation.study.kind].described, ", ".join(run.label for run in evaluation.runs)
-    reference = f"Not one label per case, but draws of plausibilities inferred from {kind} ({runs})."
-    why = (
-        "No certain answer is available; the opinions disagree, and the disagreement is kept instead of resolved. "
-        f"Why opinions serve as the reference: {AUTHORS}"
-    )
-    n_named = evaluation.n_annotators
-    people = "Very many named annotators" if n_named is None else counted(n_named, "named annotator")
-    people = people if n_named != 0 else "Anonymous annotators"
-    per_case = "per case of a random sample" if evaluation.is_sample else "per case"
-    many = f"{spread(evaluation.study.panel.votes_per_case)} {per_case}"
-    who = f"{people}, {many}. Qualifications and training: {AUTHORS}"
-    label, rows = evaluation.runs[evaluation.reference].label, rows_of(evaluation)
-    variability = f"Share of {rows[1]} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})."
+    label, (row, rows) = evaluation.runs[evaluation.reference].label, rows_of(evaluation)
+    names, swept = metric_names(evaluation), len(evaluation.adjusted_runs)
     known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
-    if len(known):
-        average, cases = number(float(known.mean()), 2), counted(len(known), *rows)
-        variability += f" Agreement among annotators, of one with the others: {average} on average over {cases}."
-    variability += " Disagreement was not resolved; it is carried into every result."
-    items = [
-        ("14", "How is the reference standard defined?", reference, True),
-        ("15", "Why was this reference standard chosen?", why, False),
-        ("16", "Who made the annotations, and how qualified were they?", who, False),
-        ("17", "Which tools were used to annotate?", AUTHORS.capitalize(), False),
-        ("18", "How much do annotators vary, and what was done about it?", variability, True),
+    agreed = f"{number(float(known.mean()), 2)} on average over {counted(len(known), row, rows)}" if len(known) else ""
+    words = {
+        "kind": KINDS[evaluation.study.kind].described,
+        "runs": ", ".join(run.label for run in evaluation.runs),
+        "authors": AUTHORS,
+        "people": capital(named(evaluation.n_annotators)),
+        "many": spread(evaluation.study.panel.votes_per_case) + " per case",
+        "sample": " of a random sample" if evaluation.is_sample else "",
+        "uncertain": f"{rows} with certainty below {CERTAIN}: {uncertain_share(evaluation)} ({label})",
+        "agreed": f" Agreement among annotators, of one with the others: {agreed}." if agreed else "",
+        "level": 100 * evaluation.level,
+        "fit": " and from the fit of the prior" if evaluation.panel is not None else "",
+        "metrics": f"{names[:1].upper()}{names[1:]}",
+        "swept": counted(swept, "combination"),
+    }
+    is_known = {"always": True, "never": False, "swept": swept > 1}
+    return [
+        {**item, "answer": item["answer"].format(**words), "is_known": is_known[item["is_known"]]}
+        for item in tomllib.loads(own_text("guideline.toml"))["items"]
+        if evaluation.models or int(item["code"]) < FIRST_ABOUT_MODELS
     ]
-    if evaluation.models:
-        fit = " and from the fit of the prior" if evaluation.panel is not None else ""
-        uncertainty = (
-            f"{100 * evaluation.level:g} % intervals for cases like these, annotated likewise; what comes from cases, "
-            f"from annotators, from draws{fit}, and the Monte Carlo error, are given apart."
-        )
-        names, swept = metric_names(evaluation), len(evaluation.adjusted_runs)
-        sweep = f"Results are shown for {counted(swept, 'combination')} of aggregation and reliability."
-        failures = "Cases can be sorted by their score and looked at one by one in the case explorer."
-        items += [
-            ("28", "Which metrics measure performance?", f"{names[:1].upper()}{names[1:]}.", True),
-            ("29", "How is statistical uncertainty measured?", uncertainty, True),
-            ("30", "How robust are the results?", sweep, swept > 1),
-            ("37", "Which cases fail?", failures, True),
-        ]
-    return [dict(zip(("code", "asks", "answer", "is_known"), item, strict=True)) for item in items]
 
 
 # Where the numbers come from ----------------------------------------------------------------------------

@@ -169,16 +169,11 @@ def beside_table(
 def pair_table(evaluation: Evaluation) -> Table:
     """Tabulate all pairs by the primary metric, each from the better model to the worse."""
     found = [each for each in deciding(evaluation).differences if each.is_primary]
-    rows = [
-        (
-            f"{each.first} {NOTHING} {each.second}",
-            f"{number(each.difference)} [{number(each.low)}, {number(each.high)}]",
-            small_probability(each.p_value),
-            small_probability(each.p_adjusted),
-            each.verdict,
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        interval_of = f"{number(each.difference)} [{number(each.low)}, {number(each.high)}]"
+        chances = map(small_probability, (each.p_value, each.p_adjusted))
+        rows.append((f"{each.first} {NOTHING} {each.second}", interval_of, *chances, each.verdict))
     head = ["better and worse", "difference", "p", "Holm-adjusted", "verdict"]
     return {"caption": f"Pairs of models by {evaluation.primary}", "head": head, "rows": rows}
 
@@ -285,6 +280,7 @@ class Sensitivity(ReportSection):
         every = side_by_side(evaluation, results) if order else []
         found = [one for one in every if one.metric.name == evaluation.primary]
         prior = evaluation.prior if evaluation.panel is not None else None
+        gain = None if prior is None else prior.held_out_gain
         several = len(evaluation.adjusted_runs) > 1
         return {
             "sweep": sweep_table(evaluation, results, order) if several else None,
@@ -296,7 +292,7 @@ class Sensitivity(ReportSection):
             "gains": [] if prior is None else [(str(row["model"]), *gains(row)) for row in prior.models],
             "weight": weight(prior, evaluation.study.kind) if prior is not None and prior.concentrations else "",
             "opinions": f"{evaluation.n_votes / evaluation.n_cases:.3g}",
-            "held_out": held_out(prior),
+            "held_out": "" if gain is None else f"{number(math.exp(gain), 2)} times as probable as without the models",
             "is_rated": evaluation.study.kind == "ratings",
         }
 
@@ -316,8 +312,7 @@ def sweep_table(evaluation: Evaluation, results: Any, order: Sequence[str]) -> T
 def label_table(evaluation: Evaluation, found: Sequence[Beside], order: Sequence[str]) -> Table:
     """Tabulate the primary metric against every conventional label."""
     by_model = {one.model: one.practices for one in found}
-    names = list(found[0].practices)
-    rows = [(name, *(number(by_model[model][name], 2) for model in order)) for name in names]
+    rows = [(name, *(number(by_model[model][name], 2) for model in order)) for name in found[0].practices]
     caption = f"{evaluation.primary} against conventional labels, each taken for certain"
     return {"caption": caption, "head": ["label", *order], "rows": rows}
 
@@ -337,14 +332,6 @@ def gains(row: Mapping[str, Any]) -> tuple[str, str]:
     alone, beyond = (math.exp(row[name]) for name in ("alone", "beyond"))
     told = [f"{number(one, 2)} times as probable" if one >= 1 + LEAST_GAIN else "nothing" for one in (alone, beyond)]
     return told[0], told[1]
-
-
-def held_out(prior: PriorRecord | None) -> str:
-    """Say how well the models predict opinions that the prior has not seen."""
-    if prior is None or prior.held_out_gain is None:
-        return ""
-    factor = math.exp(prior.held_out_gain)
-    return f"{number(factor, 2)} times as probable as without the models"
 
 
 def weight(prior: PriorRecord, kind: str = "rankings") -> str:
@@ -418,24 +405,18 @@ def trust(found: Any) -> dict[str, Any]:
         else (row["aggregation"], number(row["score"]), number(row["difference"]), "yes" if row["on_plateau"] else "")
         for row in sorted(found.score_rows, key=lambda row: -float(row["score"]))
     ]
-    return {
-        "told": [
-            capital(one) for one in (agreed(whole), best(found), plateau(found), *informed(found), *models(found))
-        ],
-        "counts": found.counts,
-        "bins": {"caption": "Certainty, stated and confirmed", "head": ["certainty", "cases", *BINS], "rows": bins},
-        "agreements": {
-            "caption": "Agreement of models with held-out annotators",
-            "head": ["model", "estimand", "predicted", "observed", "difference, 90 % interval"],
-            "rows": agreements,
-        },
-        "scores": {
-            "caption": "Scores of all aggregations",
-            "head": ["aggregation", "mean log score of a ranking", "to the best", "as good"],
-            "rows": scores,
-        },
-    }
+    sentences = (agreed(whole), best(found), plateau(found), *informed(found), *models(found))
+    captions = {"bins": "Certainty, stated and confirmed", "scores": "Scores of all aggregations"}
+    captions["agreements"] = "Agreement of models with held-out annotators"
+    heads = {"bins": ["certainty", "cases", *BINS], "agreements": AGREEMENTS, "scores": SCORES}
+    rows = {"bins": bins, "agreements": agreements, "scores": scores}
+    tables = {name: {"caption": captions[name], "head": heads[name], "rows": rows[name]} for name in rows}
+    return {"told": [*map(capital, sentences)], "counts": found.counts, **tables}
 
 
 # Columns of the table of held-out panels, by their headings.
 BINS = {"stated": "stated", "expected of such panels": "predicted", "confirmed": "confirmed", "SE": "confirmed_se"}
+
+# Headings of the tables of models beside held-out annotators, and of aggregations.
+AGREEMENTS = ["model", "estimand", "predicted", "observed", "difference, 90 % interval"]
+SCORES = ["aggregation", "mean log score of a ranking", "to the best", "as good"]

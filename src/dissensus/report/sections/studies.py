@@ -127,7 +127,7 @@ class AnnotatorsSection(ReportSection):
 
 def measure_table(evaluation: Evaluation) -> Table:
     """Tabulate agreement beyond chance, by finding if there are any."""
-    from dissensus.agreement.measures import KNOWN, agreement_measures
+    from dissensus.agreement.coefficients import KNOWN, agreement_measures
 
     found = agreement_measures(evaluation.study, seed=evaluation.seed)
     head = [*(["finding"] if "finding" in found.columns else []), "measure", "value, 90 % interval", "cases", "note"]
@@ -210,7 +210,7 @@ class GlossarySection(ReportSection):
 
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the terms, and what metrics, aggregations and measures say about themselves."""
-        from dissensus.agreement.measures import KNOWN, agreement_measures
+        from dissensus.agreement.coefficients import KNOWN, agreement_measures
 
         evaluation = subject.evaluation
         metrics = {metric.name: metric.meaning for metric in evaluation.metrics}

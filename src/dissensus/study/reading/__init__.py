@@ -9,11 +9,10 @@ from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec
 
-from dissensus.core.aliases import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import INSPECT, Limits, Source, open_source
-from dissensus.core.names import composed
+from dissensus.core.names import AnyQuestion, Confidence, Duplicates, Lists, Question, Unranked, composed
 from dissensus.core.receipt import (
     AS_SAID,
     IGNORED,
@@ -107,9 +106,8 @@ def examine(
     ('ratings', Ratings: 1 case, 1 rating from 4 to 4)
     """
     given = {name: value for name, value in locals().items() if name not in ("path", "format", "ignore", "sheet")}
-    given |= {
-        name: tuple(map(composed, given[name])) for name in ("conditions", "bucket_order") if given[name] is not None
-    }
+    listed = {"conditions": conditions, "bucket_order": bucket_order}
+    given |= {name: tuple(map(composed, names)) for name, names in listed.items() if names is not None}
     given |= {"columns": columns or {}, "question": chosen_question(question, positive), "limits": Limits.given(limits)}
     options = Options(**{**given, "only": only or {}}, format_is_given=format is not None)
     are_files = isinstance(path, list | tuple) and all(isinstance(one, str | PathLike) for one in path)
@@ -312,9 +310,8 @@ def recognised_format(
     Columns that a user gave a role count as named by it. A table that has some of the columns of the long
     form is taken for one, so that reading it says which column is missing.
     """
-    from dissensus.study.reading.long import Long, Scores
-    from dissensus.study.reading.nested import refuse_two_readings
-    from dissensus.study.reading.wide import Counts, is_table_of_votes
+    from dissensus.study.reading.columns import Counts, Long, Scores, is_table_of_votes
+    from dissensus.study.reading.orders import refuse_two_readings
 
     given = columns or {}
     if source.path.suffix.lower() == INSPECT and given.get("score") is None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
-from dissensus.core.aliases import Path as PathLike
+from dissensus.core.arrays import Path as PathLike
 from dissensus.core.errors import DissensusError, FormatError, listing
 from dissensus.core.files import SPREADSHEETS, Source, checked_path, open_source
 from dissensus.core.receipt import Note, columns_of
 from dissensus.study import tables
+from dissensus.study.reading.columns import BY_ORDER, ORDERS, has_several_rows, order_of
 from dissensus.study.reading.format import Collection, Format, Options, Parsed, as_name, as_table, files_of
-from dissensus.study.reading.long import BY_ORDER, ORDERS, has_several_rows, order_of
 
 ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".json")
 LINES = (".jsonl", ".ndjson")

@@ -13,10 +13,9 @@ from dissensus.core.receipt import Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
+from dissensus.study.reading.columns import molten, refuse_rivals, with_cases
 from dissensus.study.reading.format import BOX, TABLES, Format, Options, Parsed, as_table, has_answers, has_boxes
-from dissensus.study.reading.guesses import refuse_rivals
 from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
-from dissensus.study.reading.wide import molten, with_cases
 
 ALIASES, FINDINGS = tables.CHECKLIST_ALIASES, tables.FINDING_NAMES
 NAMED_ARE_PRESENT = "every finding that a checklist names is present, and every other finding is absent"

@@ -15,10 +15,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from dissensus.core.aliases import Confidence, Duplicates, Lists, Question, Said, Unranked
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import LIMITS, Kind, Limits, Source
-from dissensus.core.names import composed, known_name
+from dissensus.core.names import Confidence, Duplicates, Lists, Question, Said, Unranked, composed
 from dissensus.core.receipt import BY_NAME, Column, Note
 from dissensus.core.spec import Family, Registered
 from dissensus.study.tables import ALIASES, ONLY_FINDINGS, ROW, ROW_NUMBER, normalised
@@ -158,8 +157,10 @@ PYTHON_DICT = re.compile(rf"\{{\s*(?:{_ITEM}\s*:\s*{_ITEM}\s*(?:,\s*{_ITEM}\s*:\
 BOX = "___"
 
 
-def as_list(value: Any, what: str, where: str) -> list[Any]:
-    """Return a value that must be a list."""
+def as_list(value: Any, what: str, where: str, *, may_lack: bool = False) -> list[Any]:
+    """Return a value that must be a list; where it ``may_lack``, nothing counts as an empty one."""
+    if value is None and may_lack:
+        return []
     if not isinstance(value, list):
         raise wrong_shape(value, what, "a list", where)
     return value
@@ -170,11 +171,6 @@ def as_object(value: Any, what: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise wrong_shape(value, what, "an object with keys", where)
     return value
-
-
-def optional_list(value: Any, what: str, where: str) -> list[Any]:
-    """Return a value that must be a list; nothing counts as an empty one."""
-    return [] if value is None else as_list(value, what, where)
 
 
 def as_name(value: Any, what: str, where: str) -> str:
@@ -200,12 +196,10 @@ def optional_name(value: Any, what: str, where: str) -> str | None:
 def as_condition(value: Any, where: str) -> str:
     """Return the name or the code of a condition; codes count from 0."""
     if isinstance(value, int | float) and value < 0:
+        expected = "the name of a condition, or its code from 0"
+        advice = "write null where an annotator gave no label"
         raise FormatError(
-            "a condition code is negative",
-            expected="the name of a condition, or its code from 0",
-            got=reprlib.repr(value),
-            where=where,
-            advice="write null where an annotator gave no label",
+            "a condition code is negative", expected=expected, got=reprlib.repr(value), where=where, advice=advice
         )
     return as_name(value, "a condition", where)
 
@@ -272,12 +266,9 @@ def checked_records(source: Source, what: str, *, inside: tuple[str, ...] = ()) 
     """Return the records, each with the words that say where it stands."""
     records = records_of(source, inside=inside)
     if not records:
-        raise FormatError(
-            f"the file holds no {what}s",
-            expected=f"a JSON list of {what}s, or one {what} per line",
-            got=reprlib.repr(source.content),
-            where=str(source.path),
-        )
+        expected = f"a JSON list of {what}s, or one {what} per line"
+        got = reprlib.repr(source.content)
+        raise FormatError(f"the file holds no {what}s", expected=expected, got=got, where=str(source.path))
     return placed_objects(records, what)
 
 
@@ -287,7 +278,7 @@ def placed_objects(value: Any, what: str, where: str = "") -> list[tuple[str, di
     >>> placed_objects([{"id": 7}], "annotation", "task 1")
     [('task 1, annotation 1', {'id': 7})]
     """
-    listed = optional_list(value, f"the list of {what}s", where)
+    listed = as_list(value, f"the list of {what}s", where, may_lack=True)
     places = [f"{where and f'{where}, '}{what} {number}" for number in range(1, len(listed) + 1)]
     return [(place, as_object(item, f"the {what}", place)) for place, item in zip(places, listed, strict=True)]
 
@@ -315,9 +306,8 @@ def question_to_read(what: str, asked: Mapping[str, bool], options: Options, *, 
 
     ``asked`` tells of every question (or control) that has an answer whether an answer names conditions.
     """
-    chosen = options.columns.get("condition")
     names = [name for name, gives_conditions in asked.items() if gives_conditions]
-    if chosen is not None:
+    if (chosen := options.columns.get("condition")) is not None:
         return known_name(what, chosen, asked, purpose="with answers")
     if len(names) > 1:
         raise DissensusError(
@@ -361,7 +351,7 @@ def prepared(
     is_numbered = columns.get("case") == ROW_NUMBER and ROW_NUMBER not in known
     if not (source.is_table or len(ignore) or only or (is_numbered and rows)):
         return source
-    table = plain_table(source.table, where, ignore, lists=lists) if source.is_table else pl.DataFrame()
+    table = plain_table(source, ignore, lists=lists) if source.is_table else pl.DataFrame()
     for name, value in (only or {}).items():
         values = table[name].cast(pl.String) if source.is_table else pl.Series([str(row.get(name)) for row in rows])
         different = values.drop_nulls().unique(maintain_order=True)
@@ -378,11 +368,8 @@ def prepared(
 
 def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> None:
     """Name the columns that hold neither text nor numbers; lists are fine where a reader takes them."""
-    odd = [
-        name
-        for name, dtype in table.schema.items()
-        if dtype in (pl.Binary, pl.Duration, pl.Object, pl.Struct) or (not lists and dtype.is_nested())
-    ]
+    strange = (pl.Binary, pl.Duration, pl.Object, pl.Struct)
+    odd = [name for name, dtype in table.schema.items() if dtype in strange or (not lists and dtype.is_nested())]
     if odd:
         raise FormatError(
             f"the column{'s' * (len(odd) > 1)} {listing(odd)} hold{'s' * (len(odd) == 1)} neither text nor numbers",
@@ -393,10 +380,11 @@ def refuse_types(table: pl.DataFrame, where: str, *, lists: bool = False) -> Non
         )
 
 
-def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
+def plain_table(source: Source, ignore: Sequence[str] = (), *, lists: bool = True) -> pl.DataFrame:
     """Return columns of text, numbers and lists, without those to ignore."""
-    table = table.drop(list(ignore), strict=False)
-    refuse_types(table, where, lists=lists)
+    table = source.table.drop(list(ignore), strict=False)
+    refuse_types(table, str(source.path), lists=lists)
+    has_accents = source.kind != "table" or not source.data.isascii() or not source.data
     texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
     for column in table:
         if column.dtype in texts:
@@ -405,7 +393,7 @@ def plain_table(table: pl.DataFrame, where: str, ignore: Sequence[str] = (), *, 
             changed.append(column.cast(pl.Float64))
         elif isinstance(column.dtype, pl.Array):
             changed.append(column.cast(pl.List(column.dtype.inner)))
-        elif column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
+        elif has_accents and column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
             changed.append(column.str.normalize("NFC"))
     names = [composed(name) for name in table.columns]
     table = table.with_columns(changed)
@@ -429,12 +417,10 @@ def has_answers(source: Source) -> bool:
 
 def has_boxes(source: Source) -> bool:
     """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
-    boxes = [name for name in (source.table.columns if source.is_table else ()) if BOX in name]
-    cells = [source.table[name] for name in boxes]
-    return bool(boxes) and all(
-        not one.dtype.is_nested() and one.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all()
-        for one in cells
-    )
+    boxes = [source.table[name] for name in (source.table.columns if source.is_table else ()) if BOX in name]
+    if not boxes or any(box.dtype.is_nested() for box in boxes):
+        return False
+    return all(box.cast(pl.String, strict=False).drop_nulls().is_in(("0", "1")).all() for box in boxes)
 
 
 def as_table(source: Source) -> pl.DataFrame:
@@ -443,12 +429,8 @@ def as_table(source: Source) -> pl.DataFrame:
         return source.table
     keys = _flat_keys(source)
     if not keys:
-        raise DissensusError(
-            "this is not a table",
-            expected="CSV, TSV, Parquet, or JSON records whose values are single words and numbers",
-            got=source.kind,
-            where=str(source.path),
-        )
+        expected = "CSV, TSV, Parquet, or JSON records whose values are single words and numbers"
+        raise DissensusError("this is not a table", expected=expected, got=source.kind, where=str(source.path))
     records = records_of(source)
     filled = sum(map(len, records))
     if len(keys) * len(records) > SCATTERED * filled + 10**7:  # a table of nearly nothing but empty cells
@@ -486,11 +468,9 @@ def is_list(column: pl.Series, opening: str = "[") -> bool:
     """Tell cells that hold lists, also written as text; or dictionaries, if their brace is among the opening signs."""
     if column.dtype != pl.String or column.null_count() == len(column):
         return isinstance(column.dtype, pl.List | pl.Array)
-    for some in (column.head(FIRST_ROWS), column):  # the first rows clear nearly every column
-        cells = some.drop_nulls().str.strip_chars()
-        if not (cells.str.slice(0, 1).is_in(list(opening)) & cells.str.slice(-1).is_in(["]", "}"])).all():
-            return False
-    return True
+    some = (column.head(FIRST_ROWS), column)  # the first rows clear nearly every column
+    cells = (cell.strip() for rows in some for cell in rows.drop_nulls().to_list())
+    return all(cell[:1] in {*opening} and cell[-1:] in {"]", "}"} for cell in cells)
 
 
 # Lists in the cells of tables -------------------------------------------------------------------------
@@ -516,12 +496,9 @@ def _list(cell: str | None, column: str, number: int) -> Any:
     with suppress(ValueError, SyntaxError, RecursionError):
         if PYTHON_LIST.fullmatch(text) or PYTHON_DICT.fullmatch(text):
             return ast.literal_eval(text)
-    raise FormatError(
-        "a list in a cell is not understood",
-        expected="a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels",
-        got=f"{cell:.60}",
-        where=f"data row {number}, column {column!r}",
-    )
+    expected = "a list such as [\"a\", \"b\"] or ['a', 'b'], with commas between its labels"
+    where = f"data row {number}, column {column!r}"
+    raise FormatError("a list in a cell is not understood", expected=expected, got=f"{cell:.60}", where=where)
 
 
 # What is collected -----------------------------------------------------------------------------------
@@ -564,9 +541,9 @@ class Collection:
         >>> said.parsed().notes[0].lost
         True
         """
-        self.add_note(Note(found, 1, action, (example,) if example else (), lost=True))
+        self.note(found, action, example, lost=True)
 
-    def note(self, found: str, action: str, example: str = "", *, count: int = 1) -> None:
+    def note(self, found: str, action: str, example: str = "", *, count: int = 1, lost: bool = False) -> None:
         """Count a finding, and keep the first few examples of it.
 
         >>> said = Collection()
@@ -574,7 +551,7 @@ class Collection:
         >>> print(*said.parsed().notes)
         empty lines: 2, kept as abstentions (for example 'line 7')
         """
-        self.add_note(Note(found, count, action, (example,) if example else ()))
+        self.add_note(Note(found, count, action, (example,) if example else (), lost=lost))
 
     def add_note(self, note: Note) -> None:
         """Add a note to one that says the same of others, if there is one.
@@ -637,11 +614,9 @@ class Collection:
             self.note("checklists without a finding", "kept as nothing found", case)
         self._add(case, annotator, [findings] if findings else [], 1, "checklists")
 
-    def _add(
-        self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], votes: int, opinions: str
-    ) -> None:
+    def _add(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], votes: int, noun: str) -> None:
         if annotator is not None and (case, annotator) in self._seen:
-            self.note(f"further {opinions} of a case by one annotator", f"kept as {opinions} of their own", case)
+            self.note(f"further {noun} of a case by one annotator", f"kept as {noun} of their own", case)
         self._seen.add((case, annotator))
         number = self._opinions[case] = self._opinions.get(case, 0) + 1
         if not blocks:
@@ -661,9 +636,8 @@ class Collection:
         rows = pl.DataFrame(self._rows, schema={**names, "rank": pl.Float64, "votes": pl.Int64}, orient="row")
         rows = rows.with_columns(pl.lit(None, pl.Int64).alias(ROW))  # no row of a file
         rows = rows if (rows["votes"] > 1).any() else rows.drop("votes")
-        known = tuple(conditions) if conditions is not None else None
-        notes, assumed = tuple(self._notes.values()), tuple(self._assumed)
-        return Parsed(rows, notes, known, columns=tuple(columns), assumed=assumed)
+        known = None if conditions is None else tuple(conditions)
+        return Parsed(rows, (*self._notes.values(),), known, columns=tuple(columns), assumed=(*self._assumed,))
 
 
 def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[list[Path], tuple[Note, ...]]:
@@ -676,20 +650,15 @@ def files_of(source: Source, endings: Sequence[str], expected: str) -> tuple[lis
     shown = [path for path in source.content if not path.name.startswith(".")]
     files = [path for path in shown if path.suffix.lower() in endings]
     if not files:
+        got = f"files {listing(path.name for path in shown)}" if shown else "no files"
         raise FormatError(
-            f"the directory holds no {' or '.join(endings)} files",
-            expected=expected,
-            got=f"files {listing(path.name for path in shown)}" if shown else "no files",
-            where=str(source.path),
+            f"the directory holds no {' or '.join(endings)} files", expected=expected, got=got, where=str(source.path)
         )
     found = {
         "hidden files": [path.name for path in source.content if path not in shown],
         "files with another ending": [path.name for path in shown if path not in files],
         "folders": sorted(path.name for path in source.path.iterdir() if path.is_dir()),
     }
-    notes = (
-        Note(what, len(names), "skipped", tuple(names[:3]), lost=what != "hidden files")
-        for what, names in found.items()
-        if names
-    )
+    told = {what: tuple(names) for what, names in found.items() if names}
+    notes = (Note(what, len(names), "skipped", names[:3], lost=what != "hidden files") for what, names in told.items())
     return files, tuple(notes)

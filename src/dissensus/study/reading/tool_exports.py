@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from dissensus.core.aliases import Lists
 from dissensus.core.checks import check_choice
-from dissensus.core.errors import DissensusError, FormatError, listing
+from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Source, open_source
-from dissensus.core.names import known_name
+from dissensus.core.names import Lists
 from dissensus.core.receipt import AS_SAID, Column, columns_of
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import ANNOTATORS, LABELS, RECORDS, RESPONSES, TABLES, Format, Options, Parsed
@@ -46,11 +45,11 @@ class Argilla(Format):
     def recognises(self, source: Source) -> bool:
         """Tell records by their responses beside their fields, or by the values inside."""
         for record in read.objects_of(source, inside=WRAPPERS):
-            responses, has_fields = record.get("responses"), isinstance(record.get("fields"), dict)
+            responses = record.get("responses")
+            if isinstance(record.get("fields"), dict) and isinstance(responses, list | dict):
+                return True
             given = responses if isinstance(responses, list) else []
-            if (has_fields and isinstance(responses, list | dict)) or any(
-                "values" in response for response in given if isinstance(response, dict)
-            ):
+            if any("values" in response for response in given if isinstance(response, dict)):
                 return True
         return False
 
@@ -189,12 +188,9 @@ def parsed_tasks(source: Source, options: Options, role: str) -> Parsed:
     """Read a ranking per annotation, or a checklist (role ``"finding"``): no choice at all is nothing found."""
     said = read.Collection()
     annotations = list(_annotations(source, said))
-    results = [(annotation, result) for annotation in annotations for result in annotation.answers]
-    asked = {
-        read.as_name(result.get("from_name"), "the control of a result (from_name)", annotation.where): True
-        for annotation, result in results
-        if result.get("type") in RANKING_TYPES
-    }
+    results = [(annotation.where, result) for annotation in annotations for result in annotation.answers]
+    named = [(where, one.get("from_name")) for where, one in results if one.get("type") in RANKING_TYPES]
+    asked = {read.as_name(name, "the control of a result (from_name)", where): True for where, name in named}
     others = {reprlib.repr(result.get("type")): False for _, result in results}
     expected = f"results of the type {', '.join(RANKING_TYPES)}"
     control = read.question_to_read("control", asked or others, options, expected=expected)
@@ -350,8 +346,8 @@ class Prodigy(Format):
             choices = {}  # the condition of each option: its id, or its text if the id is only a number
             for _, option in read.placed_objects(record.get("options"), "option", where):
                 key = read.as_condition(option.get("id"), where)
-                by_text = not isinstance(option["id"], str) and option.get("text") is not None
-                choices[key] = read.as_condition(option["text"], where) if by_text else key
+                text = None if isinstance(option["id"], str) else option.get("text")
+                choices[key] = key if text is None else read.as_condition(text, where)
             vocabulary.update(dict.fromkeys(choices.values()))
             answer = read.as_name(record.get("answer"), "the answer", where)
             if answer != "accept":
@@ -365,7 +361,7 @@ class Prodigy(Format):
                     got=f"keys {listing(record, most=12)}",
                     where=where,
                 )
-            given = read.optional_list(record.get("accept"), "the accepted options", where)
+            given = read.as_list(record.get("accept"), "the accepted options", where, may_lack=True)
             accepted = [read.as_condition(item, where) for item in given]
             for key in accepted if choices else ():
                 known_name("option", key, choices, purpose="to accept", where=where)
@@ -445,18 +441,14 @@ def _add_document(record: dict[str, Any], case: str, owner: str, where: str, sai
     """Add the labels of each annotator: the owner of the file, unless old exports name the user of an annotation."""
     key = next((name for name in DOCUMENT_LABELS if name in record), None)
     if key is None:
-        raise FormatError(
-            "a document has no labels",
-            expected=f"a key {', '.join(map(repr, DOCUMENT_LABELS))}",
-            got=f"keys {listing(record, most=12)}",
-            where=where,
-        )
+        expected = f"a key {', '.join(map(repr, DOCUMENT_LABELS))}"
+        got = f"keys {listing(record, most=12)}"
+        raise FormatError("a document has no labels", expected=expected, got=got, where=where)
     users: dict[str, list[str]] = {}
     value, annotator = record[key], record.get("username") or owner
     for item in value if isinstance(value, list) else [] if value is None else [value]:
-        user, label = annotator, item
-        if isinstance(item, dict):
-            user, label = item.get("user") or annotator, item.get("label")
+        given = item if isinstance(item, dict) else {"label": item}
+        user, label = given.get("user") or annotator, given.get("label")
         if isinstance(label, int) and not isinstance(label, bool):
             raise FormatError(
                 "a label is a number in doccano's database",
@@ -561,11 +553,9 @@ def _keys(records: Sequence[Mapping[str, Any]], options: Options) -> tuple[dict[
         labels = f"{read.question_to_read('question', questions, options)}{RESPONSES}"
         given, aliases = {**given, "condition": labels}, {**aliases, "annotator": (normalised(f"{labels}.users"),)}
     found = find_columns(keys, given, aliases=aliases, required=("condition",))
-    found = {
-        role: key
-        for role, key in found.items()
-        if role not in BESIDE or any(isinstance(record.get(key), list) for record in records)
-    }
+    for role in BESIDE.keys() & found.keys():
+        if not any(isinstance(record.get(found[role]), list) for record in records):
+            del found[role]
     roles = {**found, "state of the response": f"{found['condition']}.status"}
     is_said = options.columns.get("condition") is not None
     return found, columns_of(keys, roles, given if is_said else {**given, "condition": None})
@@ -579,10 +569,10 @@ def _add_votes(
 ) -> None:
     """Add every label of a list as the opinion of the annotator who stands in the same place."""
     labels = _items(record.get(key), key, where)
-    names: list[str | None] = [None] * len(labels)
+    given: list[Any] = [None] * len(labels)
     if annotators and (annotators in record or labels):
         given = _items(record.get(annotators), annotators, where)
-        names = [read.optional_name(name, "an annotator", where) for name in given]
+    names = [read.optional_name(name, "an annotator", where) for name in given]
     statuses: list[Any] = [SUBMITTED] * len(labels)
     if key.endswith(RESPONSES) and record.get(f"{key}.status") is not None:
         statuses = read.as_list(record[f"{key}.status"], "the list of statuses", where)
@@ -620,7 +610,7 @@ def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tu
 def _items(value: Any, key: str, where: str) -> list[Any]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")] if value.strip() else []
-    return read.optional_list(value, f"the value of {key!r}", where)
+    return read.as_list(value, f"the value of {key!r}", where, may_lack=True)
 
 
 # What a list of labels means ----------------------------------------------------------------------------

@@ -19,14 +19,8 @@ ROOT = Path(__file__).parents[1]
 WRITTEN = {".md", ".py", ".jinja", ".js", ".svg", ".toml", ".cff"}
 
 CLAIMS = (
-    r"over-?stat(?!e\()",
-    r"under-?stat(?!e\()",
-    r"optimis(?:m|tic)",
-    r"inflat",
-    r"exaggerat",
-    r"flatter",
-    r"too (?:optimistic|pessimistic|high|good)\b",
-    r"(?:true|real) (?:accuracy|performance|value of)",
+    r"over-?stat(?!e\()|under-?stat(?!e\()|optimis(?:m|tic)|inflat|exaggerat|flatter",
+    r"too (?:optimistic|pessimistic|high|good)\b|(?:true|real) (?:accuracy|performance|value of)",
     r"real difference|difference is real|really (?:better|worse)",
     r"100 ?%[^.\n]{0,60}probab|probab[^.\n]{0,60}\b100 ?%",
 )
@@ -87,11 +81,8 @@ def told(named: int | None, **options: str) -> str:
     rng = np.random.default_rng(1)
     choices = rng.choice(3, size=(40, 4), p=[0.6, 0.3, 0.1])
     rankings = [[[["abc"[code]]] for code in row] for row in choices]
-    names = (
-        None
-        if named is None
-        else [[f"Dr {(case + k) % named if named > 4 else k}" for k in range(4)] for case in range(40)]
-    )
+    own = [[f"Dr {(case + k) % (named or 1) if (named or 0) > 4 else k}" for k in range(4)] for case in range(40)]
+    names = None if named is None else own
     said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
     result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
     one = sentences.leading(result, result.to_frame())[0]

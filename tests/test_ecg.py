@@ -6,6 +6,7 @@ adjudicated gold standard that the evaluation never sees.
 
 import warnings
 from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,20 +37,11 @@ def sexes() -> dict[str, list[str]]:
 
 @cache
 def evaluation() -> ds.Evaluation:
-    study = said()
     models = {name: ds.read_predictions(FOLDER / f"pred_{name}.csv", name=name, findings=True) for name in NETWORKS}
+    how: dict[str, Any] = {"aggregations": ["dirichlet:1", "majority-vote"], "strata": sexes(), "annotators": "fixed"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ds.DissensusWarning)
-        return ds.evaluate(
-            study,
-            models,
-            aggregations=["dirichlet:1", "majority-vote"],
-            metrics=METRICS,
-            strata=sexes(),
-            draws=150,
-            annotators="fixed",
-            threads=1,
-        )
+        return ds.evaluate(said(), models, metrics=METRICS, draws=150, threads=1, **how)
 
 
 def table(path: str) -> FloatArray:

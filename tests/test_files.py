@@ -90,11 +90,8 @@ EMPTY, NO_ROWS = "the file is empty", "the table has a header but no rows"
 OPEN, GOES_ON = "a quotation mark is not closed", "a cell goes on after its closing quotation mark"
 MORE, FEWER = "a row has more cells than the header", "a row has fewer cells than the header"
 LONE = "a lone quotation mark stands in "
-NOT_UTF8, ENDING, NAMELESS = (
-    "the file is not UTF-8 text",
-    "a line ends like no line of Windows or Unix",
-    "a column has no name",
-)
+NOT_UTF8, NAMELESS = "the file is not UTF-8 text", "a column has no name"
+ENDING = "a line ends like no line of Windows or Unix"
 CUT, TWICE, HALF = "the JSON is cut off", "stands twice in one JSON object", "the JSON holds half a character"
 HEAD, DOUBLE = "case,annotator,condition,rank\n", "double the quotes"
 DAMAGED: list[tuple[str, str | bytes, str, str, str]] = [  # name, content, problem, where it ends, what else is said

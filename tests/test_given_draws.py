@@ -19,13 +19,8 @@ ANNOTATED = SAID.select(list(DRAWN.case_names))
 
 
 def test_they_are_evaluated_compared_reported_and_stored(tmp_path: Path) -> None:
-    result = ds.evaluate(
-        ANNOTATED,
-        STUDY.predictions,
-        aggregations=[GIVEN, PlackettLuce(3, alpha=1.0, prior="observed")],
-        metrics=["top-k-accuracy:1"],
-        draws=80,
-    )
+    runs: list[Any] = [GIVEN, PlackettLuce(3, alpha=1.0, prior="observed")]
+    result = ds.evaluate(ANNOTATED, STUDY.predictions, aggregations=runs, metrics=["top-k-accuracy:1"], draws=80)
     assert [run.label for run in result.runs] == ["given-draws", "plackett-luce 3"]
     assert [run.n_draws for run in result.runs] == [60, 80]
     model, scores = next(iter(STUDY.predictions.items()))

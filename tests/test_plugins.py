@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-GROUPS = {
-    "metric": "dissensus.metrics",
-    "aggregation": "dissensus.aggregations",
-    "format": "dissensus.formats",
-    "section": "dissensus.sections",
-}
+GROUPS = {what: f"dissensus.{what}s" for what in ("metric", "aggregation", "format", "section")}
 
 
 def skeletons() -> dict[str, str]:
@@ -45,14 +40,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, *command: str, cwd: Path | None = None) -> str:
     path = os.pathsep.join([str(installed), str(ROOT / "src")])
-    outcome = subprocess.run(
-        [sys.executable, *command],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"},
-    )
+    here = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"}
+    words = [sys.executable, *command]
+    outcome = subprocess.run(words, check=False, capture_output=True, text=True, cwd=cwd, env=here)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     return outcome.stdout
 
@@ -96,10 +86,9 @@ def test_the_command_line_lists_and_takes_them_and_the_report_explains_them(inst
     assert '<section id="thanks"' in page
     assert "Thanks to all 2 annotators" in page
     assert '<a href="#thanks">' in page
-    script = (  # results outlive the package that made them
-        "import dissensus as ds; result = ds.load('results'); "
-        "ds.write_report(result, 'later.html'); print(result.runs[0].label, result.metrics[0].higher_is_better)"
-    )
+    # results outlive the package that made them
+    script = "import dissensus as ds; result = ds.load('results'); ds.write_report(result, 'later.html'); "
+    script += "print(result.runs[0].label, result.metrics[0].higher_is_better)"
     without = run(Path("nowhere"), "-c", script, cwd=tmp_path)
     assert without.strip() == "approval False"
     assert "Counts how often each condition is mentioned" in (tmp_path / "later.html").read_text(encoding="utf-8")

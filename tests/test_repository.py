@@ -49,11 +49,8 @@ def tracked_files() -> list[Path]:
 
 
 def test_no_tracked_file_names_a_directory_of_one_machine() -> None:
-    found = {
-        str(path.relative_to(ROOT)): match.group().decode()
-        for path in tracked_files()
-        if path.is_file() and path != Path(__file__) and (match := MACHINE_PATHS.search(path.read_bytes()))
-    }
+    files = [path for path in tracked_files() if path.is_file() and path != Path(__file__)]
+    found = {path: match.group().decode() for path in files if (match := MACHINE_PATHS.search(path.read_bytes()))}
     assert found == {}
 
 

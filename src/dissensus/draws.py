@@ -225,14 +225,15 @@ class Batch:
 
     def _split_rest(self, case: int, masses: FloatArray, draws: IntArray, wanted: int = -1) -> FloatArray:
         """Split the rest masses (n_draws,) of a case among its conditions in some draws, shape (len(draws), K)."""
-        from dissensus.kernels.compact import Weights, split_every_rest, split_every_unequal_rest
+        from dissensus.kernels.compact import Weights, new_atoms, split_every_rest, split_every_unequal_rest
 
         codes, shape, key = self._mentioned_of(case), self.rest_shapes[case], self.rest_keys[case]
         if self.rest_sums is not None:
-            return split_every_unequal_rest(masses[draws], Weights(self.rest_sums, codes, shape), key, draws, wanted)
+            weights, atoms = Weights(self.rest_sums, codes, float(shape)), new_atoms(self.rest_sums)
+            return split_every_unequal_rest(masses[draws], weights, key, draws, atoms, wanted)
         full = np.zeros((len(draws), self.n_conditions))
         others = np.delete(np.arange(self.n_conditions), codes)
-        full[:, others] = split_every_rest(masses, len(others), shape, key)[draws]
+        full[:, others] = split_every_rest(masses[draws], len(others), float(shape), key, draws)
         return full
 
     def greatest_worth(self, case: int, worths: FloatArray) -> float:
@@ -249,7 +250,7 @@ class Batch:
         >>> bool(np.isclose(batch.greatest_worth(0, worths), (batch.dense()[0] @ worths).max()))
         True
         """
-        from dissensus.kernels.compact import Weights, greatest_of_equal, greatest_of_unequal
+        from dissensus.kernels.compact import Weights, greatest_of_equal, greatest_of_unequal, new_atoms
 
         draws, codes, shape = self.of_case(case), self._mentioned_of(case), float(self.rest_shapes[case])
         known, rests = product(draws[:, :-1], worths[self.support_of(case)]), np.ascontiguousarray(draws[:, -1])
@@ -257,7 +258,8 @@ class Batch:
         if self.rest_sums is None:
             return greatest_of_equal(known, rests, order, np.delete(worths, codes), shape, self.rest_keys[case])
         weights = Weights(self.rest_sums, codes, shape)
-        return greatest_of_unequal(known, rests, order, worths, weights, self.rest_keys[case])
+        atoms = new_atoms(self.rest_sums)
+        return greatest_of_unequal(known, rests, order, worths, weights, self.rest_keys[case], atoms)
 
     def rest_average(self, of_all: FloatArray, of_members: FloatArray) -> FloatArray:
         """Average numbers of the unmentioned conditions by their weights, shape (n_cases,).

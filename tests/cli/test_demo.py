@@ -14,14 +14,8 @@ from dissensus.cli.evaluate import was_written_by_demo
 
 def test_it_tells_the_study_the_results_and_how_to_open_the_report(demo: Demo) -> None:
     told, report = demo.outcome.out, demo.place / "demo-results" / "report.html"
-    for part in (
-        "Simulated: 100 cases",
-        "Aster",
-        "Dahlia",
-        "top-2 set accuracy",
-        "with one annotator",
-        "dissensus compare demo-results",
-    ):
+    parts = ("Simulated: 100 cases", "Aster", "Dahlia", "top-2 set accuracy", "with one annotator")
+    for part in (*parts, "dissensus compare demo-results"):
         assert part in told
     assert f"-m webbrowser {report.absolute().as_uri()}\n" in told
     assert demo.outcome.err == "", "it says that it compiles the first time only"

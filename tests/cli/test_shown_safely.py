@@ -144,13 +144,9 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": 
 
 def on_a_simple_terminal(folder: Path, *words: str, given: tuple[str, ...] = tuple(ASCII)) -> tuple[int, bytes]:
     environment = {name: value for name, value in os.environ.items() if name not in ASCII}
-    outcome = subprocess.run(
-        [sys.executable, "-c", "from dissensus.cli import main; main()", *words],
-        env={**environment, **{name: ASCII[name] for name in given}, "COLUMNS": "200"},
-        cwd=folder,
-        capture_output=True,
-        check=False,
-    )
+    environment |= {**{name: ASCII[name] for name in given}, "COLUMNS": "200"}
+    command = [sys.executable, "-c", "from dissensus.cli import main; main()", *words]
+    outcome = subprocess.run(command, env=environment, cwd=folder, capture_output=True, check=False)
     return outcome.returncode, outcome.stdout + outcome.stderr
 
 
@@ -162,17 +158,8 @@ def test_an_ascii_terminal_gets_ascii(given: tuple[str, ...], tmp_path: Path) ->
     said = "case,annotator,condition\nä,é,湿疹\nä,b,Lupus\n"
     (tmp_path / "a.csv").write_text(said, encoding="utf-8")
     (tmp_path / "m.csv").write_text("case,湿疹,Lupus\nä,0.6,0.4\n", encoding="utf-8")
-    evaluated = (
-        "evaluate",
-        "a.csv",
-        "--predictions",
-        "m.csv",
-        "--predictions",
-        "B=m.csv",
-        "--out",
-        "results",
-        "--no-report",
-    )
+    models = ("--predictions", "m.csv", "--predictions", "B=m.csv")
+    evaluated = ("evaluate", "a.csv", *models, "--out", "results", "--no-report")
     commands = [(*evaluated, "--draws", "20", "--aggregation", "dirichlet"), ("validate", "ä.csv")]
     for words in commands:
         code, text = on_a_simple_terminal(tmp_path, *words, given=given)

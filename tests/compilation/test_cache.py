@@ -19,10 +19,10 @@ PACKAGE = Path(dissensus.__file__).parent
 WEIGH = """
 import hashlib
 import numpy as np
-from dissensus.kernels.resamples import case_weights, fill_weights
+from dissensus.kernels.resamples import case_weights
 weights = case_weights(np.uint64(1), np.arange(3).astype(np.uint64), 4)
-misses = sum(fill_weights.dispatcher.stats.cache_misses.values())
-print(hashlib.sha256(weights.tobytes()).hexdigest(), misses, fill_weights.dispatcher.stats.cache_path)
+misses = sum(case_weights.dispatcher.stats.cache_misses.values())
+print(hashlib.sha256(weights.tobytes()).hexdigest(), misses, case_weights.dispatcher.stats.cache_path)
 """
 """One kernel, which includes functions of another file; print what it gives, how often it was compiled, and where."""
 

@@ -14,19 +14,12 @@ from dissensus.core.bundle import bundled, restored
 from dissensus.core.errors import FormatError
 from dissensus.core.receipt import Note
 
-NUMBERS = st.one_of(
-    arrays(np.float64, array_shapes(min_dims=0, min_side=0)),
-    arrays(np.int64, array_shapes(min_dims=0, min_side=0)),
-    arrays(np.bool_, array_shapes(min_side=0)),
-    arrays(np.uint64, array_shapes(min_side=0)),
-)
+NUMBERS = st.one_of(*(arrays(kind, array_shapes(min_dims=0, min_side=0)) for kind in (np.float64, np.int64, np.uint64)))
 PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), NUMBERS)
+PLAIN |= arrays(np.bool_, array_shapes(min_side=0))
+KEYED = st.tuples(st.text(), st.integers())
 VALUES = st.recursive(
-    PLAIN,
-    lambda inner: st.one_of(
-        st.lists(inner), st.tuples(inner, inner), st.dictionaries(st.tuples(st.text(), st.integers()), inner)
-    ),
-    max_leaves=8,
+    PLAIN, lambda one: st.one_of(st.lists(one), st.tuples(one, one), st.dictionaries(KEYED, one)), max_leaves=8
 )
 
 

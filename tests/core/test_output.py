@@ -259,13 +259,9 @@ def test_leftovers_of_processes_that_died_are_removed(tmp_path: Path, dead: int)
 
 
 def test_what_is_under_way_or_not_ours_stays(tmp_path: Path, dead: int) -> None:
-    others = [
-        leftover(tmp_path, os.getppid()),
-        leftover(tmp_path, 1),
-        leftover(tmp_path, dead, machine="01234567"),
-        tmp_path / f".dissensus-{dead}",
-        tmp_path / ".dissensus-notes.txt",
-    ]
+    others = [leftover(tmp_path, process) for process in (os.getppid(), 1)]
+    others += [leftover(tmp_path, dead, machine="01234567")]
+    others += [tmp_path / name for name in (f".dissensus-{dead}", ".dissensus-notes.txt")]
     for place in others:
         put(place)
     with output.written_whole(tmp_path / "b.txt") as underway:

@@ -206,14 +206,9 @@ def test_text_that_makes_no_sense_is_refused(family: Family[Any]) -> None:
 
 
 def test_specs_and_text_may_be_mixed_and_one_spec_is_one() -> None:
-    mixed = ["plackett-luce:1,3", ag.MajorityVote(), "inverse-rank"]
-    assert as_specs(Aggregation.family, mixed) == [
-        ag.PlackettLuce(1.0),
-        ag.PlackettLuce(3.0),
-        ag.MajorityVote(),
-        ag.InverseRank(),
-    ]
-    assert as_specs(Aggregation.family, "plackett-luce:1,3") == [ag.PlackettLuce(1.0), ag.PlackettLuce(3.0)]
+    both, mixed = [ag.PlackettLuce(1.0), ag.PlackettLuce(3.0)], ["plackett-luce:1,3", ag.MajorityVote(), "inverse-rank"]
+    assert as_specs(Aggregation.family, mixed) == [*both, ag.MajorityVote(), ag.InverseRank()]
+    assert as_specs(Aggregation.family, "plackett-luce:1,3") == both
     with pytest.raises(DissensusError, match=r"this stands for 2 aggregations\n +expected: one\n.*'plackett-luce:1,3'"):
         one_spec(Aggregation.family, "plackett-luce:1,3")
 

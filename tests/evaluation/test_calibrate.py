@@ -37,7 +37,7 @@ from dissensus.evaluation.calibration import (
     restored_calibration,
     without,
 )
-from dissensus.kernels.simulated_panels import Panels, winning_chances
+from dissensus.kernels.predictive import Panels, winning_chances
 from dissensus.plugins import Aggregation, Batch
 from naive_plackett_luce import Array, Ranking, ranking_probability, rankings_of, simplex_grid
 from watched import Watch

@@ -35,8 +35,9 @@ class Sample(NamedTuple):
 
 def sample(n_cases: int, n_annotators: int, rng: np.random.Generator) -> Sample:
     theta = rng.dirichlet(np.ones(3), size=n_cases)
-    counts, looks = rng.multinomial(n_annotators, theta), rng.random((n_cases, 1)) < 0.8
-    return Sample(theta, counts, [seen * counts + rng.random(theta.shape) for seen in (1, looks)])
+    first, second, others = (rng.multinomial(size, theta) for size in (1, 1, n_annotators - 2))
+    seen = first + second, (rng.random((n_cases, 1)) < 0.8) * first
+    return Sample(theta, first + second + others, [points + rng.random(theta.shape) for points in seen])
 
 
 def true_values(theta: FloatArray, scores: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Curves of a whole data set: against naive twins, against scikit-learn, with bands that hold them."""
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -21,12 +22,9 @@ def draws_of(n_cases: int = 60, seed: int = 3) -> tuple[ds.Study, dict[str, Floa
     rng = np.random.default_rng(seed)
     chance = rng.beta(0.6, 0.9, n_cases)
     votes = rng.binomial(5, chance)
-    said = ds.Study.from_counts(
-        np.stack([5 - votes, votes], axis=1),
-        ["no", "yes"],
-        question="binary",
-        case_names=[f"case {i}" for i in range(n_cases)],
-    )
+    names = [f"case {i}" for i in range(n_cases)]
+    counts = np.stack([5 - votes, votes], axis=1)
+    said = ds.Study.from_counts(counts, ["no", "yes"], question="binary", case_names=names)
     scores = {"A": np.clip(chance + rng.normal(0, 0.15, n_cases), 0.01, 0.99), "B": rng.integers(1, 8, n_cases) / 8}
     return said, {name: np.stack([1 - one, one], axis=1) for name, one in scores.items()}
 
@@ -58,11 +56,7 @@ def naive_sensitivity(scores: FloatArray, positive: FloatArray, rate: float) -> 
     """Lower the threshold score by score as long as there are not too many false alarms; then by chance."""
     best, before = 0.0, (0.0, 0.0)
     for threshold in sorted(set(scores.tolist()), reverse=True):
-        called = scores >= threshold
-        point = (
-            (called & (positive == 0)).sum() / (positive == 0).sum(),
-            (called & (positive == 1)).sum() / positive.sum(),
-        )
+        point = ((scores >= threshold)[positive == 0].mean(), (scores >= threshold)[positive == 1].mean())
         if point[0] <= rate + 1e-9:
             best = point[1]
         else:
@@ -91,25 +85,21 @@ def naive_benefit(scores: FloatArray, positive: FloatArray, threshold: float) ->
     return float((hits - alarms * threshold / (1 - threshold)) / len(scores))
 
 
+Twin = Callable[[FloatArray, FloatArray, float], float]
+TWINS: list[tuple[str, Twin, FloatArray]] = [
+    *[("roc", naive_sensitivity, RATES), ("precision-recall", naive_precision, RECALLS)],
+    ("decision", naive_benefit, THRESHOLDS),
+]
+
+
 @pytest.mark.parametrize("model", ["A", "B"])
-@pytest.mark.parametrize(
-    ("kind", "twin", "grid"),
-    [
-        ("roc", naive_sensitivity, RATES),
-        ("precision-recall", naive_precision, RECALLS),
-        ("decision", naive_benefit, THRESHOLDS),
-    ],
-)
-def test_a_curve_is_the_mean_over_draws_of_its_naive_twin(
-    model: str, kind: str, twin: object, grid: FloatArray
-) -> None:
+@pytest.mark.parametrize(("kind", "twin", "grid"), TWINS)
+def test_a_curve_is_the_mean_over_draws_of_its_naive_twin(model: str, kind: str, twin: Twin, grid: FloatArray) -> None:
     result = uncertain()
     scores = result.predictions[model].to_scores()[:, 1]
     places = [0, 3, 17, 50, len(grid) - 1]
-    expected = [
-        np.mean([twin(scores, positive, grid[place]) for positive in labels_of_draws(result)])  # type: ignore[operator]
-        for place in places
-    ]
+    labels = labels_of_draws(result)
+    expected = [np.mean([twin(scores, positive, grid[place]) for positive in labels]) for place in places]
     found = result.curves(kind).filter(model=model)
     np.testing.assert_allclose(found["x"].to_numpy(), grid)
     np.testing.assert_allclose(found["y"].to_numpy()[places], expected, atol=1e-9)

@@ -111,7 +111,7 @@ def naive_design(values: FloatArray, masses: FloatArray, groups: IntArray) -> fl
 
 
 def design_effects(values: FloatArray, masses: FloatArray, groups: IntArray) -> FloatArray:
-    weights = CaseWeights(0, np.ones(len(groups)), tuple(map(str, groups)), is_grouped=True)
+    weights = CaseWeights.named(0, np.ones(len(groups)), (), tuple(map(str, groups)))
     bootstrap = weights.bootstrap(np.arange(len(groups)), 1)
     sums = Sums(place_sums(values, masses, weights, bootstrap, ("run 0", "all", "each case")))
     return effects_of(sums, ("run 0", "all", "each case"), len(groups))[0]

@@ -1,6 +1,5 @@
 """Evaluations of models that give numbers, against ratings: from files to results, and back from disk."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +7,8 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from command_calls import told
 from dissensus.aggregations import NormalInverseGamma
-from dissensus.cli import main
 from dissensus.evaluation.results import Evaluation
 from dissensus.metrics import MeanAbsoluteError
 
@@ -69,29 +68,14 @@ def test_held_out_ratings_find_shifts_and_the_reliability_that_is_true() -> None
             ds.calibrate(STUDY.ratings, [judged])
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["dissensus", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
-
-
-def test_the_command_line_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said, file = STUDY.ratings, tmp_path / "ratings.csv"
-    table = {
-        "case": [said.case_names[i] for i in said.panel.case_of_opinion],
-        "annotator": [said.annotator_names[i] for i in said.annotators],
-        "score": said.scores,
-    }
-    pl.DataFrame(table).write_csv(file)
-    models: list[object] = []
+def test_the_command_line_goes_all_the_way(tmp_path: Path) -> None:
+    ds.write(STUDY.ratings, tmp_path / "ratings.csv")
     for name, model in STUDY.predictions.items():
         pl.DataFrame({"case": model.case_names, "prediction": model.numbers}).write_csv(tmp_path / f"{name}.csv")
-        models += ["--predictions", f"{name}={tmp_path / name}.csv"]
-    out = ["--out", tmp_path / "results", "--draws", 30, "--thresholds", "0.5"]
-    assert command(monkeypatch, "evaluate", file, *models, *out) == 0
+    words = ("evaluate", "ratings.csv", *(f"--predictions={name}={name}.csv" for name in STUDY.predictions))
+    assert told(tmp_path, *words, "--out", "results", "--draws", 30, "--thresholds", "0.5").code == 0
     found = ds.load(tmp_path / "results")
     assert found.conditions == ("<= 0.5", "> 0.5")
     assert found.models == ("A", "B")
-    assert command(monkeypatch, "calibrate", file, "--out", tmp_path / "trust", "--draws", 30) == 0
-    assert command(monkeypatch, "evaluate", file, *models, "--out", tmp_path / "wrong", "--metric", "auroc") > 0
+    assert told(tmp_path, "calibrate", "ratings.csv", "--out", "trust", "--draws", 30).code == 0
+    assert told(tmp_path, *words, "--out", "wrong", "--metric", "auroc").code > 0

@@ -8,7 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.kernels.jit import RULES
-from dissensus.kernels.race_sampler import LATTICE_MOST, Posterior, plackett_luce_posterior, sample_plackett_luce
+from dissensus.kernels.race_sampler import (
+    LATTICE_MOST,
+    plackett_luce_posterior,
+    sample_plackett_luce,
+    tempered_posterior,
+)
 from dissensus.kernels.races import Rankings, group_rankings
 from dissensus.kernels.randomness import stream_keys
 
@@ -65,44 +70,35 @@ def rankings_of_cases(cases: Nested, n_conditions: int, reliability: float = 1.0
 def posterior_of(
     cases: Nested,
     n_conditions: int,
-    reliability: float,
+    reliability: float = 1.0,
     *,
     prior: str = "observed",
     alpha: float = 1.0,
-    unranked: str = "below",
+    below: bool = True,
     lattice_most: int = LATTICE_MOST,
-) -> Posterior:
-    """Group the rankings and join them with the prior."""
+    power: float | None = None,
+) -> Any:
+    """Group the rankings and join them with the prior; with a power, the posterior is the tempered one."""
     rankings = rankings_of_cases(cases, n_conditions, reliability)
-    races = group_rankings(rankings, below=unranked == "below")
+    races = group_rankings(rankings, below=below)
     shapes = np.full(races.column_offsets[-1], alpha)
     rest = alpha * (rankings.n_unmentioned > 0 if prior == "observed" else rankings.n_unmentioned)
     shapes[races.column_offsets[1:] - 1] = rest
+    if power is not None:
+        return tempered_posterior(races, shapes, power, lattice_most=lattice_most)
     return plackett_luce_posterior(races, shapes, lattice_most=lattice_most)
 
 
-def sample(
-    posterior: Posterior,
-    keys: npt.NDArray[np.uint64],
-    cases: tuple[int, int],
-    *,
-    chains: int,
-    draws: int,
-    warmup: int = 100,
-) -> Array:
-    """Draw the cases of a range into a new flat array."""
-    columns = posterior.races.column_offsets[cases[1]] - posterior.races.column_offsets[cases[0]]
-    values = np.empty(chains * draws * columns)
-    sample_plackett_luce(posterior, keys, cases, chains, warmup, values)
-    return values
+def sample(posterior: Any, *, chains: int = 1, draws: int, warmup: int = 100, seed: int = 1) -> Array:
+    """Draw the only case, shape (chains, draws, U + 1)."""
+    keys = stream_keys(np.uint64(seed), np.zeros(1, dtype=np.uint64), chains)
+    values = np.empty(chains * draws * len(posterior.shapes))
+    sample_plackett_luce(posterior, keys, (0, 1), chains, warmup, values)
+    return values.reshape(chains, draws, -1)
 
 
-def chain_means(
-    posterior: Posterior, case: int, chains: int, draws: int, *, seed: int, power: int = 1
-) -> tuple[Array, Array]:
-    """Mean plausibilities and top-1 frequencies of each of several chains, (chains, U + 1) both."""
-    keys = stream_keys(np.uint64(seed), np.arange(case + 1).astype(np.uint64), chains)
-    values = sample(posterior, keys, (case, case + 1), chains=chains, draws=draws)
-    values = values.reshape(chains, draws, -1)
+def chain_means(posterior: Any, *, seed: int, draws: int = DRAWS, moment: int = 1) -> tuple[Array, Array]:
+    """Mean plausibilities, or other moments, and top-1 frequencies of each of several chains, (chains, U + 1) both."""
+    values = sample(posterior, chains=CHAINS, draws=draws, seed=seed)
     is_top = values == values.max(axis=-1, keepdims=True)
-    return (values**power).mean(axis=1), is_top.mean(axis=1)
+    return (values**moment).mean(axis=1), is_top.mean(axis=1)

@@ -3,7 +3,7 @@ import pytest
 
 from dissensus.core.arrays import FloatArray
 from dissensus.kernels import likelihood
-from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
+from dissensus.kernels.likelihood import LATTICE_MOST, Offsets, log_likelihood
 from kernels.kernel_studies import from_python, offsets
 from naive_plackett_luce import Ranking, log_block_by_inclusion_exclusion, ranking_probability, rankings_of
 
@@ -16,7 +16,7 @@ def log_probabilities(
     rankings: list[Ranking], weights: FloatArray, *, below: bool = True, lattice_most: int = LATTICE_MOST
 ) -> FloatArray:
     """One ranking per case."""
-    all_offsets = (
+    all_offsets = Offsets(
         np.arange(len(rankings) + 1),
         offsets([len(r) for r in rankings]),
         offsets([len(b) for r in rankings for b in r]),
@@ -43,7 +43,7 @@ def test_every_partial_ranking_has_the_probability_of_its_orders(
 def test_weights_may_differ_between_cases_and_rankings_count_as_often_as_they_are_given() -> None:
     weights = np.array([[1.0, 2.0, 3.0], [5.0, 0.1, 1.0]])
     codes = np.array([0, 1, 2])
-    all_offsets = (np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([0, 1, 3]))
+    all_offsets = Offsets(np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([0, 1, 3]))
     got = log_likelihood(all_offsets, codes, np.array([2.0, 0.5]), weights, 1, 9)
     expected = [2 * np.log(1 / 6), 0.5 * np.log(ranking_probability(weights[1], [[1, 2]]))]
     np.testing.assert_allclose(got, expected)

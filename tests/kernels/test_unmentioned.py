@@ -15,8 +15,7 @@ from dissensus.kernels.compact import (
 )
 from kernels.kernel_studies import from_python
 
-largest_unmentioned = from_python(compact.largest_unmentioned)
-largest_unequal = from_python(compact.largest_unequal)
+largest_unmentioned, draw_atoms = from_python(compact.largest_unmentioned), from_python(compact.draw_atoms)
 
 KEY = np.uint64(77)
 ALARM = 1e-5  # bound on p-values; seeds are fixed
@@ -24,7 +23,7 @@ FREQUENCIES = np.array([5.5, 0.5, 12.5, 0.5, 1.5, 40.5, 0.5, 3.5, 0.5, 2.5, 7.5]
 
 
 def dense(mass: float, n: int, shape: float, n_draws: int, key: np.uint64 = KEY) -> np.ndarray:
-    return split_every_rest(np.full(n_draws, mass), n, shape, key)
+    return split_every_rest(np.full(n_draws, mass), n, shape, key, np.arange(n_draws))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 64, 415])
@@ -77,7 +76,21 @@ def weights_of(frequencies: np.ndarray, mentioned: list[int], shape: float) -> W
 
 
 def dense_unequal(weights: Weights, n_draws: int, mass: float = 0.3) -> np.ndarray:
-    return split_every_unequal_rest(np.full(n_draws, mass), weights, KEY, np.arange(n_draws))
+    return some_unequal(weights, np.arange(n_draws), mass=mass)
+
+
+def some_unequal(weights: Weights, draws: np.ndarray, wanted: int = -1, *, mass: float = 0.3) -> np.ndarray:
+    masses = np.full(len(draws), mass)
+    return split_every_unequal_rest(masses, weights, KEY, draws, new_atoms(weights.sums), wanted)
+
+
+def largest_unequal(
+    weights: Weights, draw: int, most: int, mass: float = 0.3, threshold: float = 0.0
+) -> tuple[list[int], np.ndarray]:
+    """Return the codes and masses of the largest, descending, of a draw."""
+    out, codes, none = np.empty(most), np.empty(most, dtype=np.int64), len(weights.sums)
+    _, found = draw_atoms(mass, weights, KEY, draw, threshold, out, codes, new_atoms(weights.sums), none)
+    return codes[:found].tolist(), out[:found]
 
 
 @pytest.mark.parametrize("mentioned", [[], [0], [2, 5], [0, 1, 2, 3, 4], list(range(10)), list(range(11))])
@@ -90,20 +103,19 @@ def test_lazy_and_dense_splits_by_unequal_weights_are_the_same_numbers(mentioned
     for draw in range(30):
         best = np.argsort(-masses[draw], kind="stable")
         for threshold in (0.0, 0.001, 0.05, 0.5):
-            for most in (0, 1, 3, 13):
-                out, codes = np.empty(most), np.empty(most, dtype=np.int64)
-                found = largest_unequal(0.3, weights, KEY, draw, threshold, out, codes, new_atoms(weights.sums))
+            for most in (1, 3, 13):
+                codes, found = largest_unequal(weights, draw, most, threshold=threshold)
                 expected = [code for code in best if masses[draw, code] > threshold][:most]
-                assert codes[:found].tolist() == expected
-                np.testing.assert_allclose(out[:found], masses[draw, expected], rtol=1e-13)
+                assert codes == expected
+                np.testing.assert_allclose(found, masses[draw, expected], rtol=1e-13)
 
 
 def test_some_draws_and_conditions_are_looked_up_without_the_others() -> None:
     weights, draws, some = weights_of(FREQUENCIES, [2, 5], 0.1), np.arange(40), np.array([3, 17, 39])
-    split = split_every_unequal_rest(np.full(3, 0.3), weights, KEY, some)
+    split = some_unequal(weights, some)
     np.testing.assert_array_equal(split, dense_unequal(weights, 40)[some])
     for code in (0, 1, 4, 10):
-        looked_up = split_every_unequal_rest(np.full(40, 0.3), weights, KEY, draws, code)
+        looked_up = some_unequal(weights, draws, code)
         np.testing.assert_array_equal(looked_up[:, code], dense_unequal(weights, 40)[:, code])
 
 
@@ -126,13 +138,12 @@ def test_conditions_that_weigh_the_same_are_split_no_further_than_they_matter(he
     weights = weights_of(frequencies, [3, 50, 51], 0.8)
     masses, some = dense_unequal(weights, 20), np.arange(20)
     np.testing.assert_allclose(masses.sum(axis=1), 0.3, rtol=1e-12)
-    out, codes = np.empty(7), np.empty(7, dtype=np.int64)
     for draw in some:
-        assert largest_unequal(0.3, weights, KEY, draw, 0.0, out, codes, new_atoms(weights.sums)) == 7
-        assert codes.tolist() == np.argsort(-masses[draw])[:7].tolist()
-        np.testing.assert_allclose(out, masses[draw, codes], rtol=1e-13)
+        codes, found = largest_unequal(weights, int(draw), 7)
+        assert codes == np.argsort(-masses[draw])[:7].tolist()
+        np.testing.assert_allclose(found, masses[draw, codes], rtol=1e-13)
     for code in (0, 2, 40, 49, 52, 199):
-        looked_up = split_every_unequal_rest(np.full(20, 0.3), weights, KEY, some, code)
+        looked_up = some_unequal(weights, some, code)
         np.testing.assert_array_equal(looked_up[:, code], masses[:, code])
 
 
@@ -155,6 +166,5 @@ def test_a_hundred_thousand_conditions_are_searched_without_being_written_out() 
     frequencies = np.random.default_rng(1).integers(0, 50, 100_000) + 0.5
     weights = weights_of(frequencies, [10, 99_999], 1e-4)
     masses = dense_unequal(weights, 1, 1.0)[0]
-    out, codes = np.empty(5), np.empty(5, dtype=np.int64)
-    assert largest_unequal(1.0, weights, KEY, 0, 0.0, out, codes, new_atoms(weights.sums)) == 5
-    assert codes.tolist() == np.argsort(-masses)[:5].tolist()
+    codes, _ = largest_unequal(weights, 0, 5, 1.0)
+    assert codes == np.argsort(-masses)[:5].tolist()

@@ -56,13 +56,11 @@ class Example:
 
     def models(self, cases: list[int] | None = None) -> dict[str, ds.Predictions]:
         rows = list(range(N_CASES)) if cases is None else cases
-        names = [CASES[row] for row in rows]
-        return {name: self._model(values[rows], names, name) for name, values in self.scores.items()}
-
-    def _model(self, values: FloatArray, cases: list[str], name: str) -> ds.Predictions:
+        how: dict[str, Any] = {"case_names": [CASES[row] for row in rows]}
         if self.study.kind == "ratings":
-            return ds.Predictions.from_numbers(values, case_names=cases, name=name)
-        return ds.Predictions.from_scores(values, self.names, case_names=cases, name=name)
+            return {name: ds.Predictions.from_numbers(one[rows], name=name, **how) for name, one in self.scores.items()}
+        made = ds.Predictions.from_scores
+        return {name: made(one[rows], self.names, name=name, **how) for name, one in self.scores.items()}
 
     def evaluated(self, cases: list[int] | None = None, **how: Any) -> ds.Evaluation:
         rows = list(range(N_CASES)) if cases is None else cases
@@ -95,19 +93,11 @@ def _labels(rng: np.random.Generator, n_conditions: int) -> tuple[IntArray, dict
 
 def _table(votes: IntArray, names: tuple[str, ...], rng: np.random.Generator) -> pl.DataFrame:
     weights = rng.integers(1, 5, N_CASES).astype(float)
-    return pl.DataFrame(
-        [
-            {
-                "case": CASES[case],
-                "annotator": f"reader {(case + place) % 5}",
-                "condition": names[int(label)],
-                "group": f"P{case // 2}",
-                "case_weight": weights[case],
-            }
-            for case, row in enumerate(votes)
-            for place, label in enumerate(row)
-        ]
-    )
+    rows = [
+        (CASES[case], f"reader {(case + place) % 5}", names[int(label)], f"P{case // 2}", weights[case])
+        for (case, place), label in np.ndenumerate(votes)
+    ]
+    return pl.DataFrame(rows, ["case", "annotator", "condition", "group", "case_weight"], orient="row")
 
 
 def _choices(names: tuple[str, ...], question: Any, seed: int) -> Example:
@@ -124,11 +114,8 @@ def _checklists() -> Example:
         votes, said = _labels(rng, 2)
         for name in scores:
             scores[name][:, place] = said[name][:, 1]
-        rows += [
-            (CASES[case], f"reader {(case + reader) % 5}", finding, int(label))
-            for case, row in enumerate(votes)
-            for reader, label in enumerate(row)
-        ]
+        every = np.ndenumerate(votes)
+        rows += [(CASES[case], f"reader {(case + place) % 5}", finding, int(one)) for (case, place), one in every]
     table = pl.DataFrame(rows, schema=["case", "annotator", "finding", "present"], orient="row")
     return Example(ds.Study.from_long(table, FINDINGS), scores, FINDINGS, ("top",))
 

@@ -22,9 +22,8 @@ def test_squared_distance_is_the_debiased_one_and_cross_entropy_the_mean_log() -
     p = rng.dirichlet(np.ones(3), 30)
     row = soft_targets(ds.Study.from_counts(counts, ["a", "b", "c"]), {"A": p}, draws=2).rows[0]
     q = counts / 4
-    assert row["squared_distance"] == pytest.approx(
-        np.mean(np.square(p - q).sum(axis=1) - (q * (1 - q)).sum(axis=1) / 3)
-    )
+    squared = np.square(p - q).sum(axis=1) - (q * (1 - q)).sum(axis=1) / 3
+    assert row["squared_distance"] == pytest.approx(squared.mean())
     assert row["cross_entropy"] == pytest.approx(np.mean(-(q * np.log(p)).sum(axis=1)))
     assert row["squared_distance_low"] < row["squared_distance"] < row["squared_distance_high"]
 
@@ -44,23 +43,17 @@ def test_three_votes_of_chaosnli_give_what_a_hundred_give_within_a_point() -> No
     folder = SHARED / "chaosnli_snli"
     counts = pl.read_csv(folder / "counts.csv").select(pl.col(pl.Int64)).to_numpy()[:, -3:]
     conditions = ["e", "n", "c"]
-    models = {}
-    for path in sorted(folder.glob("pred_*.csv")):
-        scores = pl.read_csv(path).select(pl.col(pl.Float64)).to_numpy()[:, -3:]
-        models[path.stem] = scores + 1e-6
+    paths = sorted(folder.glob("pred_*.csv"))
+    models = {one.stem: pl.read_csv(one).select(pl.col(pl.Float64)).to_numpy()[:, -3:] + 1e-6 for one in paths}
     rng = np.random.default_rng(2)
     whole = soft_targets(ds.Study.from_counts(counts, conditions), models, draws=1).rows
-    few = [soft_targets(ds.Study.from_counts(drawn(rng, counts, 3), conditions), models, draws=1) for _ in range(8)]
+    drawn = (np.array([rng.multivariate_hypergeometric(row, 3) for row in counts]) for _ in range(8))  # three of all
+    few = [soft_targets(ds.Study.from_counts(some, conditions), models, draws=1) for some in drawn]
     for place, row in enumerate(whole):
         found = np.mean([one.rows[place]["squared_distance"] for one in few])
         assert found == pytest.approx(row["squared_distance"], abs=0.01)
         naive = np.mean([one.rows[place]["cross_entropy"] for one in few])
         assert naive == pytest.approx(row["cross_entropy"], rel=0.02)
-
-
-def drawn(rng: np.random.Generator, counts: np.ndarray, v: int) -> np.ndarray:
-    """Draw v votes of each case without replacement."""
-    return np.array([rng.multivariate_hypergeometric(row, v) for row in counts])
 
 
 def test_estimates_over_draws_come_close_to_the_truth_with_many_votes() -> None:
@@ -144,12 +137,7 @@ SCORES = {"A": [[0.5, 0.5]] * 60}
         (NAMED, {"A": [[0.0, 0.0]] * 60}, {}, "scores of a case are zero"),
         (NAMED, SCORES, {"level": 0.0}, "level must be between 0 and 1"),
         (ds.Study.from_counts([[1, 0]] * 5, ["a", "b"]), {"A": [[0.5, 0.5]] * 5}, {}, "too few cases"),
-        (
-            ds.Study.from_counts([[2, 1]] * 5, ["a", "b"]),
-            {"A": [[0.5, 0.5]] * 5},
-            {"panel": {"x": 1}},
-            "named annotators",
-        ),
+        (ds.Study.from_counts([[2, 1]] * 5), {"A": [[0.5, 0.5]] * 5}, {"panel": {"x": 1}}, "named annotators"),
     ],
 )
 def test_bad_input_is_one_clear_error(study: ds.Study, models: Any, more: dict[str, Any], told: str) -> None:

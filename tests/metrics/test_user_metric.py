@@ -94,21 +94,33 @@ def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
         measured(again, BATCH, MODEL)
 
 
-def test_functions_of_the_wrong_shape_are_refused() -> None:
-    with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(12, 50\)\n.*'mine'"):
-        measured(UserMetric("mine", lambda scores, _: scores), BATCH, MODEL)
-    with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(12, 30\)[^\n]*\n.*\(30, 12\)"):
-        measured(UserMetric("turned", lambda _, draws: draws[..., 0].T), BATCH, MODEL)
+SHAPE = r"wrong shape\n.*\(12, 30\)[^\n]*\n.*"
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: measured(UserMetric("mine", lambda scores, _: scores), BATCH, MODEL), SHAPE + r"\(12, 50\)\n.*'mine'"),
+    (lambda: measured(UserMetric("turned", lambda _, draws: draws[..., 0].T), BATCH, MODEL), SHAPE + r"\(30, 12\)"),
+    (lambda: UserMetric("", hit), "needs a name"),
+    (lambda: UserMetric("mine"), r"needs a function(.|\n)*'mine'"),
+    *(
+        (lambda limits=limits: UserMetric("mine", hit, range=limits), r"least and its greatest(.|\n)*'mine'")
+        for limits in ((1, 0), (0, 0), (0, 1, 2), (0, np.nan))
+    ),
+    (lambda: UserDataSetMetric("", auroc), "needs a name"),
+    (lambda: UserDataSetMetric("mine"), r"needs a function(.|\n)*labels \(draws, n\)"),
+    (
+        lambda: UserDataSetMetric("mine", lambda _, given, __: given * 1.0).of_draws(
+            said := some_said(4), hard_labels(said)[0]
+        ),
+        r"wrong shape\n.*\(3,\)[^\n]*\n.*\(3, 4\)\n.*'mine'",
+    ),
+]
 
 
-def test_metrics_without_a_name_a_function_or_a_range_are_refused() -> None:
-    with pytest.raises(ds.DissensusError, match="needs a name"):
-        UserMetric("", hit)
-    with pytest.raises(ds.DissensusError, match=r"needs a function(.|\n)*'mine'"):
-        UserMetric("mine")
-    for limits in ((1, 0), (0, 0), (0, 1, 2), (0, np.nan)):
-        with pytest.raises(ds.DissensusError, match=r"least and its greatest(.|\n)*'mine'"):
-            UserMetric("mine", hit, range=limits)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("make", "message"), WRONG)
+def test_functions_of_the_wrong_shape_and_metrics_without_a_name_a_function_or_a_range_are_refused(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(ds.DissensusError, match=message):
+        make()
 
 
 # Of a whole data set -------------------------------------------------------------------------------------
@@ -184,14 +196,3 @@ def test_a_data_set_function_is_stored_as_any_function_is() -> None:
     assert metric.id not in Metric.family.known()
     assert pickle.loads(pickle.dumps(metric)) == metric
     assert metric.added(some_said(4), np.full((1, 2, 4), 0.5))[0] == pytest.approx(some_said(4).weights.sum())
-
-
-def test_data_set_functions_of_the_wrong_shape_and_without_a_name_are_refused() -> None:
-    said = some_said(4)
-    labels, _ = hard_labels(said)
-    with pytest.raises(ds.DissensusError, match=r"wrong shape\n.*\(3,\)[^\n]*\n.*\(3, 4\)\n.*'mine'"):
-        UserDataSetMetric("mine", lambda _, given, __: given.astype(np.float64)).of_draws(said, labels)
-    with pytest.raises(ds.DissensusError, match="needs a name"):
-        UserDataSetMetric("", auroc)
-    with pytest.raises(ds.DissensusError, match=r"needs a function(.|\n)*labels \(draws, n\)"):
-        UserDataSetMetric("mine")

@@ -16,6 +16,7 @@ import numpy as np
 from dissensus import Study, evaluate
 from dissensus.aggregations import Dirichlet
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+from dissensus.core.names import case_keys
 from dissensus.evaluation.annotators import Design
 from dissensus.evaluation.comparison import Difference, holm
 from dissensus.evaluation.intervals import RESAMPLES, Part, end_weights, spread, tail_probability
@@ -107,7 +108,7 @@ def limits(
     """Return the intervals of means over cases (studies, quantities, n_cases), as evaluations find them."""
     groups, shape = population.groups(), values.shape[:2]
     names = tuple(f"group {group}" if population.n_groups else str(group) for group in groups)
-    weights = CaseWeights(seed, np.ones(len(groups)), names, is_grouped=True)
+    weights = CaseWeights(seed, np.ones(len(groups)), case_keys(names), is_grouped=True)
     bootstrap = weights.bootstrap(slice(None), RESAMPLES)
     sums = Sums(place_sums(values, np.ones((1, 1, len(groups))), weights, bootstrap, ("all", "each case")))
     designs = design_effects(sums, ("all", "each case"), len(groups))[0]

@@ -132,13 +132,8 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
             n_workers(wrong)
         assert caught.value.got == type(wrong).__name__
     assert n_workers(ThreadPoolExecutor(7)) == 7
-    script = (
-        "import sys\n"
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "from dissensus.workers import n_workers\n"
-        "n_workers(ThreadPoolExecutor(1))\n"
-        "print('distributed' in sys.modules, 'numpy' in sys.modules)\n"
-    )
+    script = "import sys; from concurrent.futures import ThreadPoolExecutor; from dissensus.workers import n_workers; "
+    script += "n_workers(ThreadPoolExecutor(1)); print('distributed' in sys.modules, 'numpy' in sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert outcome.stdout == "False False\n"
 

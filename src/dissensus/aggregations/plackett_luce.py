@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from dissensus.study.study import Study, require_kind
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dissensus.kernels.race_sampler import Posterior
-    from dissensus.kernels.tempered_sampler import Tempered
+    from dissensus.kernels.race_sampler import Posterior, Tempered
 
 WHOM = {
     "observed": "the mentioned conditions and one for all others",
@@ -161,9 +160,8 @@ class PlackettLuce(ShapedAggregation):
         return plausibilities_of(opinions, fill, draws=draws, chains=chains, rest=rest, fitted=fitted)
 
     def _posterior(self, opinions: Opinions, prior: Shapes) -> Posterior | Tempered:
-        from dissensus.kernels.race_sampler import plackett_luce_posterior
+        from dissensus.kernels.race_sampler import plackett_luce_posterior, tempered_posterior
         from dissensus.kernels.races import group_rankings
-        from dissensus.kernels.tempered_sampler import tempered_posterior
 
         multiplicities = opinions.weights if self.tempered else self.reliability * opinions.weights
         of_case = weighted_counts(opinions.case_of_ranking, multiplicities, opinions.n_cases)
@@ -191,15 +189,14 @@ def chained_draws(
     ``sizes`` are the numbers of conditions of each case and its rest, ``keys`` has one column per chain.
     """
     from dissensus.kernels.race_sampler import sample_plackett_luce
-    from dissensus.kernels.tempered_sampler import Tempered, sample_tempered
 
-    sample: Any = sample_tempered if isinstance(posterior, Tempered) else sample_plackett_luce
     chains, columns, position = keys.shape[1], sizes[cases], 0
     sampled = -(-draws // chains)
     values = np.empty(chains * sampled * int(columns.sum()))
     for run in np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1):  # of neighbours
         size = chains * sampled * int(sizes[run].sum())
-        sample(posterior, keys, (int(run[0]), int(run[-1]) + 1), chains, warmup, values[position : position + size])
+        bounds, own = (int(run[0]), int(run[-1]) + 1), values[position : position + size]
+        sample_plackett_luce(posterior, keys, bounds, chains, warmup, own)
         position += size
     spare = chains * sampled - draws
     if not spare:
@@ -236,7 +233,7 @@ def plackett_luce_log_likelihood(annotations: Study, weights: ArrayLike) -> Floa
     >>> np.exp(plackett_luce_log_likelihood(said, [3.0, 2.0, 1.0])).round(6)
     array([0.333333])
     """
-    from dissensus.kernels.likelihood import LATTICE_MOST, log_likelihood
+    from dissensus.kernels.likelihood import LATTICE_MOST, Offsets, log_likelihood
 
     check_several_conditions(require_kind(annotations, "rankings", "the likelihood"))
     given = np.ascontiguousarray(as_numbers("weights", weights))
@@ -248,7 +245,7 @@ def plackett_luce_log_likelihood(annotations: Study, weights: ArrayLike) -> Floa
     if not is_right.all():
         raise DissensusError("weights must be positive and finite", got=str(given[~is_right][0]))
     return log_likelihood(
-        (annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
+        Offsets(annotations.ranking_offsets, annotations.block_offsets, annotations.code_offsets),
         annotations.codes,
         annotations.weights * annotations.votes,
         np.atleast_2d(given),

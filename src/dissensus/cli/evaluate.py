@@ -92,14 +92,10 @@ class Evaluate:
     @property
     def asked(self) -> dict[str, Any]:
         """What the Python function takes as it is."""
-        chosen: dict[str, Any] = {
-            "aggregations": self.aggregation or None,
-            "metrics": self.metric or None,
-            "protocol": self.protocol,
-        }
-        chosen["reference"] = "calibrated" if self.calibrate else None
+        chosen = passed_on(aggregations=self.aggregation or None, metrics=self.metric or None, protocol=self.protocol)
+        chosen |= {"reference": "calibrated"} if self.calibrate else {}
         chosen["allow_missing"] = bool(self.models.get("allow_missing"))
-        asked = passed_on(**self.how, **self.estimates, **self.verdicts, **chosen)
+        asked = {**self.how, **self.estimates, **self.verdicts, **chosen}
         return options.as_in_paper(asked, self.every) if self.paper else asked
 
     def in_memory(self) -> ds.Evaluation:
@@ -134,8 +130,7 @@ class Evaluate:
                 advance=advance,
                 **{**asked, "aggregations": chosen},
             )
-        readings: list[Any] = [reading, *models.values(), *([] if truth is None else [truth])]
-        sources = [*(one.source for one in readings), groups, strata]
+        sources = [reading.source, *(model.source for model in models.values()), groups, strata, truth and truth.source]
         hashes = {one.path.name: f"sha256:{one.sha256}" if one.sha256 else "" for one in sources if one is not None}
         result = replace(result, inputs=hashes)
         write_results(result, self.out, overwrite=self.overwrite, page=self.write_page)
@@ -176,12 +171,8 @@ class Evaluate:
         from dissensus.evaluation.request import chosen_aggregations
         from dissensus.pieces.evaluation import Watch
 
-        asked, format_name = self.asked, self.said.get("format")
-        reading = {
-            **options.reading_options(self.said),
-            "format": format_name,
-            "format_is_given": "format" in self.said,
-        }
+        asked, reading = self.asked, options.reading_options(self.said)
+        reading |= {"format": self.said.get("format"), "format_is_given": "format" in self.said}
         reading |= {"kinds": options.kinds_of_models(self.models), "allow_missing": asked.pop("allow_missing")}
         wanted = chosen_aggregations(asked.get("aggregations"), sweep=asked.pop("sweep", False))
         chosen = options.with_every(wanted, self.every)

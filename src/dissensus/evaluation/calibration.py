@@ -1082,7 +1082,7 @@ def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray
         np.where(is_known, 0.0, batch.rest_shapes[case] * weights[codes]),
         batch.rest_shapes * np.maximum(batch.total_weight - own, 0.0),
     )
-    return log_predictive(batch.layout(), batch.values, left_out, below=study.unranked == "below")
+    return log_predictive(batch.layout(), batch.values, left_out, study.unranked == "below")
 
 
 # Panels cut in two --------------------------------------------------------------------------------------
@@ -1219,7 +1219,7 @@ class PanelSplit:
 
     def _foreseen(self, batch: Batch, place: Mapping[str, int], named: IntArray) -> Columns:
         """Find the cases of a batch, their certainty, who leads and what models name, and the chances of all to win."""
-        from dissensus.kernels.simulated_panels import Panels, winning_chances
+        from dissensus.kernels.predictive import Panels, winning_chances
 
         own = np.array([place[name] for name in batch.case_names], dtype=np.int64)
         stated, leading = leading_conditions(batch)

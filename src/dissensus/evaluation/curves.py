@@ -301,7 +301,8 @@ class Sheet:
             (centres, _), (values, masses) = sort.heights(*own[0][:, :n_draws]), sort.heights(*own[1])
             x, sizes = (sort.grid, None) if sort.grid is not None else self._bins(m, place)
             whose = (wish, EVERYBODY if m < 0 else self.models[m], self.names[place])
-            yield self._curve(whose, x, centres, values if masses is None else self._ended(values, masses), sizes)
+            ended = values if masses is None else self._ended(values, masses)
+            yield self._curve(whose, x, centres, ended, sizes=sizes)
 
     def _bins(self, m: int, place: int) -> tuple[FloatArray, FloatArray]:
         """Return the mean probability of every bin, and the number of its cases."""
@@ -314,21 +315,19 @@ class Sheet:
         return np.divide(sums, sizes, out=np.zeros(N_BINS), where=sizes > 0), sizes
 
     def _curve(
-        self,
-        whose: tuple[Wish, str, str],
-        x: FloatArray,
-        centres: FloatArray,
-        values: FloatArray,
-        sizes: FloatArray | None = None,
-        given: str = "",
+        self, whose: tuple[Wish, str, str], *points: FloatArray, sizes: FloatArray | None = None, given: str = ""
     ) -> Curve:
-        """Average over draws, and take quantiles over resamples; places where nothing is known are left out."""
+        """Average over draws, and take quantiles over resamples; places where nothing is known are left out.
+
+        Points are x and, at each of these places, heights in draws and in resamples.
+        """
+        x, centres, values = points
         known = ~np.isnan(centres).all(axis=0) & ~np.isnan(values).all(axis=0)
         y = np.nanmean(centres[:, known], axis=0)
         low, high = (np.nanquantile(values[:, known], (1 + side * self.level) / 2, axis=0) for side in (-1, 1))
         (wish, model, question), own = whose, np.empty(0) if sizes is None else sizes[known]
-        points = (x[known], y, np.minimum(low, y), np.maximum(high, y), own)
-        return Curve(wish.kind, self.run, model, question, wish.truth, given, *points)
+        found = (x[known], y, np.minimum(low, y), np.maximum(high, y), own)
+        return Curve(wish.kind, self.run, model, question, wish.truth, given, *found)
 
     def _ended(self, values: FloatArray, masses: FloatArray) -> FloatArray:
         """Add a case at either end of the range, as intervals of metrics do."""

@@ -185,13 +185,7 @@ class DataSet:
 
     def valued(self, metrics: Sequence[DataSetMetric], whole: Whole | None = None) -> Valued:
         """Say what every case adds to metrics, given what they are of all cases; by default these are all."""
-        known = whole_of(lambda: [self], metrics) if whole is None else whole
-        slopes = [
-            [metric.slopes_at(said, self.means(metric), known.added[m, k]) for k, metric in enumerate(metrics)]
-            for m, said in enumerate(self.said)
-        ]
-        means = np.stack([self.labels[metric.truth].means for metric in metrics])
-        return Valued(known, slopes, means, self.said[0].weights, self.are_numbers)
+        return Valued(self, metrics, whole_of(lambda: [self], metrics) if whole is None else whole)
 
     @property
     def are_numbers(self) -> bool:
@@ -275,28 +269,34 @@ class Valued:
 
     Attributes
     ----------
+    data, metrics
+        The cases, and the metrics.
     whole
         What metrics are of all cases.
-    slopes : (models, metrics) lists of (K, n_cases)
-        Derivatives by the masses of labels.
-    labels : (metrics, n_cases, K)
-        Mean masses of labels.
-    weights : (n_cases,)
-        Of cases.
-    are_numbers
-        Whether labels are 1, a number and its square, not masses of conditions.
     """
 
+    data: DataSet
+    metrics: Sequence[DataSetMetric]
     whole: Whole
-    slopes: list[list[FloatArray]]
-    labels: FloatArray
-    weights: FloatArray
-    are_numbers: bool
+
+    @cached_property
+    def slopes(self) -> list[list[FloatArray]]:
+        """Derivatives by the masses of labels: (models, metrics) lists of (K, n_cases)."""
+        metrics = list(enumerate(self.metrics))
+        return [
+            [metric.slopes_at(said, self.data.means(metric), self.whole.added[m, k]) for k, metric in metrics]
+            for m, said in enumerate(self.data.said)
+        ]
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        """Mean masses of labels, shape (metrics, n_cases, K)."""
+        return np.stack([self.data.labels[metric.truth].means for metric in self.metrics])
 
     def _pseudo(self, m: int, k: int, masses: FloatArray, cases: IntArray | slice = slice(None)) -> FloatArray:
         """Return the pseudo-values of a model and a metric under masses of labels (n_cases, ..., K)."""
         added = self.whole.mass[k] * np.einsum("n...k,kn->n...", masses, self.slopes[m][k][:, cases])
-        shares = _shares(masses, self.are_numbers)
+        shares = _shares(masses, self.data.are_numbers)
         return np.asarray(
             self.whole.centres[m, k] + np.divide(added, shares, out=np.zeros_like(added), where=shares > 0)
         )
@@ -313,18 +313,18 @@ class Valued:
         """
         models = range(len(self.slopes))
         means = np.array([[self._pseudo(m, k, own, cases) for k, own in enumerate(labels)] for m in models])
-        return means, np.where(np.isnan(means), 0.0, _shares(labels, self.are_numbers))
+        return means, np.where(np.isnan(means), 0.0, _shares(labels, self.data.are_numbers))
 
     def squares(self) -> tuple[FloatArray, FloatArray]:
         """Add up the squares of what cases add, by their masses, (models, metrics), and of the masses, (metrics,)."""
-        masses = _shares(self.labels, self.are_numbers) * self.weights
+        masses = _shares(self.labels, self.data.are_numbers) * self.data.said[0].weights
         gaps = (self.influences[0] - self.whole.centres[..., None]) * masses
         return np.square(gaps).sum(axis=-1), np.square(masses).sum(axis=-1)
 
     def deviations(self) -> FloatArray:
         """Return how far the pseudo-value of each case varies over draws, shape (models, metrics, n_cases)."""
-        found = np.full((*self.whole.centres.shape, len(self.weights)), np.nan)
-        for m, of_model in enumerate([] if self.are_numbers else self.slopes):
+        found = np.full((*self.whole.centres.shape, len(self.data.said[0].weights)), np.nan)
+        for m, of_model in enumerate([] if self.data.are_numbers else self.slopes):
             for k, slopes in enumerate(of_model):
                 masses = self.labels[k].T
                 spread = (masses * slopes**2).sum(axis=0) - (masses * slopes).sum(axis=0) ** 2
@@ -341,12 +341,12 @@ class Valued:
         bootstrap : (n_cases, n_refits)
             Weights of resampled cases.
         """
-        weights, (still, shares) = bootstrap * self.weights[:, None], self.influences
+        weights, (still, shares) = bootstrap * self.data.said[0].weights[:, None], self.influences
         sums = np.empty((4, bootstrap.shape[1], *still.shape[:2]))
         for m, k in np.ndindex(still.shape[:2]):
             before = after = weights  # what counts whole does so whatever rounding left of its masses
             if (shares[m, k] < 1).any():
-                before, after = weights * shares[m, k][:, None], weights * _shares(moved[k], self.are_numbers)
+                before, after = weights * shares[m, k][:, None], weights * _shares(moved[k], self.data.are_numbers)
             sums[:, :, m, k] = (
                 (before * still[m, k][:, None]).sum(axis=0),
                 (after * self._pseudo(m, k, moved[k])).sum(axis=0),

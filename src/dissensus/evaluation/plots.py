@@ -73,11 +73,11 @@ class FigureSort:
         """Build the figure, or say what it lacks."""
         lacking = self.lacking(plots.evaluation)
         if lacking:
-            raise DissensusError(
+            problem, advice = (
                 f"this evaluation has no figure {self.name!r}",
-                expected=f"an evaluation with {lacking}",
-                advice=f"its figures are {', '.join(plots.names())}",
+                f"its figures are {', '.join(plots.names())}",
             )
+            raise DissensusError(problem, expected=f"an evaluation with {lacking}", advice=advice)
         given = inspect.signature(self.build).bind(plots, *values, **options)
         if self.panel and given.arguments.get("run") is None:
             given.arguments["run"] = plots.evaluation.headline
@@ -200,14 +200,13 @@ class Plots:
     def estimands(self, metric: str | None = None) -> Chart:
         """Put one annotator and all models side by side, by every estimand with its interval, and by practice."""
         evaluation, name, results = self.evaluation, self._metric(metric), self.tables.to_frame()
-        runs = [run for run in (evaluation.reference, evaluation.panel) if run is not None]
-        labels = [evaluation.run_label(run) for run in runs]
+        labels = [evaluation.run_label(run) for run in (evaluation.reference, evaluation.panel) if run is not None]
         rows = results.filter(results["run"].is_in(labels) | (results["estimand"] == AGREEMENT))
         experts, annotator = evaluation.experts, None
         own = [row for row in experts.rows if row["metric"] == name] if experts is not None else []
         if experts is not None and own:
-            parts = zip(("mean", "low", "high"), ("experts", "experts_low", "experts_high"), strict=True)
-            annotator = experts.called, {part: own[0][column] for part, column in parts}
+            columns = {"mean": "experts", "low": "experts_low", "high": "experts_high"}
+            annotator = experts.called, {part: own[0][column] for part, column in columns.items()}
         order = ranked(evaluation)
         rows = rows.sort(rows["model"].replace_strict(order, list(range(len(order)))), maintain_order=True)
         points, level = single_values(evaluation, results, name), evaluation.level
@@ -229,9 +228,7 @@ class Plots:
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        level = self.evaluation.level
-        build, table = drawings.metric_by_certainty, self.tables.by_certainty()
-        return self._of_run(build, table, run, self._metric(metric), level=level)
+        return self._of_metric(drawings.metric_by_certainty, self.tables.by_certainty(), metric, run)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
@@ -284,9 +281,7 @@ class Plots:
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        level = self.evaluation.level
-        build, table = drawings.category_metrics, self.tables.by_category()
-        return self._of_run(build, table, run, self._metric(metric), level=level)
+        return self._of_metric(drawings.category_metrics, self.tables.by_category(), metric, run)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
@@ -347,6 +342,10 @@ class Plots:
         return write_charts(charts, directory, ending=ending)
 
     # What names mean --------------------------------------------------------------------------------------
+
+    def _of_metric(self, build: Callable[..., Chart], frame: pl.DataFrame, name: str | None, run: ChosenRun) -> Chart:
+        """Draw a metric in the rows of a run."""
+        return self._of_run(build, frame, run, self._metric(name), level=self.evaluation.level)
 
     def _metric(self, name: str | None) -> str:
         """Return the name of the metric: the one asked for, or the first."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -163,15 +162,15 @@ class CaseWeights:
         Of the resampling.
     weights : (n_cases,)
         Weight of each case.
-    names
-        What is resampled: groups such as patients, or the cases themselves.
+    keys : (n_cases,)
+        Hash of what is resampled: groups such as patients, or the cases themselves.
     is_grouped
         Whether these are groups.
     """
 
     seed: int
     weights: FloatArray
-    names: tuple[str, ...]
+    keys: KeyArray
     is_grouped: bool = False
 
     @staticmethod
@@ -183,12 +182,7 @@ class CaseWeights:
     def named(seed: int, weights: FloatArray, cases: tuple[str, ...], groups: tuple[str, ...]) -> CaseWeights:
         """Take weights, names and groups of cases; no groups where they stand alone."""
         names = tuple(f"group {name}" for name in groups) if groups else cases
-        return CaseWeights(seed, weights, names, bool(groups))
-
-    @cached_property
-    def keys(self) -> KeyArray:
-        """Hash of what is resampled, shape (n_cases,)."""
-        return case_keys(self.names)
+        return CaseWeights(seed, weights, case_keys(names), bool(groups))
 
     def bootstrap(self, cases: IntArray | slice, n_resamples: int) -> FloatArray:
         """Weigh some cases in the first resamples, shape (n_cases, n_resamples)."""
@@ -198,9 +192,7 @@ class CaseWeights:
 
     def take(self, cases: IntArray) -> CaseWeights:
         """Keep the cases at these positions."""
-        found = CaseWeights(self.seed, self.weights[cases], tuple(self.names[i] for i in cases), self.is_grouped)
-        found.__dict__["keys"] = self.keys[cases]  # names need not be hashed again
-        return found
+        return CaseWeights(self.seed, self.weights[cases], self.keys[cases], self.is_grouped)
 
 
 def place_sums(

@@ -562,8 +562,9 @@ class Tallier:
         for reference in self.plan.references:
             key = reference.key
             if reference.spec is None:
-                names = sampled[self.plan.references[0].key].case_names[rows.start : rows.stop]
-                found |= replace(self, study=self.study.select(list(names)))._single_opinions(key)
+                names = list(sampled[self.plan.references[0].key].case_names[rows.start : rows.stop])
+                own = self.weights.take(self.study.panel.positions(names))
+                found |= replace(self, study=self.study.select(names))._single_opinions(key, own)
                 continue
             drawn = sampled[key]
             parts = (Sums(self._batch(reference, drawn.n_draws, batch)) for batch in self._batches(drawn, rows))
@@ -664,9 +665,9 @@ class Tallier:
 
     # Single opinions --------------------------------------------------------------------------------------
 
-    def _single_opinions(self, key: str) -> dict[Name, Array]:
+    def _single_opinions(self, key: str, own: CaseWeights) -> dict[Name, Array]:
         """Average over the opinions on each case what every one of them gives."""
-        own, counts = self.weights, counted_means(self.study.counted, self.of_opinions())
+        counts = counted_means(self.study.counted, self.of_opinions())
         votes = vote_labels(self.study, self.study.case_names) if self.truths else None
         found: dict[Name, Array] = {
             ("cases", "means", key, EACH): counts[0][0],
@@ -806,7 +807,7 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
 def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences]) -> Mapping[Name, Array]:
     """Sum over cases, a piece at a time, what intervals are found from: for a reference and a place of cases each."""
     parts = []
-    for start in range(0, len(weights.names) if wanted else 0, PIECE):
+    for start in range(0, len(weights.keys) if wanted else 0, PIECE):
         bootstrap = weights.bootstrap(slice(start, start + PIECE), RESAMPLES)
         found: dict[Name, Array] = {}
         for name, (means, shares, rows, columns) in wanted.items():

@@ -193,14 +193,12 @@ class Cells(Mark):
 
     def layers(self) -> list[dict[str, Any]]:
         """Draw boxes, and words upon them."""
-        known = np.flatnonzero(np.isfinite(self.values))
-        row, column, value = (
-            one.ravel()[known].astype(np.float64) for one in (*np.indices(self.values.shape), self.values)
-        )
-        labels, told = ([text for line in lines for text in line] for lines in (self.labels, self.texts))
+        known = np.isfinite(self.values)
+        (row, column), value = np.array(np.nonzero(known), dtype=np.float64), self.values[known]
+        labels, told = (np.array(lines, dtype=object)[known].tolist() for lines in (self.labels, self.texts))
         boxes = {"x": column - 0.49, "x2": column + 0.49, "y": row - 0.48, "y2": row + 0.48}
-        data = _rows(**boxes, value=value, told=[told[i] for i in known])
-        words = _rows(x=column, y=row, value=value, label=[labels[i].split("\n") for i in known])
+        data = _rows(**boxes, value=value, told=told)
+        words = _rows(x=column, y=row, value=value, label=[label.split("\n") for label in labels])
         ends, colours = map(list, zip(*theme.DIVERGING, strict=True))
         hue = {"field": "value", "type": "quantitative", "legend": None, "scale": {"domain": ends, "range": colours}}
         dark = {"condition": {"test": "abs(datum.value - 0.5) > 0.3", "value": "white"}, "value": "black"}
@@ -227,13 +225,10 @@ class Labels(Mark):
 
 def _rows(**columns: Any) -> list[dict[str, Any]]:
     """Lay out columns as data; numbers that are not finite are missing, and digits that nobody can see are left out."""
-    plain = {
-        name: [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
-        if isinstance(values, np.ndarray)
-        else list(values)
-        for name, values in columns.items()
-        if values is not None and len(values)
-    }
+    plain = {name: values for name, values in columns.items() if values is not None and len(values)}
+    for name, values in plain.items():
+        if isinstance(values, np.ndarray):
+            plain[name] = [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 

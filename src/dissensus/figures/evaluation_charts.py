@@ -346,10 +346,8 @@ def _counts(one: Distribution, labels: list[str], groups: list[str]) -> Pane:
         shares = counts / max(counts.sum(), 1)
         name = "" if group == ALL else str(group)
         whose = f"{one.unit} ({name})" if name else one.unit
-        texts = tuple(
-            f"{share:.1%} of {whose}\n{one.title}: {number if number <= MOST else f'more than {MOST}'}"
-            for number, share in zip(shown, shares, strict=True)
-        )
+        told = zip([number if number <= MOST else f"more than {MOST}" for number in shown], shares, strict=True)
+        texts = tuple(f"{share:.1%} of {whose}\n{one.title}: {number}" for number, share in told)
         at = np.arange(len(shown), dtype=np.float64) + dodged(place, len(groups), room=0.8)
         bars.append(Bars(at, shares, 0.8 / len(groups), name, theme.hue(place), pattern=place, texts=texts))
     names = [f"{number}" if number <= MOST else f"{MOST + 1}+" for number in shown]
@@ -371,6 +369,12 @@ Told: TypeAlias = Callable[[dict[str, Any]], str]
 
 # The pale band of cases like these, annotated likewise, and above it the strong one of the annotations alone.
 BANDS = ("low", "high", 0.18), ("annotation_low", "annotation_high", 0.45)
+
+# What is said about a model in one run: its value, and both intervals.
+ACROSS = """{run}
+{model}, adjusted: {mean}
+annotations: {annotation_low} to {annotation_high}
+annotations and cases: {low} to {high}"""
 
 # What numbers are estimates of, in the order in which they stand side by side, with colour and symbol of each.
 ESTIMANDS = {"agreement": (2, 2), "adjusted": (0, 0), "panel": (3, 1)}
@@ -486,19 +490,19 @@ def _model_marks(
     marks: list[Mark] = []
     for low, high, opacity in BANDS:
         marks += bands(x, numbers(chosen, low), numbers(chosen, high), colour=colour, opacity=opacity)
-    texts = []
-    for row in chosen.iter_rows(named=True):
-        told = f"{row['run']}\n{row['model']}, adjusted: {_written(row['mean'])}"
-        for name, ends in (("annotations", "annotation_{}"), ("annotations and cases", "{}")):
-            told += f"\n{name}: {_written(row[ends.format('low')])} to {_written(row[ends.format('high')])}"
-        point = row.get("point_estimate")
-        texts.append(told if point is None else f"{told}\npoint estimate: {_written(point)}")
-    marks.append(Line(x, numbers(chosen, "mean"), model, colour, place, symbol=place, texts=tuple(texts)))
+    texts = tuple(map(_across, chosen.iter_rows(named=True)))
+    marks.append(Line(x, numbers(chosen, "mean"), model, colour, place, symbol=place, texts=texts))
     points = numbers(chosen, "point_estimate")
     known = points[np.isfinite(points)][-1:]
     where = np.full(len(known), behind + dodged(place, len(models), room=0.4))
     crosses = tuple(f"{model}\npoint estimate: {value:.3f}" for value in known)
     return [*marks, Points(where, known, "", colour, symbol=-1, size=10, texts=crosses)]
+
+
+def _across(row: dict[str, Any]) -> str:
+    """Tell a value with both intervals, and the point estimate if there is one."""
+    own = {name: _written(value) for name, value in row.items()} | {"run": row["run"], "model": row["model"]}
+    return (ACROSS + ("" if row["point_estimate"] is None else "\npoint estimate: {point_estimate}")).format(**own)
 
 
 def estimands_side_by_side(
@@ -621,10 +625,8 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
         values[place[second], place[first]] = 1 - probability
     labels = tuple(tuple(chance(value, 2) for value in line) for line in values)
     told = "{} is better than {}\nwith probability {}".format
-    texts = tuple(
-        tuple(told(row, column, chance(values[i, j], 3)) if i != j else "" for j, column in enumerate(models))
-        for i, row in enumerate(models)
-    )
+    each = list(enumerate(models))
+    texts = tuple(tuple(told(a, b, chance(values[i, j], 3)) if i != j else "" for j, b in each) for i, a in each)
     names = [shortened(name, 18) for name in models]
     across, down = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
     panel, height = Pane((Cells(values, labels, texts),), across, down), max(180, 46 * len(models))
@@ -672,10 +674,8 @@ def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Ba
     bars = []
     for rank in range(1, n_models + 1):
         shares = np.array([float(own.get(rank, np.nan)) for own in known])
-        texts = tuple(
-            f"{name}: rank {rank} with probability {chance(share, 3)}"
-            for (name, _), share in zip(columns, shares, strict=True)
-        )
+        told = zip((name for name, _ in columns), shares, strict=True)
+        texts = tuple(f"{name}: rank {rank} with probability {chance(share, 3)}" for name, share in told)
         colour = theme.shade(rank - 1, n_models)
         bars.append(Bars(places, shares, 0.7, f"rank {rank}", colour, base.copy(), pattern=rank - 1, texts=texts))
         base += np.nan_to_num(shares)
@@ -777,16 +777,14 @@ def _matrix(rows: pl.DataFrame, conditions: Sequence[str], title: str) -> Pane:
     values, low, high = (numbers(rows, name).reshape(n, n) for name in ("n_cases", "low", "high"))
     totals = values.sum(axis=1, keepdims=True)
     hues = np.where(totals > 0, 0.5 + 0.5 * values / np.maximum(totals, 1e-300), 0.5)  # the upper half of hues
-    counts, lows, highs = (
-        [[f"{value:.1f}" if value < 100 else f"{value:,.0f}" for value in line] for line in table]
-        for table in (values, low, high)
-    )
+    written = np.vectorize(lambda value: f"{value:.1f}" if value < 100 else f"{value:,.0f}", otypes=[object])
     labels, texts = [], []
-    for i, label in enumerate(conditions):
-        spans = [f"({least} to {most})" for least, most in zip(lows[i], highs[i], strict=True)]
-        labels.append(tuple(counts[i][j] + (f"\n{spans[j]}" if n <= MOST_WITH_INTERVALS else "") for j in range(n)))
-        told = (f"{counts[i][j]} cases {spans[j]}\nlabel: {label}\ncalled: {conditions[j]}" for j in range(n))
-        texts.append(tuple(told))
+    for label, counts, lows, highs in zip(conditions, *map(written, (values, low, high)), strict=True):
+        spans = [f"({least} to {most})" for least, most in zip(lows, highs, strict=True)]
+        shown = zip(counts, [f"\n{span}" if n <= MOST_WITH_INTERVALS else "" for span in spans], strict=True)
+        labels.append(tuple(map("".join, shown)))
+        cells = zip(counts, spans, conditions, strict=True)
+        texts.append(tuple(f"{count} cases {span}\nlabel: {label}\ncalled: {call}" for count, span, call in cells))
     names = [shortened(name, 14) for name in conditions]
     across, down = (named_places(names, side, margin=0.5) for side in ("called", "label"))
     return Pane((Cells(hues, tuple(labels), tuple(texts)),), across, down, title)

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.randomness import (
     Keys,
     State,
     Streams,
     beta_log_odds,
+    drawing,
     new_streams,
     next_exponential,
     next_gamma,
@@ -101,31 +102,26 @@ def split_node(
     return mass / (1.0 + math.exp(-log_odds)), mass / (1.0 + math.exp(log_odds))
 
 
-def split_every_rest(masses: FloatArray, n: int, shape: float, key: np.uint64) -> FloatArray:
-    """Split the rest mass of every draw of a case among its n unmentioned conditions, shape (n_draws, n).
+@drawing
+def split_every_rest(
+    streams: Streams, rests: FloatArray, n: int, shape: float, key: np.uint64, draws: IntArray
+) -> FloatArray:
+    """Split the rest masses of some draws of a case among its n unmentioned conditions, shape (len(draws), n).
 
     ``shape`` is their common Dirichlet parameter, ``key`` that of the rest of the case.
     """
-    split = np.zeros((len(masses), n))
-    split_masses(plain(masses), float(shape), key, split, new_branches())
-    return split
-
-
-@compiled
-def split_masses(rests: FloatArray, shape: float, key: np.uint64, split: FloatArray, branches: Branches) -> None:
-    """Do what :func:`split_every_rest` says, for plain arrays."""
-    streams, nodes, members, masses = branches
-    n_draws, n = split.shape
-    for draw in range(n_draws):
-        draw_key = subkey(key, np.uint64(draw))
-        nodes[0], members[0], masses[0] = ROOT, n, rests[draw]
+    split, masses = np.zeros((len(draws), n)), np.empty(2 * DEPTH)
+    nodes, members = np.empty(2 * DEPTH, np.uint64), np.empty(2 * DEPTH, np.int64)
+    for row in range(len(draws)):
+        draw_key = subkey(key, np.uint64(draws[row]))
+        nodes[0], members[0], masses[0] = ROOT, n, rests[row]
         waiting, place = (1 if n > 0 else 0), 0
         while waiting > 0:
             waiting -= 1
             node, count, here = nodes[waiting], members[waiting], masses[waiting]
             if count == 1 or here == 0.0:
                 for _ in range(count):
-                    split[draw, place] = here
+                    split[row, place] = here
                     place += 1
                 continue
             left, right = split_node(streams, draw_key, node, here, count, shape)
@@ -133,6 +129,7 @@ def split_masses(rests: FloatArray, shape: float, key: np.uint64, split: FloatAr
             waiting += 1
             nodes[waiting], members[waiting], masses[waiting] = node * TWO, count // 2, left
             waiting += 1
+    return split
 
 
 @inlined
@@ -187,8 +184,15 @@ def largest_unmentioned(
     return found
 
 
+@drawing
 def greatest_of_equal(
-    known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, shape: float, key: np.uint64
+    streams: Streams,
+    known: FloatArray,
+    rests: FloatArray,
+    order: IntArray,
+    worths: FloatArray,
+    shape: float,
+    key: np.uint64,
 ) -> float:
     """Return the greatest of all draws of what is known plus what the rest is worth.
 
@@ -203,24 +207,10 @@ def greatest_of_equal(
     shape, key
         Their common Dirichlet parameter, and the key of the rest of the case.
     """
-    told, highest = (plain(known), plain(rests), plain(order), plain(worths)), worths.max() if len(worths) else 0.0
-    return float(find_equal(*told, float(highest), shape, key, new_branches()))
-
-
-@compiled
-def find_equal(
-    known: FloatArray,
-    rests: FloatArray,
-    order: IntArray,
-    worths: FloatArray,
-    highest: float,
-    shape: float,
-    key: np.uint64,
-    branches: Branches,
-) -> float:
-    """Do what :func:`greatest_of_equal` says, for plain arrays; ``highest`` is the greatest of the worths."""
-    streams, nodes, members, masses = branches
-    greatest = -np.inf
+    greatest, highest, masses = -np.inf, 0.0, np.empty(2 * DEPTH)
+    nodes, members = np.empty(2 * DEPTH, np.uint64), np.empty(2 * DEPTH, np.int64)
+    for worth in worths:
+        highest = max(highest, worth)
     for draw in order:
         nodes[0], members[0], masses[0] = ROOT, len(worths), rests[draw]
         draw_key, total, left = subkey(key, np.uint64(draw)), known[draw], rests[draw]
@@ -555,96 +545,48 @@ def draw_atoms(
     return n, found
 
 
-@inlined
-def largest_unequal(
-    mass: float,
-    weights: Weights,
-    key: np.uint64,
-    draw: int,
-    threshold: float,
-    best: FloatArray,
-    codes: IntArray,
-    atoms: Atoms,
-) -> int:
-    """Find the largest masses of unmentioned conditions that exceed a threshold, descending, and whose they are.
-
-    See :func:`draw_atoms`; returns how many there are.
-    """
-    if len(best) == 0:
-        return 0
-    none = len(weights.sums)  # beyond all codes; a constant would make Numba compile what is called once more
-    _, found = draw_atoms(mass, weights, key, draw, threshold, best, codes, atoms, none)
-    return found
-
-
+@compiled
 def split_every_unequal_rest(
-    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, wanted: int = -1
+    masses: FloatArray, weights: Weights, key: np.uint64, draws: IntArray, atoms: Atoms, wanted: int
 ) -> FloatArray:
     """Split the rest masses of some draws of a case among its unmentioned conditions, shape (len(draws), K).
 
-    Where a single condition is wanted, the others are not all written out.
+    Where a single condition is wanted, and not -1, the others are not all written out.
     """
-    split, (sums, mentioned, shape) = np.zeros((len(masses), len(weights.sums) - 1)), weights
-    own, best = Weights(plain(sums), plain(mentioned), float(shape)), (np.empty(0), np.empty(0, dtype=np.int64))
-    split_unequal_masses(plain(masses), own, key, plain(draws), split, best, new_atoms(own.sums), wanted)
-    return split
-
-
-@compiled
-def split_unequal_masses(
-    masses: FloatArray,
-    weights: Weights,
-    key: np.uint64,
-    draws: IntArray,
-    split: FloatArray,
-    best: tuple[FloatArray, IntArray],
-    atoms: Atoms,
-    wanted: int,
-) -> None:
-    """Do what :func:`split_every_unequal_rest` says, for plain arrays; ``best`` is empty."""
+    split, best, codes = np.zeros((len(draws), len(weights.sums) - 1)), np.empty(0), np.empty(0, np.int64)
     for row in range(len(draws)):
-        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best[0], best[1], atoms, wanted)
+        n, _ = draw_atoms(masses[row], weights, key, draws[row], 0.0, best, codes, atoms, wanted)
         for i in range(n):
             split[row, atoms.codes[i]] = atoms.masses[i]
+    return split
 
 
 # Shares of a rest up to which it is looked at before it is seen whether more can matter.
 LOOKS = (0.3, 0.03, 0.0)
 
 
-def greatest_of_unequal(
-    known: FloatArray, rests: FloatArray, order: IntArray, worths: FloatArray, weights: Weights, key: np.uint64
-) -> float:
-    """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
-    own, best = (
-        Weights(plain(weights.sums), plain(weights.mentioned), weights.shape),
-        (np.empty(0), np.empty(0, dtype=np.int64)),
-    )
-    told = (plain(known), plain(rests), plain(order), plain(worths))
-    return float(find_unequal(*told, float(worths.max()), own, key, best, new_atoms(own.sums)))
-
-
 @compiled
-def find_unequal(
+def greatest_of_unequal(
     known: FloatArray,
     rests: FloatArray,
     order: IntArray,
     worths: FloatArray,
-    highest: float,
     weights: Weights,
     key: np.uint64,
-    best: tuple[FloatArray, IntArray],
     atoms: Atoms,
 ) -> float:
-    """Do what :func:`greatest_of_unequal` says, for plain arrays; ``best`` is empty."""
-    greatest, none = -np.inf, len(worths) + 1
+    """Do what :func:`greatest_of_equal` says where conditions have weights; worths are those of all K conditions."""
+    greatest, highest, none = -np.inf, -np.inf, len(worths) + 1
+    best, codes = np.empty(0), np.empty(0, np.int64)
+    for worth in worths:
+        highest = max(highest, worth)
     for draw in order:
         total, left = known[draw], rests[draw]
         for share in LOOKS:
             if total + left * highest <= greatest:
                 break
             total, left = known[draw], rests[draw]
-            n, _ = draw_atoms(left, weights, key, draw, share * left, best[0], best[1], atoms, none)
+            n, _ = draw_atoms(left, weights, key, draw, share * left, best, codes, atoms, none)
             for i in range(n):
                 total += atoms.masses[i] * worths[atoms.codes[i]]
                 left -= atoms.masses[i]

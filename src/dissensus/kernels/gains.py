@@ -11,20 +11,16 @@ and ``tied``, those as good, itself included. With ties broken at random it is a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, filled, inner, plain, plain_parts
+from dissensus.kernels.jit import compiled, inner
 from dissensus.kernels.orders import Orders
 
 # Standings -----------------------------------------------------------------------------------------------
-
-
-# Offsets from cases to entries of a model, and the code and the value of each.
-Listed: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
 
 class Standings(NamedTuple):
@@ -34,8 +30,9 @@ class Standings(NamedTuple):
     tied: IntArray
 
 
+@compiled
 def predicted_standings(
-    listed: Listed, rows: IntArray, support_offsets: IntArray, support: IntArray, n: int
+    listed: tuple[IntArray, IntArray, FloatArray], rows: IntArray, support_offsets: IntArray, support: IntArray, n: int
 ) -> tuple[Standings, FloatArray]:
     """Find the standing and the value of every mentioned condition in the predictions of a model.
 
@@ -55,24 +52,9 @@ def predicted_standings(
     -------
     Standings and values, each of shape (sum of U,).
     """
-    standings, member_of = Standings(*np.empty((2, len(support)), dtype=np.int64)), np.full(n, -1, dtype=np.int64)
-    found = np.zeros(len(support))
-    look_up(listed, rows, plain(support_offsets), plain(support), member_of, standings, found)
-    return standings, found
-
-
-@compiled
-def look_up(
-    listed: Listed,
-    rows: IntArray,
-    support_offsets: IntArray,
-    support: IntArray,
-    member_of: IntArray,
-    standings: Standings,
-    found: FloatArray,
-) -> None:
-    """Do what :func:`predicted_standings` says; ``member_of`` (K,) is -1 before and after, ``found`` zero before."""
-    (offsets, codes, values), (above, tied), n = listed, standings, len(member_of)
+    offsets, codes, values = listed
+    above, tied = np.empty(len(support), np.int64), np.empty(len(support), np.int64)
+    found, member_of = np.zeros(len(support)), np.full(n, -1)
     for case in range(len(support_offsets) - 1):
         start, stop = offsets[rows[case]], offsets[rows[case] + 1]
         first, last = support_offsets[case], support_offsets[case + 1]
@@ -93,11 +75,13 @@ def look_up(
             entry = end
         for member in range(first, last):
             member_of[support[member]] = -1
+    return Standings(above, tied), found
 
 
 # Sums over conditions ------------------------------------------------------------------------------------
 
 
+@compiled
 def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray) -> FloatArray:
     """Add up what the mentioned conditions gain by their places in each order.
 
@@ -119,14 +103,7 @@ def expected_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: Floa
     -----
     A condition in a tie has each place of the tie with equal probability.
     """
-    return filled(np.empty(len(drawn.counts)), fill_gains, layout, drawn, bases, gains)
-
-
-@compiled
-def fill_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArray, worths: FloatArray) -> None:
-    """Do what :func:`expected_gains` says, for plain arrays."""
-    _, n_columns = gains.shape
-    n_places, start = n_columns - 1, 0
+    n_places, start, worths = gains.shape[1] - 1, 0, np.empty(len(drawn.counts))
     for case in range(len(bases)):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
@@ -143,6 +120,7 @@ def fill_gains(layout: Layout, drawn: Orders, bases: FloatArray, gains: FloatArr
                     worth += gains[first + k, above]
             worths[order] = worth
             start += size
+    return worths
 
 
 def expected_values(layout: Layout, values: FloatArray, worths: FloatArray, rest_worths: FloatArray) -> FloatArray:
@@ -205,7 +183,10 @@ class Named(NamedTuple):
     least: IntArray
 
 
-def contained_sets(layout: Layout, drawn: Orders, sizes: IntArray, named: Named) -> FloatArray:
+@compiled
+def contained_sets(  # noqa: C901 - what is called once is written here, which compiles faster
+    layout: Layout, drawn: Orders, sizes: IntArray, named: Named
+) -> FloatArray:
     """Return the probability that the first conditions of an order are all among those that are named, (n_orders,).
 
     Parameters
@@ -222,21 +203,12 @@ def contained_sets(layout: Layout, drawn: Orders, sizes: IntArray, named: Named)
     many are in the tie of which only some are, and how many of the unmentioned conditions, which are any of them with
     equal probability, are in that tie. If g conditions are in it, and it has t conditions for p places, all are named
     with probability (t - g choose p - g) / (t choose p).
+
+    In the loops, of the conditions that are surely in the top j of an order, ``cut`` mentioned ones are in the tie of
+    which some are named and some are unmentioned. The tie across place j gives ``n_places`` more; ``free_sure``
+    mentioned ones of it are surely named, ``free_cut`` are in the other tie.
     """
-    return filled(np.zeros(len(drawn.counts)), fill_contained, layout, drawn, sizes, plain_parts(named))
-
-
-@compiled
-def fill_contained(  # noqa: C901 - what is called once is written here, which compiles faster
-    layout: Layout, drawn: Orders, sizes: IntArray, named: Named, chances: FloatArray
-) -> None:
-    """Do what :func:`contained_sets` says, for plain arrays; zero before.
-
-    Of the conditions that are surely in the top j of an order, ``cut`` mentioned ones are in the tie of which some are
-    named and some are unmentioned. The tie across place j gives ``n_places`` more; ``free_sure`` mentioned ones of it
-    are surely named, ``free_cut`` are in the other tie.
-    """
-    start = 0
+    start, chances = 0, np.zeros(len(drawn.counts))
     for case in range(len(sizes)):
         first, end, j, tie = (
             layout.support_offsets[case],
@@ -285,6 +257,7 @@ def fill_contained(  # noqa: C901 - what is called once is written here, which c
                         if in_tie > 0:
                             log_p += log_binomial(tie - in_tie, places - in_tie) - log_binomial(tie, places)
                         chances[order] += math.exp(log_p)
+    return chances
 
 
 # Lists of the first k ------------------------------------------------------------------------------------
@@ -377,25 +350,7 @@ def pair_distance(before: float, after: float, other_before: float, other_after:
     return before * other_after + after * other_before + 0.5 * (tied + other_tied) - tied * other_tied
 
 
-class ListRoom(NamedTuple):
-    """Hold the arrays that two lists are compared in.
-
-    Attributes
-    ----------
-    sizes, counts : (k,)
-        The blocks of an order.
-    ahead : (most, most)
-        Probability that the list of the model has one mentioned condition before another one.
-    beside : (most, 2)
-        Share of the unmentioned conditions that it has after a mentioned one, and before it.
-    """
-
-    sizes: IntArray
-    counts: IntArray
-    ahead: FloatArray
-    beside: FloatArray
-
-
+@compiled
 def kendall_distances(
     layout: Layout, drawn: Orders, predicted: Standings, predicted_sizes: IntArray, predicted_counts: IntArray
 ) -> FloatArray:
@@ -413,25 +368,12 @@ def kendall_distances(
     -------
     (n_orders,)
     """
-    most, k = np.diff(layout.support_offsets).max(initial=0), predicted_sizes.shape[1]
-    numbers = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    room, distances = ListRoom(*numbers, np.empty((most, most)), np.empty((most, 2))), np.zeros(len(drawn.counts))
-    return filled(distances, fill_kendall, layout, drawn, predicted, predicted_sizes, predicted_counts, room)
-
-
-@compiled
-def fill_kendall(
-    layout: Layout,
-    drawn: Orders,
-    predicted: Standings,
-    predicted_sizes: IntArray,
-    predicted_counts: IntArray,
-    room: ListRoom,
-    distances: FloatArray,
-) -> None:
-    """Do what :func:`kendall_distances` says, for plain arrays."""
-    (n_cases, k), start = predicted_sizes.shape, 0
-    sizes, counts, ahead, beside = room
+    (n_cases, k), start, distances = predicted_sizes.shape, 0, np.zeros(len(drawn.counts))
+    sizes, counts, most = np.empty(k, np.int64), np.empty(k, np.int64), 0
+    for case in range(n_cases):
+        most = max(most, layout.support_offsets[case + 1] - layout.support_offsets[case])
+    ahead = np.empty((most, most))  # chance that the list of the model has one mentioned condition before another one
+    beside = np.empty((most, 2))  # share of the unmentioned ones that it has after a mentioned one, and before it
     for case in range(n_cases):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
         size, n_rest = end - first, layout.n_conditions - (end - first)
@@ -462,6 +404,7 @@ def fill_kendall(
             if n_rest > 1:
                 distance += n_rest * (n_rest - 1) / 4 * (1.0 - tied_share(sizes, counts, n_rest) * tied_rest)
             distances[order] = distance
+    return distances
 
 
 @inner
@@ -474,28 +417,13 @@ def spread(sizes: IntArray, counts: IntArray, expected: FloatArray) -> float:
     return total
 
 
+@compiled
 def footrule_distances(
     layout: Layout, drawn: Orders, predicted: Standings, predicted_sizes: IntArray, predicted_counts: IntArray
 ) -> FloatArray:
     """Add up how far each condition is from its place in the list of the model; see :func:`kendall_distances`."""
-    k, distances = predicted_sizes.shape[1], np.zeros(len(drawn.counts))
-    room = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k), np.empty(k)
-    return filled(distances, fill_footrule, layout, drawn, predicted, predicted_sizes, predicted_counts, room)
-
-
-@compiled
-def fill_footrule(
-    layout: Layout,
-    drawn: Orders,
-    predicted: Standings,
-    predicted_sizes: IntArray,
-    predicted_counts: IntArray,
-    room: tuple[IntArray, IntArray, FloatArray, FloatArray],
-    distances: FloatArray,
-) -> None:
-    """Do what :func:`footrule_distances` says, for plain arrays; ``room`` is four arrays (k,) to work in."""
-    (n_cases, k), start = predicted_sizes.shape, 0
-    sizes, counts, expected, expected_p = room
+    (n_cases, k), start, distances = predicted_sizes.shape, 0, np.zeros(len(drawn.counts))
+    sizes, counts, expected, expected_p = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k), np.empty(k)
     bottom = (k + 1 + layout.n_conditions) / 2
     for case in range(n_cases):
         first, end = layout.support_offsets[case], layout.support_offsets[case + 1]
@@ -526,3 +454,4 @@ def fill_footrule(
                 if expected_p[a] > 0.0:
                     moved += expected_p[a] * (n_rest - total) * (bottom - place(a, sizes_p[a], k))
             distances[order] = distance + (moved / n_rest if n_rest > 0 else 0.0)
+    return distances

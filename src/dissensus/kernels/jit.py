@@ -30,9 +30,6 @@ from numba.extending import register_jitable
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-Item = TypeVar("Item", bound=np.generic)
-Parts = TypeVar("Parts", bound=tuple[Any, ...])
-
 KERNELS = Path(__file__).parent
 
 # No kernel needs the interpreter; division by zero gives infinity or nan; nothing is reordered for speed.
@@ -109,20 +106,21 @@ class Kernel(Generic[Parameters, Result]):
         self.dispatcher = kept_in(folder(), function)
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Call the compiled function.
+        """Call the compiled function with plain arguments.
 
         Kernels raise nothing. So what is raised comes from Numba, before the call: files are damaged, the disk is full,
         the folder is gone. Then all that is kept is removed, and the kernel compiled without keeping it.
         """
+        ready = [plain(one) for one in args]
         try:
-            return cast(Result, self.dispatcher(*args, **kwargs))
+            return cast(Result, self.dispatcher(*ready, **kwargs))
         except Exception:  # noqa: BLE001 - reading a damaged file may raise anything
             where = folder()
             if where is not None:
                 shutil.rmtree(where, ignore_errors=True)
                 is_ready(where)
             self.dispatcher = kept_in(None, self.function)
-            return cast(Result, self.dispatcher(*args, **kwargs))
+            return cast(Result, self.dispatcher(*ready, **kwargs))
 
 
 def kept_in(where: Path | None, function: Callable[..., object]) -> Any:
@@ -143,12 +141,12 @@ def kept_in(where: Path | None, function: Callable[..., object]) -> Any:
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a kernel: it releases the GIL, is kept on disk and follows IEEE arithmetic.
 
-    Arrays must be C-contiguous and of the types int64, uint64 or float64, so that each kernel is compiled
-    once. Division by zero gives infinity or nan, as in NumPy; nothing is reordered for speed, so a kernel
-    gives the same bits wherever it is called from.
+    Arrays are of the types int64, uint64 or float64, and are made :func:`plain`, so that each kernel is compiled once.
+    Division by zero gives infinity or nan, as in NumPy; nothing is reordered for speed, so a kernel gives the same bits
+    wherever it is called from.
 
-    A kernel makes no arrays: it fills those that it is given. A call within a kernel counts references to every array
-    that it passes on, so inner loops pass on few.
+    A kernel makes no arrays in its loops. A call within a kernel counts references to every array that it passes on, so
+    inner loops pass on few.
     """
     return function if settings.DISABLE_JIT else Kernel(function)
 
@@ -175,20 +173,12 @@ def fill(row: npt.NDArray[np.float64], value: float) -> None:
         row[k] = value
 
 
-def plain(array: npt.NDArray[Item]) -> npt.NDArray[Item]:
-    """Return a contiguous, writable array: others would make a kernel compile once more.
+def plain(value: Any) -> Any:
+    """Make an array, or those of a named tuple, contiguous and writable: others would compile a kernel once more.
 
-    A read-only array is copied, which costs little beside any kernel.
+    A read-only array is copied, which costs little beside any kernel. What else there is stays as it is, as do the
+    arrays of an unnamed tuple, which must always be of one kind.
     """
-    return np.require(array, requirements=["C", "W"])
-
-
-def plain_parts(arrays: Parts) -> Parts:
-    """Make all arrays of a named tuple :func:`plain`; what is no array stays as it is."""
-    return type(arrays)(*(plain(one) if isinstance(one, np.ndarray) else one for one in arrays))
-
-
-def filled(out: npt.NDArray[Item], kernel: Callable[..., None], *args: Any) -> npt.NDArray[Item]:
-    """Let a kernel fill an array, its last argument; others are made plain first."""
-    kernel(*(plain(one) if isinstance(one, np.ndarray) else one for one in args), out)
-    return out
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements=["C", "W"])
+    return type(value)(*map(plain, value)) if hasattr(value, "_fields") else value

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.core.arrays import BoolArray, FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inlined, inner, plain
+from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.kernels.jit import compiled, inlined, inner
 
 # Largest tied block whose probability is computed on the lattice by default: measured.
 LATTICE_MOST = 9
@@ -154,29 +154,48 @@ def log_block_probability(lam: FloatArray, z: float, lattice_most: int, table: F
     return log_quadrature(lam, z)
 
 
-class BlockRoom(NamedTuple):
-    """Hold the arrays that rankings are worked out in: two per condition and two per subset of a block."""
+class Offsets(NamedTuple):
+    """Say where the parts of rankings begin: (n_cases + 1,), (n_rankings + 1,), (n_blocks + 1,)."""
 
-    mentioned: BoolArray
-    weights: FloatArray
-    table: FloatArray
-    mass: FloatArray
+    rankings: IntArray
+    blocks: IntArray
+    codes: IntArray
 
 
 @compiled
-def add_log_likelihoods(
-    offsets: tuple[IntArray, IntArray, IntArray],
-    codes: IntArray,
-    multiplicities: FloatArray,
-    weights: FloatArray,
-    below: int,
-    lattice_most: int,
-    room: BlockRoom,
-    result: FloatArray,
-) -> None:
-    """Do what :func:`log_likelihood` says, for plain arrays; ``result`` is zero before."""
+def log_likelihood(
+    offsets: Offsets, codes: IntArray, multiplicities: FloatArray, weights: FloatArray, below: int, lattice_most: int
+) -> FloatArray:
+    """Return the log-probability of the rankings of each case.
+
+    Parameters
+    ----------
+    offsets
+        From cases to rankings, from rankings to blocks, from blocks to codes.
+    codes : (n_mentions,)
+        Codes of the conditions, 0 to K - 1.
+    multiplicities : (n_rankings,)
+        The log-probability of each ranking is multiplied by this.
+    weights : (n_cases or 1, K)
+        Positive weights of the conditions, any scale; one row serves all cases.
+    below
+        1: conditions that are not mentioned rank below; 0: they do not compete.
+    lattice_most
+        Largest tied block for the lattice, usually :data:`LATTICE_MOST`.
+
+    Returns
+    -------
+    (n_cases,)
+
+    Notes
+    -----
+    The mass behind a block is summed from the back, and the mass of the conditions that are not mentioned is
+    summed over them, never taken as a difference: mentioned conditions may outweigh them by any factor.
+    """
     ranking_offsets, block_offsets, code_offsets = offsets
-    mentioned, weights_of_block, table, mass = room
+    n_conditions, result = weights.shape[1], np.zeros(len(ranking_offsets) - 1)
+    mentioned, weights_of_block = np.zeros(n_conditions, np.bool_), np.empty(n_conditions)
+    table, mass = np.empty(1 << lattice_most), np.empty(1 << lattice_most)
     for i in range(len(result)):
         row = weights[i if len(weights) > 1 else 0]
         for r in range(ranking_offsets[i], ranking_offsets[i + 1]):
@@ -200,47 +219,4 @@ def add_log_likelihoods(
                 for k in range(len(lam)):
                     behind += lam[k]
             result[i] += multiplicities[r] * log_p
-
-
-def log_likelihood(
-    offsets: tuple[IntArray, IntArray, IntArray],
-    codes: IntArray,
-    multiplicities: FloatArray,
-    weights: FloatArray,
-    below: int,
-    lattice_most: int,
-) -> FloatArray:
-    """Return the log-probability of the rankings of each case.
-
-    Parameters
-    ----------
-    offsets : (n_cases + 1,), (n_rankings + 1,), (n_blocks + 1,)
-        Offsets from cases to rankings, from rankings to blocks, from blocks to codes.
-    codes : (n_mentions,)
-        Codes of the conditions, 0 to K - 1.
-    multiplicities : (n_rankings,)
-        The log-probability of each ranking is multiplied by this.
-    weights : (n_cases or 1, K)
-        Positive weights of the conditions, any scale; one row serves all cases.
-    below
-        1: conditions that are not mentioned rank below; 0: they do not compete.
-    lattice_most
-        Largest tied block for the lattice, usually :data:`LATTICE_MOST`.
-
-    Returns
-    -------
-    (n_cases,)
-
-    Notes
-    -----
-    The mass behind a block is summed from the back, and the mass of the conditions that are not mentioned is
-    summed over them, never taken as a difference: mentioned conditions may outweigh them by any factor.
-    """
-    plain_offsets = (plain(offsets[0]), plain(offsets[1]), plain(offsets[2]))
-    arrays = (plain(codes), plain(multiplicities), plain(weights))
-    subsets, n_conditions, result = 1 << lattice_most, weights.shape[1], np.zeros(len(offsets[0]) - 1)
-    room = BlockRoom(
-        np.zeros(n_conditions, dtype=np.bool_), np.empty(n_conditions), np.empty(subsets), np.empty(subsets)
-    )
-    add_log_likelihoods(plain_offsets, *arrays, below, lattice_most, room, result)
     return result

@@ -33,7 +33,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
-from dissensus.kernels.jit import compiled, inlined, inner, plain_parts
+from dissensus.kernels.jit import compiled, inlined, inner
 from dissensus.kernels.likelihood import DEPTH, LATTICE_MOST, STEP, fill_lattice, log_density, mode, ratio
 from dissensus.kernels.races import Races, Rankings, group_rankings, offsets_of
 
@@ -195,10 +195,8 @@ def first_votes(rankings: Rankings, level: IntArray) -> FloatArray:
 
 
 class Expected(NamedTuple):
-    """Hold the arrays that expectations are worked out in, and five iterates of the weights."""
+    """Hold the arrays that expectations are worked out in."""
 
-    iterates: FloatArray
-    totals: FloatArray
     exposure: FloatArray
     masses: FloatArray
     pending: FloatArray
@@ -334,22 +332,19 @@ def extrapolate(x: FloatArray, labels: IntArray, out: FloatArray, totals: FloatA
 
 @compiled
 def maximise(
-    races: Races,
-    wins: FloatArray,
-    labels: IntArray,
-    limits: tuple[float, int],
-    values: FloatArray,
-    is_settled: BoolArray,
-    room: Expected,
-) -> None:
-    """Iterate each case to its maximum, normalised within components.
+    races: Races, wins: FloatArray, labels: IntArray, tolerance: float, most: int
+) -> tuple[FloatArray, BoolArray]:
+    """Iterate each case to its maximum, normalised within components; tell which got there.
 
     ``labels`` are those of :func:`top_components`, restricted. Rows of x: the iterate, what one and two EM steps
     make of it, the extrapolation of the three, and what an EM step makes of that.
     """
-    tolerance, most = limits
-    x, totals, exposure = room.iterates, room.totals, room.exposure
-    for i in range(len(races.race_offsets) - 1):
+    n_cases, columns, n_races, n_tied = len(races.race_offsets) - 1, len(wins), len(races.counts), len(races.tie_codes)
+    x, totals, exposure, subsets = np.empty((5, columns)), np.empty(columns), np.empty(columns), 1 << LATTICE_MOST
+    tied, lattice = (np.empty(n_tied), np.empty(n_tied)), (np.empty(subsets), np.empty(subsets), np.empty(subsets))
+    room = Expected(exposure, np.empty(n_races), np.empty(n_races), *tied, *lattice)
+    values, is_settled = np.zeros(columns), np.ones(n_cases, np.bool_)
+    for i in range(n_cases):
         begin, end = races.column_offsets[i], races.column_offsets[i + 1] - 1
         wins_here, labels_here, theta = wins[begin:end], labels[begin:end], values[begin:end]
         n = end - begin
@@ -380,6 +375,7 @@ def maximise(
         for k in range(n):
             theta[k] = x[0, k]
         is_settled[i] = gradient < tolerance
+    return values, is_settled
 
 
 def fit_stages(
@@ -404,13 +400,7 @@ def fit_stages(
     sizes = np.diff(races.tie_code_offsets)
     winners = races.tie_codes + np.repeat(np.repeat(races.column_offsets[:-1], np.diff(races.tie_offsets)), sizes)
     wins = races.wins + weighted_counts(winners, np.repeat(races.tie_counts, sizes), len(races.wins))
-    theta, is_settled = np.zeros(len(labels)), np.ones(len(split.n_unmentioned), dtype=np.bool_)
-    columns, n_races = np.diff(races.column_offsets).max(initial=1), np.diff(races.race_offsets).max(initial=1)
-    size = sizes.max(initial=1)
-    subsets = 1 << min(size, LATTICE_MOST)
-    room = (columns, columns, n_races, n_races, size, size, subsets, subsets, subsets)
-    expected = Expected(np.empty((5, columns)), *(np.empty(n) for n in room))
-    maximise(races, wins, labels, limits, theta, is_settled, expected)
+    theta, is_settled = maximise(races, wins, labels, *limits)
     inside, is_converged = np.ones(len(stage)), np.ones(len(rankings.n_unmentioned), dtype=np.bool_)
     inside[members] = theta[column]
     case = row_of_each(rankings.support_offsets)[members[split.support_offsets[:-1]]]
@@ -436,7 +426,6 @@ def maximum_likelihood(rankings: Rankings, *, below: bool, tolerance: float = 1e
     most
         EM steps after which a case is left as not converged.
     """
-    rankings = plain_parts(rankings)
     found = find_components(rankings, below)
     n_cases, case = len(rankings.n_unmentioned), row_of_each(rankings.support_offsets)
     n_levels = np.zeros(n_cases, dtype=np.int64)

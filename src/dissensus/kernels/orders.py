@@ -19,12 +19,12 @@ from dissensus.kernels.compact import (
     Branches,
     Layout,
     Weights,
-    largest_unequal,
+    draw_atoms,
     largest_unmentioned,
     new_atoms,
     new_branches,
 )
-from dissensus.kernels.jit import compiled, inlined, plain
+from dissensus.kernels.jit import compiled, inlined
 
 # Multiplier of the hashes.
 MIXER = 0x2545F4914F6CDD1D
@@ -219,7 +219,10 @@ def order_cases(  # noqa: C901 - what is called once is written here, which comp
                             n_others += 1
                 elif len(layout.rest_sums) > 0:
                     weights = Weights(layout.rest_sums, layout.support[support : support + size], shape)
-                    n_others = largest_unequal(rest, weights, key, draw, below, others, room.other_codes, room.atoms)
+                    none = len(layout.rest_sums)  # no condition is the only one that is wanted
+                    _, n_others = draw_atoms(
+                        rest, weights, key, draw, below, others, room.other_codes, room.atoms, none
+                    )
                 else:
                     n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.branches)
             if is_special or last == 0.0 or n_others > 0:
@@ -304,7 +307,7 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     Unmentioned conditions are looked at only in draws whose rest mass reaches a mentioned condition that matters. An
     order without ties and unmentioned conditions is known by its leaders alone; the others by their whole row.
     """
-    n_cases, n_rows, values = len(layout.rest_shapes), int(layout.support_offsets[-1]), plain(values)
+    n_cases, n_rows = len(layout.rest_shapes), int(layout.support_offsets[-1])
     most = layout.n_draws if len(layout.other_offsets) > 0 else 16  # orders with many different leaders
     rows = integers(most * n_rows), integers(most * n_rows), integers(most * n_cases), integers(most * n_cases)
     of_draw = np.empty((n_cases, layout.n_draws), dtype=np.int64)
@@ -431,7 +434,7 @@ def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int
     A draw is looked at only if its rest mass exceeds the mentioned condition in the last place that matters.
     """
     widths = int(layout.support_offsets[-1]) + len(layout.rest_shapes)
-    n_draws, flat = np.array([len(one) // max(widths, 1) for one in values]), plain(np.concatenate(values))
+    n_draws, flat = np.array([len(one) // max(widths, 1) for one in values]), np.concatenate(values)
     most, ends = max(int(n_draws.sum()) * depth, ROOM), np.empty((3, len(values)))
     numbers = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
     counts, least = np.zeros((len(values), layout.n_conditions), dtype=np.int64), np.ceil(share * n_draws)
@@ -481,7 +484,8 @@ def find_others(  # noqa: C901 - what is called once is written here, which comp
                 begin += n_draws[k] * widths
             if share == 1.0:
                 continue
-            n_others = largest_unequal(1.0, weights, key, draw, ROUNDED * share, others, room.codes, room.atoms)
+            limit, none = ROUNDED * share, len(layout.rest_sums)  # no condition is the only one that is wanted
+            _, n_others = draw_atoms(1.0, weights, key, draw, limit, others, room.codes, room.atoms, none)
             for k in range(len(n_draws)):
                 for i in range(n_others if draw < n_draws[k] else 0):
                     mass = others[i] * rest[k]

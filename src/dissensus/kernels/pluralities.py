@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.ragged import begins_run
-from dissensus.kernels.jit import compiled, filled, inner
+from dissensus.kernels.jit import compiled, inner
 
 
 def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
@@ -38,7 +38,7 @@ def plurality_agreement(counts: IntArray, k: int) -> FloatArray:
     patterns, of_case = counts[order][is_new], np.empty(len(counts), dtype=np.int64)
     of_case[order] = np.cumsum(is_new) - 1
     nodes = legendre_nodes((min(counts.shape[1], k) + 1) // 2 + 1)
-    found = filled(np.empty(len(patterns)), fill_agreement, patterns, np.int64(k), nodes)
+    found = of_patterns(patterns, int(k), nodes)
     return np.asarray(found[of_case])
 
 
@@ -79,12 +79,12 @@ def multiply(series: FloatArray, factor: FloatArray, degree: int, low: int, high
 
 
 @compiled
-def fill_agreement(  # noqa: C901 - loops are compiled faster than slices
-    patterns: IntArray, k: int, nodes: FloatArray, found: FloatArray
-) -> None:
+def of_patterns(  # noqa: C901 - loops are compiled faster than slices
+    patterns: IntArray, k: int, nodes: FloatArray
+) -> FloatArray:
     """Do what :func:`plurality_agreement` says, for different cases, the most votes first."""
     n_patterns, width = patterns.shape
-    chances, others = np.empty((width, k + 1)), np.empty(k + 1)
+    found, chances, others = np.empty(n_patterns), np.empty((width, k + 1)), np.empty(k + 1)
     nobody, somebody, own = np.empty(k + 1), np.empty(k + 1), np.empty(k + 1)
     for row in range(n_patterns):
         votes, total, m = patterns[row], 0, 0
@@ -123,3 +123,4 @@ def fill_agreement(  # noqa: C901 - loops are compiled faster than slices
                 wins += nodes[1, number, node] * somebody[k]
         fill_chances(total, p, others)
         found[row] = wins / (others[k] * (total - k))
+    return found

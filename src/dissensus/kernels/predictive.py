@@ -5,6 +5,12 @@ of shapes a with the sum A, enter the probability of a ranking as a product, tim
 little: E[B_1 ... B_n g(B)] = E[B_1 ... B_n] E*[g(B)], where under E* the shape of each of the n is larger by one. So
 the product is integrated exactly, and g, which is constant for one condition in the last place, is averaged over draws
 from E*. Nothing is drawn that is nearly always zero.
+
+Panels are drawn, too: how often would a condition win among the first choices of such annotators? Each names a first
+block of the size that was seen, without replacement and in proportion to the plausibilities; the block shares one vote.
+Conditions that nobody mentioned share the rest mass by a Dirichlet distribution, which is integrated out: whoever names
+one of them names one that was named before in proportion to how often that was, and otherwise one in proportion to the
+shapes (Polya's urn).
 """
 
 from __future__ import annotations
@@ -15,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
-from dissensus.kernels.compact import Layout
-from dissensus.kernels.jit import compiled, inlined, plain, plain_parts
+from dissensus.kernels.compact import Layout, Weights, next_condition
+from dissensus.kernels.jit import inlined, inner
 from dissensus.kernels.likelihood import LATTICE_MOST, log_block_probability
-from dissensus.kernels.randomness import Stream, Streams, log_gamma, new_streams, start, subkey
+from dissensus.kernels.randomness import Keys, Stream, Streams, drawing, log_gamma, start, subkey, uniform
 
 # Number of the random stream of E*, beside those of the draws.
 SPLIT = np.uint64(0x5EED)
@@ -49,37 +55,6 @@ class LeftOut(NamedTuple):
     places: IntArray
     shapes: FloatArray
     totals: FloatArray
-
-
-class Room(NamedTuple):
-    """Hold the arrays that a ranking is worked out in; ``lam`` and ``is_mentioned`` are as long as any ranking."""
-
-    streams: Streams
-    lam: FloatArray
-    is_mentioned: IntArray
-    table: FloatArray
-    mass: FloatArray
-    lattice_most: int
-
-
-def log_predictive(
-    layout: Layout, values: FloatArray, left_out: LeftOut, *, below: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the log-probability of each ranking and of its first block, averaged over the draws; twice (n_cases,).
-
-    Parameters
-    ----------
-    below
-        Whether conditions that a ranking does not mention rank below; otherwise they do not compete.
-    """
-    n_cases, subsets = len(layout.rest_shapes), 1 << LATTICE_MOST
-    rankings, firsts = np.empty(n_cases), np.empty(n_cases)
-    largest = int(np.diff(left_out.mention_offsets[left_out.block_offsets]).max(initial=0))
-    widest = int(np.diff(layout.support_offsets).max(initial=0))
-    numbers = np.empty(largest), np.zeros(widest, dtype=np.int64), np.empty(subsets), np.empty(subsets)
-    room = Room(new_streams(), *numbers, LATTICE_MOST)
-    average_probabilities(layout, plain(values), plain_parts(left_out), int(below), room, rankings, firsts)
-    return rankings, firsts
 
 
 @inlined
@@ -118,20 +93,22 @@ def split_shares(
     return math.exp(others - highest) / scale, log_ratio
 
 
-@compiled
-def average_probabilities(  # noqa: C901 - what is called once is written here, which compiles faster
-    layout: Layout,
-    values: FloatArray,
-    left_out: LeftOut,
-    below: int,
-    room: Room,
-    rankings: FloatArray,
-    firsts: FloatArray,
-) -> None:
-    """Do what :func:`log_predictive` says, for plain arrays; ``room.is_mentioned`` is zero before and after."""
-    stream, masses, is_mentioned = room.streams[0], room.lam, room.is_mentioned
+@drawing
+def log_predictive(  # noqa: C901 - what is called once is written here, which compiles faster
+    streams: Streams, layout: Layout, values: FloatArray, left_out: LeftOut, below: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the log-probability of each ranking and of its first block, averaged over the draws; twice (n_cases,).
+
+    Parameters
+    ----------
+    below
+        Whether conditions that a ranking does not mention rank below; otherwise they do not compete.
+    """
+    stream, n_cases, masses = streams[0], len(layout.rest_shapes), np.empty(len(left_out.places))
+    rankings, firsts, is_mentioned = np.empty(n_cases), np.empty(n_cases), np.zeros(layout.n_conditions, np.int64)
+    table, mass = np.empty(1 << LATTICE_MOST), np.empty(1 << LATTICE_MOST)
     mention_offsets, places, totals = left_out.mention_offsets, left_out.places, left_out.totals
-    for case in range(len(rankings)):
+    for case in range(n_cases):
         size = layout.support_offsets[case + 1] - layout.support_offsets[case]
         flat = layout.n_draws * (layout.support_offsets[case] + case)
         first_block, last_block = left_out.block_offsets[case], left_out.block_offsets[case + 1]
@@ -174,7 +151,7 @@ def average_probabilities(  # noqa: C901 - what is called once is written here, 
                     if not is_possible:
                         log_p = -np.inf
                         break
-                    log_p += log_block_probability(lam, behind, room.lattice_most, room.table, room.mass)
+                    log_p += log_block_probability(lam, behind, LATTICE_MOST, table, mass)
                 for k in range(len(lam)):
                     behind += lam[k]
             log_p += log_ratio
@@ -188,3 +165,150 @@ def average_probabilities(  # noqa: C901 - what is called once is written here, 
                 is_mentioned[places[i]] = 0
         rankings[case] = highest + math.log(total / layout.n_draws) if total > 0.0 else -np.inf
         firsts[case] = math.log(in_first / layout.n_draws) if in_first > 0.0 else -np.inf
+    return rankings, firsts
+
+
+# Panels -------------------------------------------------------------------------------------------------
+
+# Number of the random stream of panels, beside those of the draws.
+JURY = np.uint64(0xA11)
+
+# Votes closer than this are as many.
+TIED = 1e-9
+
+
+class Panels(NamedTuple):
+    """Say who sits on the panel of each case, and whose chance to win is wanted.
+
+    Attributes
+    ----------
+    seat_offsets : (n_cases + 1,)
+        From cases to annotators.
+    sizes : (n_seats,)
+        How many conditions each of them names first, tied.
+    target_offsets : (n_cases + 1,)
+        From cases to conditions whose chance is wanted.
+    targets : (n_targets,)
+        Their codes.
+    keys : (n_cases,)
+        Keys of the random streams.
+    """
+
+    seat_offsets: IntArray
+    sizes: IntArray
+    target_offsets: IntArray
+    targets: IntArray
+    keys: Keys
+
+
+class VoteRoom(NamedTuple):
+    """Hold the votes of one panel: of the support, and of the conditions outside it in the order they are named."""
+
+    votes: FloatArray
+    is_named: IntArray
+    others: IntArray
+    other_votes: FloatArray
+    urn: IntArray
+
+
+@inner
+def place_of(code: int, n: int, codes: IntArray) -> int:
+    """Find a condition among the first n of some; -1 if it is not there."""
+    for j in range(n):
+        if codes[j] == code:
+            return j
+    return -1
+
+
+@inlined
+def vote(  # noqa: C901 - what is called once is written here, which compiles faster
+    masses: FloatArray, sizes: IntArray, outside: Weights, total: float, stream: Stream, room: VoteRoom
+) -> int:
+    """Let a panel vote; return how many conditions outside the support it names.
+
+    Each member names conditions of the support that it has not named yet, or the rest, in proportion to their masses;
+    for the rest, one that is in the urn, or one by its shape.
+    """
+    size, n_others, n_urn = len(masses) - 1, 0, 0
+    votes, is_named, urn, others = room.votes, room.is_named, room.urn, room.others
+    for j in range(size):
+        votes[j] = 0.0
+    for seat in range(len(sizes)):
+        for j in range(size):
+            is_named[j] = 0
+        for _ in range(sizes[seat]):
+            left, chosen = masses[size], size
+            for j in range(size):
+                if is_named[j] == 0:
+                    left += masses[j]
+            at = uniform(stream) * left
+            for j in range(size):
+                if is_named[j] == 0:
+                    at -= masses[j]
+                    if at < 0.0:
+                        chosen = j
+                        break
+            if chosen < size:
+                is_named[chosen] = 1
+                votes[chosen] += 1.0 / sizes[seat]
+            elif masses[size] > 0.0 and total > 0.0:
+                at = uniform(stream) * (outside.shape * total + n_urn)
+                if at < n_urn:
+                    code = urn[int(at)]
+                else:
+                    weight, mentioned = uniform(stream) * total, outside.mentioned
+                    code, _ = next_condition(weight, outside.sums, mentioned, len(mentioned))
+                urn[n_urn] = code
+                n_urn += 1
+                place = place_of(code, n_others, others)
+                if place < 0:
+                    place = n_others
+                    others[place], room.other_votes[place] = code, 0.0
+                    n_others += 1
+                room.other_votes[place] += 1.0 / sizes[seat]
+    return n_others
+
+
+@drawing
+def winning_chances(  # noqa: C901 - what is called once is written here, which compiles faster
+    streams: Streams, layout: Layout, values: FloatArray, panels: Panels
+) -> FloatArray:
+    """Return how often each target wins, averaged over draws, shape (n_targets,); those who tie share the win."""
+    stream, sums, most, widest = streams[0], layout.rest_sums, 1, layout.n_conditions
+    if len(sums) == 0:
+        sums = np.arange(layout.n_conditions + 1).astype(np.float64)
+    for size in panels.sizes:
+        most += size
+    support, others = (np.empty(widest), np.empty(widest, np.int64)), (np.empty(most, np.int64), np.empty(most))
+    room, chances = VoteRoom(*support, *others, np.empty(most, np.int64)), np.zeros(len(panels.targets))
+    for case in range(len(layout.rest_shapes)):
+        size = layout.support_offsets[case + 1] - layout.support_offsets[case]
+        mentioned = layout.support[layout.support_offsets[case] : layout.support_offsets[case + 1]]
+        outside = Weights(sums, mentioned, layout.rest_shapes[case])
+        sizes = panels.sizes[panels.seat_offsets[case] : panels.seat_offsets[case + 1]]
+        flat, total = layout.n_draws * (layout.support_offsets[case] + case), sums[len(sums) - 1]
+        for code in mentioned:
+            total -= sums[code + 1] - sums[code]
+        for draw in range(layout.n_draws):
+            start(stream, subkey(subkey(panels.keys[case], JURY), np.uint64(draw)))
+            n_others = vote(values[flat : flat + size + 1], sizes, outside, total, stream, room)
+            best, n_best = 0.0, 0
+            for j in range(size):
+                best = max(best, room.votes[j])
+            for j in range(n_others):
+                best = max(best, room.other_votes[j])
+            for j in range(size):
+                n_best += int(room.votes[j] > best - TIED)
+            for j in range(n_others):
+                n_best += int(room.other_votes[j] > best - TIED)
+            for t in range(panels.target_offsets[case], panels.target_offsets[case + 1]):
+                place, own = place_of(panels.targets[t], size, mentioned), 0.0
+                if place >= 0:
+                    own = room.votes[place]
+                else:
+                    place = place_of(panels.targets[t], n_others, room.others)
+                    own = room.other_votes[place] if place >= 0 else 0.0
+                if best > 0.0 and own > best - TIED:
+                    chances[t] += 1.0 / n_best
+            flat += size + 1
+    return chances / layout.n_draws

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
-from dissensus.core.ragged import begins_run, offsets_from_lengths, take_rows, weighted_counts
-from dissensus.kernels.jit import compiled, inner, plain_parts
-from dissensus.kernels.randomness import Keys, subkey
+from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, take_rows, weighted_counts
+from dissensus.kernels.randomness import Keys, subkeys
 
 
 class Rankings(NamedTuple):
@@ -113,72 +112,59 @@ class Boundaries(NamedTuple):
     goes_on: BoolArray
 
 
-@inner
-def with_or_without(keys: tuple[np.uint64, np.uint64], code: int) -> tuple[np.uint64, np.uint64]:
-    """Put a condition into a set, or take it out: its random-looking keys combine by exclusive or."""
-    return keys[0] ^ subkey(np.uint64(0), np.uint64(code)), keys[1] ^ subkey(np.uint64(1), np.uint64(code))
+def trace_boundaries(rankings: Rankings, below: bool) -> Boundaries:
+    """List the sets that each ranking passes through, leaving out those that nothing depends on.
+
+    A condition is put into a set, or taken out of it, by exclusive or with its random-looking keys.
+    """
+    block_offsets, code_offsets, codes = rankings.block_offsets, rankings.code_offsets, rankings.codes
+    used = np.flatnonzero((np.diff(block_offsets) > 0) & (rankings.multiplicities > 0.0))
+    row, blocks = spans(block_offsets[used], block_offsets[used + 1] + 1)
+    cases, ranking = row_of_each(rankings.ranking_offsets)[used][row], used[row]
+    first, last = block_offsets[ranking], block_offsets[ranking + 1]
+    begin, here, end = code_offsets[first], code_offsets[blocks], code_offsets[last]
+    n_running = running(rankings)
+    sizes = (n_running[cases] if below else end - begin) - (here - begin)
+    block = np.where(blocks < last, np.append(np.diff(code_offsets), 0)[blocks], 0)
+    is_stage = (blocks < last) & (sizes > block)
+    is_kept = is_stage | ((np.roll(block, 1) > 1) & (blocks > first) & (sizes > 0))
+    goes_on = np.append(is_kept[:-1] & is_kept[1:] & (row[:-1] == row[1:]), np.zeros(len(row[:1]), dtype=np.bool_))
+    numbers = np.arange(n_running.max(initial=0), dtype=np.uint64)
+    own = np.stack([subkeys(np.full(1, part, dtype=np.uint64), numbers) for part in range(2)], axis=1)
+    everyone, mentioned = (np.bitwise_xor.accumulate(np.insert(one, 0, 0, axis=0)) for one in (own, own[codes]))
+    whole = everyone[n_running[cases]] if below else mentioned[begin] ^ mentioned[end]
+    keys = whole ^ mentioned[begin] ^ mentioned[here]
+    return Boundaries._make(column[is_kept] for column in (cases, ranking, blocks, sizes, keys, is_stage, goes_on))
 
 
-@compiled
-def trace_boundaries(rankings: Rankings, below: int, found: Boundaries) -> int:
-    """List the sets that each ranking passes through, leaving out those that nothing depends on; return how many."""
-    support_offsets, ranking_offsets, block_offsets, code_offsets, codes, multiplicities, n_unmentioned = rankings
-    cases, rows, blocks, sizes, keys, stages, goes_on = found
-    n = 0
-    for i in range(len(n_unmentioned)):
-        n_running = support_offsets[i + 1] - support_offsets[i] + (1 if n_unmentioned[i] > 0 else 0)
-        for r in range(ranking_offsets[i], ranking_offsets[i + 1]):
-            first, last = block_offsets[r], block_offsets[r + 1]
-            if first == last or multiplicities[r] <= 0.0:
-                continue
-            key = (np.uint64(0), np.uint64(0))
-            size = n_running if below else code_offsets[last] - code_offsets[first]
-            for j in range(size):
-                key = with_or_without(key, j if below else codes[code_offsets[first] + j])
-            was_tied, previous_kept = False, False
-            for b in range(first, last + 1):
-                block = code_offsets[b + 1] - code_offsets[b] if b < last else 0
-                is_stage = b < last and size > block
-                kept = is_stage or (was_tied and size > 0)
-                if kept:
-                    cases[n], rows[n], blocks[n], sizes[n], stages[n] = i, r, b, size, is_stage
-                    keys[n, 0], keys[n, 1] = key
-                    goes_on[n] = False
-                    if previous_kept:
-                        goes_on[n - 1] = True
-                    n += 1
-                previous_kept, was_tied = kept, block > 1
-                for j in range(code_offsets[b], code_offsets[b] + block):
-                    key = with_or_without(key, codes[j])
-                size -= block
-    return n
+def running(rankings: Rankings) -> IntArray:
+    """Count the conditions of each case that run at first, the rest being one of them."""
+    return np.diff(rankings.support_offsets) + (rankings.n_unmentioned > 0)
 
 
-@compiled
-def fill_steps(
-    rankings: Rankings, boundaries: Boundaries, chosen: IntArray, below: int, steps: IntArray, arrived: BoolArray
-) -> None:
-    """Write out the step of each race, as its chosen boundary has it; ``arrived`` is False before and after."""
-    support_offsets, _, block_offsets, code_offsets, codes, _, n_unmentioned = rankings
-    n = 0
-    for race in range(len(chosen)):
-        row = chosen[race]
-        b, r, i = boundaries.blocks[row], boundaries.rankings[row], boundaries.cases[row]
-        begin, end = code_offsets[block_offsets[r]], code_offsets[b]
-        if boundaries.goes_on[row] or not below:
-            last = b + 1 if boundaries.goes_on[row] else block_offsets[r + 1]
-            for j in range(end, code_offsets[last]):
-                steps[n] = codes[j]
-                n += 1
-            continue
-        for j in range(begin, end):
-            arrived[codes[j]] = True
-        for k in range(support_offsets[i + 1] - support_offsets[i] + (1 if n_unmentioned[i] > 0 else 0)):
-            if not arrived[k]:
-                steps[n] = k
-                n += 1
-        for j in range(begin, end):
-            arrived[codes[j]] = False
+def spans(starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
+    """Name the row of each number of some ranges, and the number."""
+    offsets = offsets_from_lengths(stops - starts)
+    row = row_of_each(offsets)
+    return row, np.arange(len(row)) + (starts - offsets[:-1])[row]
+
+
+def steps_of(rankings: Rankings, chosen: Boundaries, below: bool) -> IntArray:
+    """Write out the step of each race, as its chosen boundary has it: the next block, or all that still runs."""
+    code_offsets, codes, blocks = rankings.code_offsets, rankings.codes, chosen.blocks
+    first, last = (rankings.block_offsets[chosen.rankings + more] for more in range(2))
+    is_listed = chosen.goes_on | (not below)
+    stops = np.where(chosen.goes_on, np.minimum(blocks + 1, last), np.where(is_listed, last, blocks))
+    race, listed = spans(code_offsets[blocks], code_offsets[stops])
+    others = np.flatnonzero(~is_listed)
+    begin = offsets_from_lengths(running(rankings)[chosen.cases[others]])
+    owner, arrived = spans(code_offsets[first[others]], code_offsets[blocks[others]])
+    is_left = np.ones(begin[-1], dtype=np.bool_)
+    is_left[begin[owner] + codes[arrived]] = False
+    left = np.flatnonzero(is_left)
+    owner = row_of_each(begin)[left]
+    order = np.argsort(np.concatenate([race, others[owner]]), kind="stable")
+    return np.concatenate([codes[listed], left - begin[owner]])[order]
 
 
 def offsets_of(rows: IntArray, n_rows: int) -> IntArray:
@@ -203,13 +189,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     probability one and is no stage. Sets are recognised by 128 bits, so two different ones are confused
     with a probability below 1e-25 even for a million of them.
     """
-    rankings = plain_parts(rankings)
-    most = len(rankings.codes) + 2 * len(rankings.multiplicities) + 1
-    cases, of_ranking, blocks, sizes = np.empty((4, most), dtype=np.int64)
-    is_stage, goes_on = np.empty((2, most), dtype=np.bool_)
-    found = Boundaries(cases, of_ranking, blocks, sizes, np.empty((most, 2), dtype=np.uint64), is_stage, goes_on)
-    n_rows = trace_boundaries(rankings, int(below), found)
-    rows = Boundaries._make(column[:n_rows] for column in found)
+    rows = trace_boundaries(rankings, below)
     n_cases = len(rankings.n_unmentioned)
     race, chosen = identify_races(rows)
     race_offsets = offsets_of(rows.cases[chosen], n_cases)
@@ -217,9 +197,6 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
     block_sizes = np.append(np.diff(rankings.code_offsets), 0)
     goes_on = rows.goes_on[chosen]
     step_offsets = offsets_from_lengths(np.where(goes_on, block_sizes[rows.blocks[chosen]], rows.sizes[chosen]))
-    steps = np.empty(step_offsets[-1], dtype=np.int64)
-    arrived = np.zeros(rankings.support_offsets[-1] + 1, dtype=np.bool_)
-    fill_steps(rankings, rows, chosen, int(below), steps, arrived)
     column_offsets = rankings.support_offsets + np.arange(n_cases + 1)
     won = np.flatnonzero(rows.is_stage & (block_sizes[rows.blocks] == 1))
     winners = rankings.codes[rankings.code_offsets[rows.blocks[won]]] + column_offsets[rows.cases[won]]
@@ -231,7 +208,7 @@ def group_rankings(rankings: Rankings, *, below: bool) -> Races:
         counts=weighted_counts(race[won], multiplicities[won], len(chosen)),
         successors=local[np.where(goes_on, chosen + 1, -1)],
         step_offsets=step_offsets,
-        steps=steps,
+        steps=steps_of(rankings, Boundaries._make(column[chosen] for column in rows), below),
         tie_offsets=offsets_of(rows.cases[tied], n_cases),
         tie_races=local[tied],
         tie_successors=local[tied + 1],

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Concatenate, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.core.arrays import FloatArray
-from dissensus.kernels.jit import inlined, inner
+from dissensus.kernels.jit import Kernel, Parameters, Result, inlined, inner, settings
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Streams: TypeAlias = npt.NDArray[np.void]
@@ -79,6 +79,11 @@ def subkey(key: np.uint64, number: np.uint64) -> np.uint64:
     return mix(mix(key + GOLDEN) + (number + ONE) * GOLDEN)
 
 
+def subkeys(keys: Keys, numbers: Keys) -> Keys:
+    """Derive keys as :func:`subkey` does, for arrays."""
+    return mixed(mixed(keys + GOLDEN) + (numbers + ONE) * GOLDEN)
+
+
 def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
     """Give each case as many keys as it needs streams.
 
@@ -95,9 +100,8 @@ def stream_keys(seed: np.uint64, case_keys: Keys, n_streams: int) -> Keys:
     -------
     (n_cases, n_streams)
     """
-    of_cases = mixed(mixed(np.full(1, seed) + GOLDEN) + (case_keys + ONE) * GOLDEN)  # as subkey does
-    numbers = np.arange(1, n_streams + 1, dtype=np.uint64)
-    return mixed(mixed(of_cases + GOLDEN)[:, None] + numbers * GOLDEN)
+    of_cases = subkeys(np.full(1, seed), case_keys)
+    return subkeys(of_cases[:, None], np.arange(n_streams, dtype=np.uint64))
 
 
 @inner
@@ -112,6 +116,21 @@ def start(stream: Stream, key: np.uint64) -> None:
 def new_streams() -> Streams:
     """Make room for one stream, as an array of length one; a kernel starts it."""
     return np.zeros(1, dtype=STREAM)
+
+
+class Drawing(Kernel[Parameters, Result]):
+    """A kernel whose first argument is room for a stream, which it starts itself: nobody else has to give it."""
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Call the compiled function with a stream."""
+        return super().__call__(new_streams(), *args, **kwargs)  # type: ignore[arg-type]
+
+
+def drawing(function: Callable[Concatenate[Streams, Parameters], Result]) -> Callable[Parameters, Result]:
+    """Compile a kernel that draws; see :class:`Drawing`."""
+    if settings.DISABLE_JIT:
+        return lambda *args, **kwargs: function(new_streams(), *args, **kwargs)
+    return Drawing(cast(Callable[Parameters, Result], function))
 
 
 def tallies(streams: Streams) -> Keys:
@@ -303,15 +322,6 @@ def raw_normal(stream: Stream) -> float:
 
 
 @inner
-def large_gamma(stream: Stream, shape: float) -> float:
-    """Draw from Gamma(shape), shape >= 1."""
-    stream.gammas += ONE
-    value, state = next_gamma(state_of(stream), shape, spread(shape))
-    put_back(stream, state)
-    return value
-
-
-@inner
 def log_gamma(stream: Stream, shape: float) -> float:
     """Draw the logarithm of a Gamma(shape) variate: finite however small the shape is."""
     stream.gammas += ONE
@@ -327,7 +337,10 @@ def gamma(stream: Stream, shape: float) -> float:
         return exponential(stream)
     if shape < 1.0:
         return math.exp(log_gamma(stream, shape)) if shape > 0.0 else 0.0
-    return large_gamma(stream, shape)
+    stream.gammas += ONE
+    value, state = next_gamma(state_of(stream), shape, spread(shape))
+    put_back(stream, state)
+    return value
 
 
 @inner

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
-from dissensus.core.ragged import offsets_from_lengths
-from dissensus.kernels.jit import compiled, filled
-from dissensus.kernels.randomness import Keys, Streams, binomial, exponential, new_streams, start, subkey, uniform
+from dissensus.kernels.randomness import Keys, Streams, binomial, drawing, exponential, start, subkey, uniform
 
 # Number of the random stream that weighs a case in the Bayesian bootstrap: beyond that of any chain.
 CASE_STREAM = np.uint64(1 << 32)
@@ -16,25 +14,24 @@ CASE_STREAM = np.uint64(1 << 32)
 MANY = 1000
 
 
-def case_weights(seed: np.uint64, keys: Keys, draws: int) -> FloatArray:
+@drawing
+def case_weights(streams: Streams, seed: np.uint64, keys: Keys, draws: int) -> FloatArray:
     """Weigh cases for the Bayesian bootstrap, shape (n_cases, draws): exponential, the same for the same key.
 
     Cases that share a key, as those of one patient do, share their weights.
     """
-    return filled(np.empty((len(keys), draws)), fill_weights, seed, keys, new_streams())
-
-
-@compiled
-def fill_weights(seed: np.uint64, keys: Keys, streams: Streams, weights: FloatArray) -> None:
-    """Fill in the weights of :func:`case_weights`."""
-    stream, (n_cases, draws) = streams[0], weights.shape
-    for case in range(n_cases):
+    stream, weights = streams[0], np.empty((len(keys), draws))
+    for case in range(len(keys)):
         start(stream, subkey(subkey(seed, keys[case]), CASE_STREAM))
         for draw in range(draws):
             weights[case, draw] = exponential(stream)
+    return weights
 
 
-def resample_counts(ranking_offsets: IntArray, votes: IntArray, keys: Keys, draws: int, size: int) -> FloatArray:
+@drawing
+def resample_counts(
+    streams: Streams, ranking_offsets: IntArray, votes: IntArray, keys: Keys, draws: int, size: int
+) -> FloatArray:
     """Count how often each ranking is in each resample of annotators.
 
     Parameters
@@ -53,21 +50,12 @@ def resample_counts(ranking_offsets: IntArray, votes: IntArray, keys: Keys, draw
     (draws * n_rankings,)
         Case after case, draw after draw, one count per ranking.
     """
-    before = offsets_from_lengths(votes)
-    ends = before[1:] - np.repeat(before[ranking_offsets[:-1]], np.diff(ranking_offsets))
-    counts = np.zeros(draws * ranking_offsets[-1])
-    return filled(counts, add_counts, ranking_offsets, ends, keys, draws, size, new_streams())
-
-
-@compiled
-def add_counts(
-    ranking_offsets: IntArray, last: IntArray, keys: Keys, draws: int, size: int, streams: Streams, counts: FloatArray
-) -> None:
-    """Count as :func:`resample_counts` says, from zero; ``last`` counts the votes of a case up to each ranking."""
-    stream = streams[0]
+    stream, counts, last = streams[0], np.zeros(draws * ranking_offsets[-1]), votes.copy()
     for case in range(len(keys)):
         start(stream, keys[case])
         ends = last[ranking_offsets[case] : ranking_offsets[case + 1]]
+        for ranking in range(1, len(ends)):
+            ends[ranking] += ends[ranking - 1]
         n_rankings, n_annotators = len(ends), ends[-1]
         for draw in range(draws):
             row, left = draws * ranking_offsets[case] + draw * n_rankings, size if size > 0 else n_annotators
@@ -88,3 +76,4 @@ def add_counts(
                     else:
                         low = middle + 1
                 counts[row + low] += 1.0
+    return counts

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray
-from dissensus.kernels.jit import compiled, inner, plain
+from dissensus.kernels.jit import compiled, inner
 from dissensus.kernels.randomness import (
     Keys,
     Stream,
     Streams,
+    drawing,
     fill_gammas,
     gamma,
     log_gamma,
@@ -89,8 +90,7 @@ def sample_dirichlet(
         How many gamma, exponential and uniform variates were drawn.
     """
     streams = new_streams()
-    room = np.empty((3, np.diff(column_offsets).max(initial=1)))
-    fill_cases(plain(shapes), plain(column_offsets), plain(keys), cases, values, streams, room)
+    fill_cases(shapes, column_offsets, keys, cases, values, streams)
     return tallies(streams)
 
 
@@ -102,12 +102,11 @@ def fill_cases(
     cases: tuple[int, int],
     values: FloatArray,
     streams: Streams,
-    room: FloatArray,
 ) -> None:
-    """Do what :func:`sample_dirichlet` says, for plain arrays."""
+    """Do what :func:`sample_dirichlet` says."""
     first, last = cases
     draws = len(values) // max(1, column_offsets[last] - column_offsets[first])
-    stream = streams[0]
+    stream, room = streams[0], np.empty((3, column_offsets[last] - column_offsets[first]))
     for i in range(first, last):
         begin, end = column_offsets[i], column_offsets[i + 1]
         offset = column_offsets[first]
@@ -116,8 +115,9 @@ def fill_cases(
         fill_dirichlet(stream, shapes[begin:end], out, room)
 
 
+@drawing
 def sample_intervals(
-    posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int
+    streams: Streams, posteriors: FloatArray, thresholds: FloatArray, keys: Keys, draws: int
 ) -> tuple[FloatArray, FloatArray]:
     """Draw normal distributions, and the plausibilities of all intervals under them.
 
@@ -136,21 +136,13 @@ def sample_intervals(
         Probabilities of the K intervals; the last column, the rest, is zero.
     numbers : (n_cases, draws, 2)
         Mean and standard deviation of the distribution.
-    """
-    theta, numbers = np.zeros((len(posteriors), draws, len(thresholds) + 2)), np.zeros((len(posteriors), draws, 2))
-    fill_intervals(plain(posteriors), plain(thresholds), plain(keys), theta, numbers, new_streams())
-    return theta, numbers
 
-
-@compiled
-def fill_intervals(
-    posteriors: FloatArray, thresholds: FloatArray, keys: Keys, theta: FloatArray, numbers: FloatArray, streams: Streams
-) -> None:
-    """Do what :func:`sample_intervals` says, for plain arrays.
-
+    Notes
+    -----
     Each probability is the difference of the two tails on the side where they are small, so that nothing cancels.
     """
-    stream, (n_cases, draws, _), last = streams[0], theta.shape, len(thresholds)
+    stream, n_cases, last = streams[0], len(posteriors), len(thresholds)
+    theta, numbers = np.zeros((n_cases, draws, last + 2)), np.zeros((n_cases, draws, 2))
     for case in range(n_cases):
         posterior = posteriors[case]
         start(stream, keys[case])
@@ -166,3 +158,4 @@ def fill_intervals(
                 else:
                     theta[case, draw, k] = 0.5 * (math.erfc(-high) - math.erfc(-low))
             numbers[case, draw, 0], numbers[case, draw, 1] = mu, sigma
+    return theta, numbers

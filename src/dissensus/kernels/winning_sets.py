@@ -258,6 +258,7 @@ def search_size(rows: IntArray, n: int, size: int, best: float, words: int, sear
     return best
 
 
+@compiled
 def winning_members(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool) -> IntArray:
     """Find the most probable set of first conditions of every case, for several numbers of them.
 
@@ -275,37 +276,27 @@ def winning_members(layout: Layout, orders: Orders, tops: IntArray, is_pooled: b
     (n_tops, sum of U)
         One for the mentioned conditions that belong to the set of their case, zero for the others. As many unmentioned
         conditions as are missing to the top complete the set.
-    """
-    is_member = np.zeros((len(tops), len(layout.support)), dtype=np.int64)
-    words = max(1, -(-int(np.diff(layout.support_offsets).max(initial=0)) // BITS))  # of a set of any case
-    most = int(np.diff(orders.offsets).max(initial=1))
-    rows, slots = np.empty((most + 1, 2 * words + 2), dtype=np.int64), 1 << (2 * most - 1).bit_length()
-    outcomes = Outcomes(rows, np.empty(most, dtype=np.int64), np.empty(slots, dtype=np.int64))
-    order, following = np.empty(most, dtype=np.int64), np.empty(most + 1, dtype=np.int64)
-    lows, highs = np.empty((2, most + 2, words), dtype=np.int64)
-    members = np.empty(words, dtype=np.int64)
-    search = Search(members, np.empty(most), order, lows, highs, following, np.empty(most + 1))
-    find_sets(layout, orders, tops, is_pooled, outcomes, search, is_member)
-    return is_member
 
-
-@compiled
-def find_sets(
-    layout: Layout,
-    orders: Orders,
-    tops: IntArray,
-    is_pooled: bool,
-    outcomes: Outcomes,
-    search: Search,
-    is_member: IntArray,
-) -> None:
-    """Do what :func:`winning_members` says, for plain arrays; ``outcomes`` and ``search`` are worked in.
-
+    Notes
+    -----
     Without ties the commonest set wins, the first of several. Where draws have ties, one number of mentioned members is
     tried after the other.
     """
-    members = search.members
-    for case in range(len(layout.rest_shapes)):
+    most, largest, n_cases = 1, 0, len(layout.rest_shapes)
+    for case in range(n_cases):
+        most = max(most, orders.offsets[case + 1] - orders.offsets[case])
+        largest = max(largest, layout.support_offsets[case + 1] - layout.support_offsets[case])
+    words, n_slots = row_words(largest), 1
+    while n_slots < 2 * most:
+        n_slots *= 2
+    rows, counts = np.empty((most + 1, 2 * words + 2), np.int64), np.empty(most, np.int64)
+    outcomes = Outcomes(rows, counts, np.empty(n_slots, np.int64))
+    lows, highs = np.empty((most + 2, words), np.int64), np.empty((most + 2, words), np.int64)
+    order, following = np.empty(most, np.int64), np.empty(most + 1, np.int64)
+    members, weights, sums = np.empty(words, np.int64), np.empty(most), np.empty(most + 1)
+    search = Search(members, weights, order, lows, highs, following, sums)
+    is_member = np.zeros((len(tops), len(layout.support)), np.int64)
+    for case in range(n_cases):
         first = layout.support_offsets[case]
         size = layout.support_offsets[case + 1] - first
         for t in range(len(tops)):
@@ -329,6 +320,7 @@ def find_sets(
                     best = search_size(outcomes.rows, n_kept, n_mentioned, best, words, search)
             for k in range(size):
                 is_member[t, first + k] = members[k >> 6] >> (k & 63) & 1
+    return is_member
 
 
 def set_chances(layout: Layout, orders: Orders, tops: IntArray, is_pooled: bool, is_member: IntArray) -> FloatArray:

@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.checks import (
-    check_choice,
-    check_codes,
-    check_fields,
-    check_length,
-    check_position,
-    checked,
-    with_checked_methods,
-)
+from dissensus.core import checks
+from dissensus.core.checks import check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
@@ -126,10 +119,10 @@ class Predictions(Received):
     complete: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        checks.check_fields(self)
         for name, frozen in {"offsets": frozen_integers, "codes": frozen_integers, "values": frozen_numbers}.items():
             object.__setattr__(self, name, frozen(getattr(self, name)))
-        check_choice("kind", self.kind, get_args(PredictionKind))
+        checks.check_choice("kind", self.kind, get_args(PredictionKind))
         check_names("case", self.case_names)
         check_names("condition", self.conditions)
         check_length("offset", len(self.offsets), self.n_cases + 1)
@@ -137,7 +130,7 @@ class Predictions(Received):
         check_length("value", len(self.values), len(self.codes))
         if not np.isfinite(self.values).all():
             raise DissensusError("a value is not a finite number", where=f"model {self.name!r}")
-        check_codes(self.codes, self.n_conditions)
+        checks.check_codes(self.codes, self.n_conditions)
         if not in_order(self.case_of_entry, self.codes, self.values):
             raise DissensusError(
                 "the entries of a case are not in order",
@@ -536,7 +529,7 @@ class Predictions(Received):
         >>> Predictions.from_rankings([["Melanoma", ["Acne", "Nevus"]]]).words(0)
         'Melanoma, then Acne and Nevus tied'
         """
-        check_position("case", case, self.n_cases)
+        checks.check_position("case", case, self.n_cases)
         entries = slice(int(self.offsets[case]), int(self.offsets[case + 1]))
         listed = [self.conditions[code] for code in self.codes[entries]]
         if self.kind == "scores":

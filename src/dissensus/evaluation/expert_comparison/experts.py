@@ -158,10 +158,10 @@ class Experts(Shown):
             )
             for name in ROWS
         }
-        worth = {
-            name: Worth(**{part: math.inf if value is None else value for part, value in one.items()})
-            for name, one in given["worth"].items()
-        }
+        worth = {}
+        for name, one in given["worth"].items():
+            known: dict[str, Any] = {part: math.inf if value is None else value for part, value in one.items()}
+            worth[name] = Worth(**known)
         return Experts(worth=worth, notes=tuple(given["notes"]), **rows, **{name: given[name] for name in SINGLE})
 
     def __eq__(self, other: object) -> bool:

@@ -135,9 +135,9 @@ class Panels:
     @cached_property
     def _spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean rating of each case, and the variance of its ratings."""
-        said, case = self.study, self.study.panel.case_of_opinion
-        means = weighted_counts(case, said.votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
-        squares = weighted_counts(case, said.votes * np.square(said.scores - means[case]), said.n_cases)
+        said, case, votes = self.study, self.study.panel.case_of_opinion, self.study.votes.astype(np.float64)
+        means = weighted_counts(case, votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
+        squares = weighted_counts(case, votes * np.square(said.scores - means[case]), said.n_cases)
         return means, squares / np.maximum(self.sizes - 1, 1)
 
     @cached_property

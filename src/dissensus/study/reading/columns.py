@@ -322,7 +322,8 @@ class Long(Format):
         refuse_rivals(table, found, options.columns)
         if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
             refuse_lists(table, [roles["condition"]])
-        if not order_of(named) and "votes" not in roles and has_several_rows(named):
+        several = not order_of(named) and has_several_rows(named)
+        if several and "votes" not in roles:
             spare_columns = [name for name in table.columns if name not in found.values()]
             refuse_numbers_without_role(table, spare_columns, [roles[role] for role in OPINION if role in roles])
         spare = next(iter(found.keys() - roles.keys()), "")
@@ -331,9 +332,8 @@ class Long(Format):
         }
         unused |= {found[spare]: f"the {order_of(named)} decides"} if spare else {}
         columns = columns_of(table.columns, roles, options.columns, why=unused)
-        return Parsed(
-            named, tie_separator=options.tie_separator, columns=columns, assumed=_assumed(named, spare, options)
-        )
+        assumed = _assumed(named, spare, options, several=several)
+        return Parsed(named, tie_separator=options.tie_separator, columns=columns, assumed=assumed)
 
 
 class CrowdKit(Long):
@@ -401,7 +401,7 @@ def order_of(table: pl.DataFrame) -> str:
     return next((role for role in ORDERS if role in table.columns), "")
 
 
-def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ...]:
+def _assumed(table: pl.DataFrame, spare: str, options: Options, *, several: bool) -> tuple[str, ...]:
     """Say what follows from the columns that are missing, or of which there are too many."""
     order = order_of(table)
     sentences = [f"the {order} orders the conditions of an annotator, not the {spare}"] if spare else []
@@ -410,7 +410,7 @@ def _assumed(table: pl.DataFrame, spare: str, options: Options) -> tuple[str, ..
     if not {"annotator", "annotation"} & set(table.columns):
         rows = "the rows of a case are one ranking" if order else "every row is an opinion of its own"
         sentences.append(f"there is no annotator column: {rows}")
-    elif not order and has_several_rows(table):
+    elif several:
         tied = "the conditions that an annotator gives on a case are tied"
         sentences.append(f"there is no rank and no confidence: {tied}")
     return tuple(sentences)
@@ -420,7 +420,8 @@ def has_several_rows(table: pl.DataFrame) -> bool:
     """Tell whether one annotator (or one case, if nobody is named) has several rows with a condition."""
     keys = [role for role in OPINION if role in table.columns]
     said = table.filter(pl.col("condition").is_not_null()).select(keys)
-    return said.n_unique() < len(said)
+    # rows whose hashes differ differ, and hashes are quick to compare
+    return said.hash_rows().n_unique() < len(said) and said.n_unique() < len(said)
 
 
 class InspectLog(Long):

@@ -53,8 +53,8 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
     assert isinstance(sampler, CaseSampler)
     fill = sampler.fill
     assert isinstance(fill, partial)
-    keys, n_cases = np.ascontiguousarray(fill.args[2]), len(sampler.case_names)
-    values = np.empty(DRAWS * (len(sampler.support) + n_cases))
+    keys, n_cases = np.ascontiguousarray(fill.args[2]), sampler.whole.n_cases
+    values = np.empty(DRAWS * (len(sampler.whole.support) + n_cases))
     if fill.func is chained_draws:
         posterior = fill.args[1]
         assert isinstance(posterior, Posterior)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from dissensus.aggregations.base import Aggregation
+from dissensus.aggregations.dirichlet import ProbabilisticInverseRank
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import PlackettLuceML
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from paper.reproduction.printed_experiment import INVERSES, MEDIUM_PL, MEDIUM_PRIRN, RACES
 from paper.reproduction.rows import AtLeast
 

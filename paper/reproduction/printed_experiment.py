@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregations.base import Aggregation, PointAggregation
+from dissensus.aggregations.dirichlet import ProbabilisticInverseRank
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import InverseRank, PlackettLuceML
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.core.arrays import FloatArray
 from dissensus.draws import Batch
 from dissensus.evaluation.estimates import ADJUSTED

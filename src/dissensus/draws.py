@@ -111,17 +111,10 @@ class Batch:
         if np.ndim(draws) != 3:
             raise DissensusError("draws have the wrong shape", expected="(cases, draws, K)", got=str(np.shape(draws)))
         n_cases, n_draws, n_conditions = draws.shape
-        return Batch(
-            case_names=tuple(case_names),
-            n_conditions=n_conditions,
-            n_draws=n_draws,
-            n_chains=n_chains,
-            support_offsets=np.arange(n_cases + 1) * n_conditions,
-            support=np.tile(np.arange(n_conditions), n_cases),
-            values=np.concatenate([draws, np.zeros((n_cases, n_draws, 1))], axis=2).ravel(),
-            rest_shapes=np.zeros(n_cases),
-            rest_keys=np.zeros(n_cases, dtype=np.uint64),
-        )
+        offsets, support = np.arange(n_cases + 1) * n_conditions, np.tile(np.arange(n_conditions), n_cases)
+        values = np.concatenate([draws, np.zeros((n_cases, n_draws, 1))], axis=2).ravel()
+        sizes, no_rest = (n_conditions, n_draws, n_chains), (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64))
+        return Batch(tuple(case_names), *sizes, offsets, support, values, *no_rest)
 
     @property
     def n_cases(self) -> int:
@@ -161,6 +154,20 @@ class Batch:
         """
         start, stop = self.n_draws * self.columns[case : case + 2]
         return self.values[start:stop].reshape(self.n_draws, -1)
+
+    def by_case(self) -> Iterator[FloatArray]:
+        """Give the draws of one case after the other, as :meth:`of_case` does.
+
+        Examples
+        --------
+        >>> from dissensus import Study
+        >>> from dissensus.aggregations import MajorityVote
+        >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
+        >>> list(batch.by_case())
+        [array([[0.75, 0.25, 0.  ]])]
+        """
+        bounds = (self.n_draws * self.columns).tolist()
+        return (self.values[start:stop].reshape(self.n_draws, -1) for start, stop in pairwise(bounds))
 
     def support_of(self, case: int) -> IntArray:
         """Return the codes of the mentioned conditions of one case, shape (U,).
@@ -341,25 +348,27 @@ class Batch:
 
     def _told_apart(self, leaders: Leaders) -> Batch:
         """Add conditions to the support, given those that are among the first ones of draws."""
-        keys = leaders.cases * self.n_conditions + leaders.codes
-        found, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        is_told = (counts >= TOLD_APART * self.n_draws) | (np.bincount(which, leaders.is_first, len(found)) > 0)
+        keys, is_told = leaders.cases * self.n_conditions + leaders.codes, leaders.told > 0
         own = row_of_each(self.support_offsets) * self.n_conditions + self.support
-        members = np.union1d(own, found[is_told])
+        members = np.union1d(own, keys[leaders.told == 2])
         is_mentioned = np.isin(members, own, assume_unique=True)
         offsets = np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions)
         wider = replace(self, support_offsets=offsets, support=members % self.n_conditions, is_mentioned=is_mentioned)
         kept = np.insert(is_mentioned, wider.support_offsets[1:], True)
-        values = np.zeros(self.n_draws * wider.columns[-1])
-        values[np.concatenate([np.tile(kept[a:b], self.n_draws) for a, b in pairwise(wider.columns)])] = self.values
-        ordered, is_told = values.copy(), is_told[which]
+        wider = replace(wider, values=np.zeros(self.n_draws * wider.columns[-1]))
+        columns = np.split(
+            np.flatnonzero(kept) - np.repeat(wider.columns[:-1], np.diff(self.columns)), self.columns[1:-1]
+        )
+        for wide, narrow, own in zip(wider.by_case(), self.by_case(), columns, strict=True):
+            wide[:, own] = narrow
+        ordered = wider.values.copy()
         case, draw = leaders.cases[is_told], leaders.draws[is_told]
         place = np.searchsorted(members, keys[is_told]) - wider.support_offsets[case]
         places = self.n_draws * wider.columns[case] + draw * (wider.support_sizes + 1)[case] + place
         ordered[places] = leaders.masses[is_told]
         rows = leaders.cases[~is_told] * self.n_draws + leaders.draws[~is_told]
         offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_cases * self.n_draws)))
-        return replace(wider, values=values, order_values=ordered, others=(offsets, leaders.masses[~is_told]))
+        return replace(wider, order_values=ordered, others=(offsets, leaders.masses[~is_told]))
 
     def means(self) -> FloatArray:
         """Return the means over draws, side by side for all cases, shape (sum of (U + 1),).
@@ -372,11 +381,7 @@ class Batch:
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
-        widths, means = self.support_sizes + 1, np.empty(self.columns[-1])
-        for width in np.unique(widths):
-            begins = self.columns[:-1][widths == width]
-            drawn = self.values[self.n_draws * begins[:, None] + np.arange(self.n_draws * width)]
-            means[begins[:, None] + np.arange(width)] = drawn.reshape(len(begins), -1, width).mean(axis=1)
+        means = np.concatenate([draws.mean(axis=0) for draws in self.by_case()])
         if self.is_mentioned is None:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.
@@ -401,7 +406,7 @@ class Batch:
         >>> batch.deviations()
         array([0., 0., 0.])
         """
-        return np.concatenate([self.of_case(case).std(axis=0) for case in range(self.n_cases)])
+        return np.concatenate([draws.std(axis=0) for draws in self.by_case()])
 
     def top_shares(self) -> FloatArray:
         """Return how often each condition is on top, side by side for all cases, shape (sum of (U + 1),).
@@ -493,7 +498,8 @@ def identified(batches: Sequence[Batch], depth: int) -> list[Batch]:
         return list(batches)
     from dissensus.kernels.orders import unmentioned_leaders
 
-    leaders = unmentioned_leaders(one.layout(), [each.values for each in batches], min(depth, one.n_conditions))
+    values, depth = [each.values for each in batches], min(depth, one.n_conditions)
+    leaders = unmentioned_leaders(one.layout(), values, depth, TOLD_APART)
     return [each._told_apart(own) for each, own in zip(batches, leaders, strict=True)]
 
 

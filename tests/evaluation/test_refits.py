@@ -19,7 +19,7 @@ from dissensus.aggregations import (
     informed_prior,
     rating_prior,
 )
-from dissensus.aggregations.rating_regression import fitted_line
+from dissensus.aggregations.normal_inverse_gamma import fitted_line
 from dissensus.core.arrays import FloatArray
 from dissensus.evaluation.intervals import APART, FamilySpread, FitSpread, other_family, refit_weights, reweighted
 from dissensus.evaluation.request import why_no_panel
@@ -299,10 +299,10 @@ def test_the_variance_around_the_line_has_no_bias_from_noise_or_coefficients() -
         truth = features @ np.ones(7) + 0.6 * rng.normal(size=40)
         means = truth + 0.5 * rng.normal(size=40) / np.sqrt(totals)
         squares = 0.25 * rng.chisquare(totals - 1)
-        found.append(fitted_line(features, totals, means, squares, np.ones(40)).between)
+        found.append(fitted_line(features, np.array([totals, means, squares]), np.ones(40)).between)
     assert np.mean(found) == pytest.approx(0.36, rel=0.06)
     prior = fitted()  # where all cases have as many ratings, the line is that of least squares
-    plain = np.linalg.lstsq(prior.features, prior.ratings, rcond=None)[0]
+    plain = np.linalg.lstsq(prior.features, prior.ratings[1], rcond=None)[0]
     assert prior.coefficients == pytest.approx(plain, abs=0.01)
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from dissensus.core.arrays import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_count, check_most, check_positive, check_seed, checked
-from dissensus.core.errors import DissensusError
+from dissensus.core.checks import check_count, check_fields, check_most, check_positive, check_seed, checked
+from dissensus.core.errors import DissensusError, listing
 from dissensus.core.ragged import row_of_each, take_rows
 from dissensus.core.spec import Family, Spec, restored
 from dissensus.draws import Batch, Plausibilities
@@ -210,24 +210,21 @@ def plausibilities_of(
 ) -> Plausibilities:
     """Wrap a function that draws annotated cases; see :class:`CaseSampler`.
 
-    Of ratings, all ``conditions`` are the support of every case; of rankings, they are those of the opinions.
+    Of ratings, all ``conditions`` are the support of every case; of rankings, they are those of the opinions. ``rest``
+    says how the rest of each case is split: shapes of unmentioned conditions (n_cases,), keys of random streams
+    (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
     """
     if isinstance(said, Moments):
         support_offsets = np.arange(said.n_cases + 1) * len(conditions)
         support = np.tile(np.arange(len(conditions)), said.n_cases)
     else:
         conditions, support_offsets, support = said.conditions, said.support_offsets, said.support
+    shapes, keys, sums = rest or (np.zeros(said.n_cases), np.zeros(said.n_cases, dtype=np.uint64), None)
+    laid_out = draws, chains, support_offsets, support
+    whole = Batch(said.case_names, len(conditions), *laid_out, np.empty(0), shapes, keys, sums)
+    sampler = CaseSampler(whole, fill)
     return Plausibilities(
-        conditions=conditions,
-        case_names=said.case_names,
-        excluded=said.excluded,
-        n_draws=draws,
-        n_chains=chains,
-        support_offsets=support_offsets,
-        support=support,
-        sampler=CaseSampler(said.case_names, len(conditions), support_offsets, support, fill, draws, chains, rest),
-        rest_sums=None if rest is None else rest[2],
-        fitted=fitted or {},
+        conditions, said.case_names, said.excluded, *laid_out, sampler, rest_sums=sums, fitted=fitted or {}
     )
 
 
@@ -282,6 +279,74 @@ def restored_aggregation(record: Mapping[str, Any]) -> Aggregation:
     """Make an aggregation from its record; where nobody provides it, something that stands for it."""
     known = record["id"] in Aggregation.family.known()
     return restored(Aggregation.family, record) if known else RecordedAggregation.of(record)
+
+
+@dataclass(frozen=True)
+class GivenDraws(Aggregation):
+    """Evaluate draws of plausibilities that somebody else inferred, by any posterior.
+
+    Parameters
+    ----------
+    plausibilities
+        The draws, by name of the case; see :meth:`Plausibilities.from_draws`.
+    name
+        What to call them, where several are compared.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> said = ds.Study.from_rankings([[[["a"]]], [[["b"]]]], ["a", "b"], case_names=["x", "y"])
+    >>> drawn = ds.Plausibilities.from_draws(
+    ...     [[[0.9, 0.1], [0.6, 0.4]], [[0.2, 0.8], [0.7, 0.3]]], conditions=["a", "b"], case_names=["x", "y"])
+    >>> result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=[drawn], metrics=["top-k-accuracy:1"])
+    >>> result.to_frame()["run"][0], result.to_frame()["mean"][0]
+    ('given-draws', 0.75)
+    """
+
+    meaning = "Draws that were made elsewhere and are evaluated as they are."
+    kept_apart = ("plausibilities",)
+    needs_whole = "its draws were made elsewhere, of all cases at once"
+
+    plausibilities: Plausibilities = field(repr=False)
+    name: str = ""
+
+    @property
+    def id(self) -> str:  # type: ignore[override]  # draws cannot be made from an id, so none is registered
+        """The same for all of them; their names tell them apart."""
+        return "given-draws"
+
+    @property
+    def methods(self) -> str:
+        """What a methods section says opinions were aggregated with."""
+        return f"draws made elsewhere{f' ({self.name})' if self.name else ''}"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.plausibilities, Plausibilities):
+            raise DissensusError(
+                "these are not draws of plausibilities",
+                expected="Plausibilities",
+                got=type(self.plausibilities).__name__,
+                advice="make them with Plausibilities.from_draws(array, conditions=..., case_names=...)",
+            )
+        check_fields(self)
+
+    def _opinions(self, study: Study) -> Study:
+        return study
+
+    def _prepare(self, opinions: Study, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
+        own = set(self.plausibilities.case_names)
+        missing = [name for name in opinions.case_names if name not in own]
+        if missing:
+            raise DissensusError(
+                "some cases have no draws",
+                expected=f"draws of each of {opinions.n_cases} cases",
+                got=f"{len(missing)} without: {listing(missing)}",
+                advice="select the others: annotations.select([...])",
+            )
+        return self.plausibilities.select(list(opinions.case_names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.plausibilities, self.name)
 
 
 class PointAggregation(Aggregation):
@@ -360,38 +425,23 @@ Fill: TypeAlias = Callable[[IntArray], tuple[FloatArray, FloatArray | None, Floa
 
 @dataclass(frozen=True, eq=False)
 class CaseSampler:
-    """Wrap what a function draws of some cases.
+    """Wrap what a function draws of some cases; ``whole`` is the outline of all of them."""
 
-    ``rest`` says how the rest of each case is split: shapes of unmentioned conditions (n_cases,), keys of random
-    streams (n_cases,), and sums of weights of conditions, if these differ; nothing where there is no rest.
-    """
-
-    case_names: tuple[str, ...]
-    n_conditions: int
-    support_offsets: IntArray
-    support: IntArray
+    whole: Batch
     fill: Fill
-    draws: int
-    chains: int = 1
-    rest: tuple[FloatArray, KeyArray, FloatArray | None] | None = None
 
     def __call__(self, cases: IntArray) -> Batch:
         """Draw the cases at these positions."""
-        values, order, numbers = self.fill(cases)
-        offsets, members = take_rows(self.support_offsets, cases)
-        n_cases = len(self.case_names)
-        shapes, keys, sums = self.rest or (np.zeros(n_cases), np.zeros(n_cases, dtype=np.uint64), None)
-        return Batch(
-            case_names=tuple(self.case_names[i] for i in cases),
-            n_conditions=self.n_conditions,
-            n_draws=self.draws,
-            n_chains=self.chains,
+        (values, order, numbers), whole = self.fill(cases), self.whole
+        offsets, members = take_rows(whole.support_offsets, cases)
+        return replace(
+            whole,
+            case_names=tuple(whole.case_names[i] for i in cases),
             support_offsets=offsets,
-            support=self.support[members],
+            support=whole.support[members],
             values=values,
-            rest_shapes=shapes[cases],
-            rest_keys=keys[cases],
-            rest_sums=sums,
+            rest_shapes=whole.rest_shapes[cases],
+            rest_keys=whole.rest_keys[cases],
             order_values=order,
             numbers=numbers,
         )

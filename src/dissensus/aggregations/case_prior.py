@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -47,7 +47,7 @@ from dissensus.aggregations.priors import (
     prior_shapes,
     rows_of_models,
 )
-from dissensus.core.arrays import FloatArray, IntArray, Value
+from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike
 
-    from dissensus.aggregations.rating_regression import RatingPrior
+    from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 
 # An annotator must have read so many cases to be recognised.
 LEAST_CASES = 20
@@ -100,10 +100,9 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
     for name, model in models.items():
         own = model.align(said.case_names, said.conditions)
         first = first_shares(own)
-        is_first = first > 0
-        table = dict(
-            zip((own.case_of_entry * n_conditions + own.codes)[is_first].tolist(), first[is_first], strict=True)
-        )
+        is_first = np.flatnonzero(first)
+        said_first = (own.case_of_entry[is_first] * n_conditions + own.codes[is_first]).tolist()
+        table = dict(zip(said_first, first[is_first].tolist(), strict=True))
         of_keys = np.array([table.get(key, 0.0) for key in keys.tolist()])
         # how much of the model's first place every opinion names first; ties share it
         shares = weighted_counts(ranking, of_keys[place] * share, len(of_opinion))
@@ -129,8 +128,9 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
 # On how many cases the first fit is made, and leaks and the gains by models are judged.
 LEARNING_CASES = 20_000
 
-# On how many cases it is found what each model adds, and all of them together.
-MOST_TOLD = 1000
+# On how many cases it is found what each model adds, and all of them together; and on how many, how wide the other
+# family of priors is: one of a few spreads.
+MOST_TOLD, MOST_SPREAD = 1000, 500
 
 # How many cases a stratum has at the least, to have coefficients of its own.
 LEAST_STRATUM = 50
@@ -233,10 +233,7 @@ class PriorRecipe(Value):
     held_out_gain: float | None = None
     log_sd: float = 0.0
 
-    @property
-    def quartiles(self) -> tuple[float, ...]:
-        """How many votes the prior of a case is worth, as a prior that is made of it says."""
-        return self.concentrations
+    quartiles = Forwarded[tuple[float, ...]]("concentrations", "What a prior that is made of it says they are.")
 
     def table(self) -> pl.DataFrame:
         """Tabulate how much each model informs the prior."""
@@ -268,26 +265,23 @@ class PriorRecipe(Value):
 
     def by_stratum(
         self, likelihood: PriorLikelihood, stratum: IntArray, pooled: FloatArray
-    ) -> list[tuple[IntArray, PriorLikelihood]]:
+    ) -> Iterator[tuple[IntArray, PriorLikelihood]]:
         """Split a likelihood into that of all cases and that of every other stratum; also say which cases it has."""
-        found = [(np.arange(len(stratum)), likelihood)]
+        yield np.arange(len(stratum)), likelihood
         for key in self.strata[1:]:
             inside = np.array([other[: len(key)] == key for other in self.strata])
             cases = np.flatnonzero(inside[stratum])
-            found.append((cases, likelihood.take(cases, pooled)))
-        return found
+            yield cases, likelihood.take(cases, pooled)
 
     def curvatures(self, likelihood: PriorLikelihood, stratum: IntArray, weights: FloatArray) -> FloatArray:
         """Return minus the second derivatives of weighted cases, (n_strata, n_coefficients, n_coefficients)."""
-        parts = self.by_stratum(likelihood, stratum, self.coefficients[0])
-        pairs = zip(self.coefficients, parts, strict=True)
-        return np.stack([part.curvature(row, weights[cases]) for row, (cases, part) in pairs])
+        parts = zip(self.coefficients, self.by_stratum(likelihood, stratum, self.coefficients[0]), strict=True)
+        return np.stack([part.curvature(row, weights[cases]) for row, (cases, part) in parts])
 
     def pushes(self, likelihood: PriorLikelihood, stratum: IntArray, weights: FloatArray) -> FloatArray:
         """Sum what weights (n_refits, n_cases) add to slopes, shape (n_refits, n_strata, n_coefficients)."""
-        parts = self.by_stratum(likelihood, stratum, self.coefficients[0])
-        pairs = zip(self.coefficients, parts, strict=True)
-        return np.stack([part.pushes(row, weights[:, cases]) for row, (cases, part) in pairs], axis=1)
+        parts = zip(self.coefficients, self.by_stratum(likelihood, stratum, self.coefficients[0]), strict=True)
+        return np.stack([part.pushes(row, weights[:, cases]) for row, (cases, part) in parts], axis=1)
 
 
 # Sums over parts ----------------------------------------------------------------------------------------
@@ -475,8 +469,9 @@ def fitted_recipe(
     strata = large_strata([given.get(name, ()) for name in names]) if start is None else start.strata
     recipe = replace(recipe, strata=strata, warnings=(*told_problems(leaks, likelihood.evidence), *unsettled))
     stratum, rows = recipe.stratum(names, given), [found]
-    for row, (cases, part) in enumerate(recipe.by_stratum(likelihood, stratum, found)[1:], 1):
-        rows.append(part.fitted(weights[cases], known[row] if is_known else found))
+    for row, (cases, part) in enumerate(recipe.by_stratum(likelihood, stratum, found)):
+        if row > 0:
+            rows.append(part.fitted(weights[cases], known[row] if is_known else found))
     masses = np.array([likelihood.concentrations(row) for row in rows])[stratum, np.arange(len(names))]
     recipe = replace(
         recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=quartiles_of(masses)
@@ -485,8 +480,8 @@ def fitted_recipe(
         return replace(recipe, log_sd=start.log_sd)
     curvature = recipe.curvatures(likelihood, stratum, weights)
     gain = held_out_gain(likelihood, found, curvature[0])
-    told, log_sd = tuple(informing(likelihood, found, leaks)), likelihood.take(told_cases(likelihood)).log_sd(found)
-    return replace(recipe, curvature=curvature, rows=told, held_out_gain=gain, log_sd=log_sd)
+    told, few = tuple(informing(likelihood, found, leaks)), likelihood.take(told_cases(likelihood, MOST_SPREAD))
+    return replace(recipe, curvature=curvature, rows=told, held_out_gain=gain, log_sd=few.log_sd(found))
 
 
 def with_refits(recipe: PriorRecipe, total: Total) -> PriorRecipe:
@@ -523,10 +518,10 @@ def quartiles_of(concentrations: FloatArray) -> tuple[float, ...]:
     return tuple(np.quantile(concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
 
 
-def told_cases(likelihood: PriorLikelihood) -> IntArray:
+def told_cases(likelihood: PriorLikelihood, most: int = MOST_TOLD) -> IntArray:
     """Choose the cases on which it is found what models add."""
     n_cases = likelihood.evidence.n_cases
-    return np.unique(np.linspace(0, n_cases - 1, min(n_cases, MOST_TOLD)).astype(np.int64))
+    return np.unique(np.linspace(0, n_cases - 1, min(n_cases, most)).astype(np.int64))
 
 
 def fitted_to(evidence: Evidence, models: Sequence[str]) -> tuple[PriorLikelihood, FloatArray]:
@@ -583,7 +578,7 @@ NOTICEABLE = 0.005
 MOST_FOLDS = 100
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CasePrior(InformedPrior):
     """Prior shapes of every case, fitted to the first choices of annotators; see :func:`informed_prior`.
 
@@ -627,44 +622,19 @@ class CasePrior(InformedPrior):
         """The first of the likelihoods."""
         return self.likelihoods[0]
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models that inform it."""
-        return self.recipe.models
-
-    @property
-    def left_out(self) -> Mapping[str, str]:
-        """Models that have seen the answers, and by what that is known: they do not inform the prior."""
-        return self.recipe.left_out
+    models = Forwarded[tuple[str, ...]]("recipe.models", "The models that inform it.")
+    left_out = Forwarded[Mapping[str, str]](
+        "recipe.left_out", "Models that have seen the answers, and how it is known."
+    )
+    warnings = Forwarded[tuple[str, ...]]("recipe.warnings", "What deserves a look, in sentences.")
+    are_labels = Forwarded[bool]("recipe.are_labels", "Whether the models that inform it give labels, and no scores.")
+    quartiles = Forwarded[tuple[float, ...]]("recipe.concentrations", "How many votes the prior of a case is worth.")
+    held_out_gain = Forwarded[float | None]("recipe.held_out_gain", "What models add to the score of held-out choices.")
 
     @property
     def n_cases(self) -> int:
         """Number of cases."""
         return len(self.case_names)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What deserves a look, in sentences."""
-        return self.recipe.warnings
-
-    @property
-    def are_labels(self) -> bool:
-        """Whether the models that inform it give labels, and no scores."""
-        return self.recipe.are_labels
-
-    @property
-    def quartiles(self) -> tuple[float, ...]:
-        """How many votes the prior of a case is worth: least, quartiles, most."""
-        return self.recipe.concentrations
-
-    @property
-    def held_out_gain(self) -> float | None:
-        """By how much models raise the mean log-probability of a held-out first choice; missing with folds."""
-        return self.recipe.held_out_gain
-
-    def __repr__(self) -> str:
-        informed = f"informed by {listing(self.models)}" if self.models else "informed by no model"
-        return f"CasePrior: {self.n_cases} cases, {len(self.conditions)} conditions, {informed}"
 
     # Shapes ------------------------------------------------------------------------------------------------
 
@@ -786,11 +756,9 @@ class CasePrior(InformedPrior):
         >>> bool(np.allclose(prior.refitted(np.ones((1, 120))), prior.coefficients))
         True
         """
-        recipe, likelihood = self.recipe, self.likelihood
-        curvature = recipe.curvature
-        if not len(curvature):
-            curvature = recipe.curvatures(likelihood, self.row, np.ones(self.n_cases))
-        return moved(self.coefficients, curvature, recipe.pushes(likelihood, self.row, weights), recipe.held)
+        recipe, where = self.recipe, (self.likelihood, self.row)
+        curvature = recipe.curvature if len(recipe.curvature) else recipe.curvatures(*where, np.ones(self.n_cases))
+        return moved(self.coefficients, curvature, recipe.pushes(*where, weights), recipe.held)
 
     def repeated(self, cases: Sequence[str], names: Sequence[str]) -> CasePrior:
         """Give cases other names, and some of them several: ``names[p]`` has the prior of ``cases[p]``.
@@ -999,16 +967,8 @@ def _folded(
     others = [(fold != number) | (n_folds == 1) for number in range(n_folds)]
     fits = [fitted_likelihood(evidence.counted_in(own), own.astype(np.float64)) for own in others]
     likelihoods, coefficients = tuple(one for one, _ in fits), np.array([row for _, row in fits])
-    recipe = PriorRecipe(
-        opinions.conditions,
-        evidence.models,
-        leaks,
-        {},
-        np.empty(0),
-        opinions.n_cases,
-        len(evidence.votes),
-        warnings=told_problems(leaks, evidence),
-    )
+    names, size = (opinions.conditions, evidence.models), (opinions.n_cases, len(evidence.votes))
+    recipe = PriorRecipe(*names, leaks, {}, np.empty(0), *size, warnings=told_problems(leaks, evidence))
     found = CasePrior(opinions.conditions, opinions.case_names, likelihoods, coefficients, fold, recipe)
     return replace(found, recipe=replace(recipe, concentrations=quartiles_of(found.concentrations)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,14 +116,9 @@ class Diagnostics:
             (self.has_not_converged, f"R-hat above {RHAT_LIMIT} by more than chance", "raise warmup or draws"),
             (self.has_few_draws, f"an effective sample size below {ESS_LIMIT}", "raise draws"),
         )
-        return [
-            f"{mask.sum()} of {len(self.case_names)} cases have {what}; {advice}: {listing(self._named(mask))}"
-            for mask, what, advice in found
-            if mask.any()
-        ]
-
-    def _named(self, mask: BoolArray) -> list[str]:
-        return [self.case_names[case] for case in np.flatnonzero(mask)]
+        named = ((list(compress(self.case_names, mask)), what, advice) for mask, what, advice in found if mask.any())
+        of_all = f"of {len(self.case_names)} cases have"
+        return [f"{len(cases)} {of_all} {what}; {advice}: {listing(cases)}" for cases, what, advice in named]
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per case.

@@ -114,10 +114,6 @@ class PlackettLuce(ShapedAggregation):
         object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
         check_count(chains=self.chains)
         check_warmup(self.warmup)
-        self._check_tempered()
-
-    def _check_tempered(self) -> None:
-        """Refuse what cannot be tempered."""
         if not isinstance(self.tempered, bool):
             raise DissensusError("tempered must be true or false", got=repr(self.tempered))
         if self.tempered and self.prior != "observed":

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -193,32 +194,28 @@ class Evidence:
     def take(self, cases: IntArray) -> Evidence:
         """Select cases by position, which may repeat."""
         offsets, entries = take_rows(self.offsets, cases)
-        is_mentioned = np.zeros(len(self.codes), dtype=np.bool_)
-        is_mentioned[self.mentioned] = True
-        place = np.cumsum(is_mentioned) - 1
-        chosen = is_mentioned[entries]
+        mentioned = np.flatnonzero(np.isin(entries, self.mentioned))
         return replace(
             self,
             offsets=offsets,
             codes=self.codes[entries],
             features=np.asfortranarray(self.features[entries]),
             log_frequency=self.log_frequency[entries],
-            mentioned=np.flatnonzero(chosen),
-            votes=self.votes[:, place[entries[chosen]]],
-            free=self.free,
+            mentioned=mentioned,
+            votes=self.votes[:, np.searchsorted(self.mentioned, entries[mentioned])],
         )
 
     def of_models(self, models: Sequence[str]) -> Evidence:
         """Keep what some models say; conditions of which they say nothing, and no annotator does, are no entries."""
-        kept = [place for place, name in enumerate(self.models) if name in models]
-        columns = [len(SAYINGS) * place + which for place in kept for which in range(len(SAYINGS))]
+        is_kept = np.array([name in models for name in self.models], dtype=np.bool_)
+        columns = np.repeat(is_kept, len(SAYINGS))
         features = self.features[:, columns]
         is_entry = np.asarray(features.any(axis=1))
         is_entry[self.mentioned] = True
         before = np.append(0, np.cumsum(is_entry))
         return replace(
             self,
-            models=tuple(self.models[place] for place in kept),
+            models=tuple(compress(self.models, is_kept)),
             offsets=before[self.offsets],
             codes=self.codes[is_entry],
             features=np.asfortranarray(features[is_entry]),
@@ -414,16 +411,13 @@ class PriorLikelihood:
     @property
     def centre(self) -> FloatArray:
         """What coefficients are before any vote: none, but conditions as frequent as they are; or as pooled."""
-        if self.pooled is not None:
-            return self.pooled
-        return np.concatenate([np.full(size, float(kind == 1)) for kind, size in enumerate(self.sizes)])
+        return np.repeat((0.0, 1.0, 0.0, 0.0, 0.0), self.sizes) if self.pooled is None else self.pooled
 
     @cached_property
     def ridge(self) -> FloatArray:
         """How firmly: precisions of the coefficients."""
-        _, *others = self.sizes
-        parts = [np.full(size, own) for own, size in zip((1.0, 1.0, BROAD, 1.0), others, strict=True)]
-        return np.concatenate([self.evidence.firmness, *parts]) * (1.0 if self.pooled is None else HELD)
+        others = np.repeat((1.0, 1.0, BROAD, 1.0), self.sizes[1:])
+        return np.append(self.evidence.firmness, others) * (1.0 if self.pooled is None else HELD)
 
     def shares(self, coefficients: FloatArray) -> Shares:
         """Return mu."""
@@ -557,17 +551,12 @@ class PriorLikelihood:
     def curvature(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
         """Return minus the second derivatives of the penalised log-likelihood of weighted cases."""
         steps = STEP * np.eye(len(coefficients), dtype=np.float64)
-        here, *ahead = (product(weights, self.slopes(self.state(coefficients + step))) for step in (0.0, *steps))
+        here, *ahead = (self.slope(self.state(coefficients + step), weights) for step in (0.0, *steps))
         found = np.diag(self.ridge) - (np.array(ahead) - here) / STEP
         return np.asarray((found + found.T) / 2)
 
     def pushes(self, coefficients: FloatArray, weights: FloatArray) -> FloatArray:
-        """Sum over cases what weights (n_refits, n_cases) add to the slope, beyond all cases counting once.
-
-        Returns
-        -------
-        (n_refits, n_coefficients)
-        """
+        """Sum over cases what weights (n_refits, n_cases) add to the slope beyond one: (n_refits, n_coefficients)."""
         return product(weights - 1.0, self.slopes(self.state(coefficients)))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import votes
-from dissensus.core.arrays import FloatArray, IntArray, Value
+from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import begins_run, row_of_each, weighted_counts
@@ -394,16 +394,20 @@ class InformedPrior(ABC):
     """Be a prior of cases by name that models inform, but not those that have seen the answers."""
 
     case_names: tuple[str, ...]
+    models: tuple[str, ...] | Forwarded[tuple[str, ...]]
     # The function that fits it.
     maker: ClassVar[str]
 
     # What every model has in :meth:`table`.
     coefficient_names: ClassVar[tuple[str, ...]]
 
-    @property
-    def are_labels(self) -> bool:
-        """Whether the models that inform it give labels, and no scores."""
-        return False
+    # Whether the models that inform it give labels, and no scores.
+    are_labels: bool | Forwarded[bool] = False
+
+    def __repr__(self) -> str:
+        conditions = getattr(self, "conditions", ())
+        extent = f"{len(self.case_names)} cases" + (f", {len(conditions)} conditions" if conditions else "")
+        return f"{type(self).__name__}: {extent}, informed by {listing(self.models) if self.models else 'no model'}"
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -481,12 +485,14 @@ def rows_of_models(
     score
         How well the prior predicts annotators if some of the models inform it.
     """
-    names = list(coefficients)
-    nobody, everyone = score([]), score(names)
+    names, known = tuple(coefficients), dict[tuple[str, ...], float]()
+    others = {name: tuple(other for other in names if other != name) for name in names}
+    for some in ((), names, *((name,) for name in names), *others.values()):
+        known[some] = known[some] if some in known else score(some)
     rows: list[Mapping[str, Any]] = []
     for name, numbers in coefficients.items():
-        alone, others = score([name]), score([other for other in names if other != name])
-        rows.append({"model": name, **numbers, "alone": alone - nobody, "beyond": everyone - others})
+        gains = {"alone": known[name,] - known[()], "beyond": known[names] - known[others[name]]}
+        rows.append({"model": name, **numbers, **gains})
     return [*rows, *({"model": name, "left_out": why} for name, why in left_out.items())]
 
 

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.aggregations.dawid_skene import DawidSkene, first_votes, gold_pairs, known_truths, learned_record
-from dissensus.aggregations.ordered_probit import check_grades, graded_record
+from dissensus.aggregations.annotator_models import (
+    DawidSkene,
+    check_grades,
+    first_votes,
+    gold_pairs,
+    graded_record,
+    known_truths,
+    learned_record,
+)
 from dissensus.agreement.coefficients import Table, check_depth, inner, pairs_within, seats_of, soft_rankings
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked

@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from dissensus.aggregations.annotator_models import DawidSkene
 from dissensus.aggregations.base import Aggregation, restored_aggregation
-from dissensus.aggregations.dawid_skene import DawidSkene
-from dissensus.aggregations.dirichlet import Dirichlet
+from dissensus.aggregations.dirichlet import Dirichlet, ProbabilisticInverseRank
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
-from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
 from dissensus.agreement.coefficients import Matrix, Table, seats_of
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_choice, check_count, check_seed, checked

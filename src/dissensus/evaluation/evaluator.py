@@ -688,7 +688,7 @@ def paper() -> dict[str, Any]:
     >>> [metric.name for metric in result.metrics]
     ['top-3 accuracy', 'top-2 set accuracy', 'top-3 set accuracy', 'average overlap at 3']
     """
-    from dissensus.aggregations.probabilistic_inverse_rank import ProbabilisticInverseRank
+    from dissensus.aggregations.dirichlet import ProbabilisticInverseRank
     from dissensus.metrics import AverageOverlap, SetAccuracy, TopKAccuracy
 
     return {

@@ -34,7 +34,7 @@ from dissensus.study.opinions import Opinions
 
 if TYPE_CHECKING:
     from dissensus.aggregations.case_prior import CasePrior
-    from dissensus.aggregations.rating_regression import RatingPrior
+    from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 
 
 # How often cases are resampled, whatever the number of draws.
@@ -473,10 +473,11 @@ def reweighted(values: FloatArray, weights: FloatArray, counted: FloatArray | No
     """
     is_known = ~np.isnan(values)
     rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
-    sums, counts = (
-        np.einsum("rd,mkd->rmk", rows if counted is None else rows * counted, part)  # BLAS has bits by threads
-        for part in (np.where(is_known, values, 0.0), is_known.astype(np.float64))
-    )
+    rows = rows if counted is None else rows * counted
+    sums = np.einsum("rd,mkd->rmk", rows, np.where(is_known, values, 0.0))  # BLAS has bits by threads
+    counts = rows.sum(axis=1)[:, None, None] + np.zeros(values.shape[:2])
+    if not is_known.all():
+        counts = np.einsum("rd,mkd->rmk", rows, is_known.astype(np.float64))
     if counted is not None:
         return np.stack(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
     means = sums / np.maximum(counts, LEAST)

@@ -213,7 +213,7 @@ def chosen_aggregations(
         )
     items = _listed(given)
     if any(isinstance(item, Plausibilities) for item in items):
-        from dissensus.aggregations.given_draws import GivenDraws
+        from dissensus.aggregations.base import GivenDraws
 
         items = [GivenDraws(item) if isinstance(item, Plausibilities) else item for item in items]
     chosen = tuple(as_specs(Aggregation.family, items))

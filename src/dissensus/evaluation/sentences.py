@@ -477,7 +477,7 @@ def with_truth(evaluation: Evaluation, theta: Plausibilities) -> Evaluation:
     >>> side_by_side(known, known.to_frame())[0].truth
     0.5
     """
-    from dissensus.aggregations.given_draws import GivenDraws
+    from dissensus.aggregations.base import GivenDraws
     from dissensus.evaluation.evaluator import evaluate
 
     given = GivenDraws(theta, name=TRUTH)

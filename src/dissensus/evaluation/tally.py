@@ -71,7 +71,7 @@ MOMENTS = ("means", "deviations", "shares")
 PIECE = 256
 
 # How many cases of a piece are drawn at a time, more if there are few draws.
-BATCH_CASES, BATCH_DRAWS = 128, 128_000
+BATCH_CASES, BATCH_DRAWS = 64, 64_000
 
 # How many opinions are compared at a time: each has the predictions of its case at its side.
 OPINIONS_AT_ONCE = 2000

@@ -469,7 +469,7 @@ def draw_others(  # noqa: C901 - what is called once is written here, which comp
     return n, found
 
 
-@inner
+@inlined
 def draw_atoms(
     mass: float,
     weights: Weights,
@@ -521,8 +521,13 @@ def draw_atoms(
         total -= weight
         if n_excluded < len(sums) - 2:  # the last one has all that is left
             one, state = next_gamma(state, shape * weight + 1.0, spread(shape * weight + 1.0))
-            if shape * total >= 1.0 and len(best) > 0:  # faster, if not to the last bit
-                other, state = next_gamma(state, shape * total, spread(shape * total))
+            if len(best) > 0:  # faster, if not to the last bit
+                boost, own = 0.0, shape * total
+                if own < 1.0:
+                    boost, state = next_exponential(state)
+                    boost, own = boost / own, own + 1.0
+                other, state = next_gamma(state, own, spread(own))
+                other *= math.exp(-boost) if boost > 0.0 else 1.0
                 here, left = left * (one / (one + other)), left * (other / (one + other))
             else:
                 log_other, state = next_log_gamma(state, shape * total)

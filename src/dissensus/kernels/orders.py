@@ -42,6 +42,9 @@ ROUNDED = 1.0 - 1e-12
 # For how many unmentioned conditions among the first there is room at a time, at least.
 ROOM = 1 << 17
 
+# More often than this, no condition is among the first.
+SEEN = 1 << 48
+
 
 class Orders(NamedTuple):
     """Hold the different orders of each case.
@@ -206,23 +209,23 @@ def order_cases(  # noqa: C901 - what is called once is written here, which comp
         for draw in range(n_draws):
             filled, is_special = find_leaders(values, source, size, best, members)
             last, rest, n_others = best[filled - 1], values[source + size], 0
-            if is_special or last == 0.0 or rest >= last:
-                if rest > 0.0 and rest >= last:
-                    below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
-                    if len(layout.other_offsets) > 0:
-                        row = case * n_draws + draw
-                        for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
-                            if layout.other_masses[i] >= last and n_others < depth:
-                                others[n_others] = layout.other_masses[i]
-                                n_others += 1
-                    elif len(layout.rest_sums) > 0:
-                        weights = Weights(layout.rest_sums, layout.support[support : support + size], shape)
-                        none = len(layout.rest_sums)  # no condition is the only one that is wanted
-                        _, n_others = draw_atoms(
-                            rest, weights, key, draw, below, others, room.other_codes, room.atoms, none
-                        )
-                    else:
-                        n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.branches)
+            if rest > 0.0 and rest >= last:
+                below = np.nextafter(last, 0.0)  # conditions as good as the last count too, unless that is nothing
+                if len(layout.other_offsets) > 0:
+                    row = case * n_draws + draw
+                    for i in range(layout.other_offsets[row], layout.other_offsets[row + 1]):
+                        if layout.other_masses[i] >= last and n_others < depth:
+                            others[n_others] = layout.other_masses[i]
+                            n_others += 1
+                elif len(layout.rest_sums) > 0:
+                    weights = Weights(layout.rest_sums, layout.support[support : support + size], shape)
+                    none = len(layout.rest_sums)  # no condition is the only one that is wanted
+                    _, n_others = draw_atoms(
+                        rest, weights, key, draw, below, others, room.other_codes, room.atoms, none
+                    )
+                else:
+                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.branches)
+            if is_special or last == 0.0 or n_others > 0:
                 row_above, row_tied = above[end : end + size], tied[end : end + size]
                 is_special = write_row(
                     values, source, best[:filled], others[:n_others], n_rest, depth, row_above, row_tied
@@ -378,7 +381,8 @@ def place_marks(layout: Layout, orders: Orders, winners: IntArray, rank: int) ->
 class LeaderRoom(NamedTuple):
     """Hold room for the first conditions of a draw: mentioned ones, and the shares and codes of others.
 
-    Then for every set of draws: plausibilities of the first condition and in the last place that matters, and the rest.
+    Then for every set of draws: plausibilities of the first condition and in the last place that matters, and the rest;
+    and how often each condition was found, where ``least`` times are enough to tell it apart.
     """
 
     best: FloatArray
@@ -387,6 +391,8 @@ class LeaderRoom(NamedTuple):
     codes: IntArray
     atoms: Atoms
     ends: FloatArray
+    counts: IntArray
+    least: IntArray
 
 
 class Leaders(NamedTuple):
@@ -396,8 +402,8 @@ class Leaders(NamedTuple):
     ----------
     cases, draws, codes, masses
         Of each of them, draw after draw, descending within a draw.
-    is_first
-        One for those that are the very first of their draw, otherwise zero.
+    told
+        Zero for conditions that are not told apart, two once for each of the others of a case, one for it elsewhere.
     sets
         To which set of draws each belongs.
     """
@@ -406,11 +412,11 @@ class Leaders(NamedTuple):
     draws: IntArray
     codes: IntArray
     masses: FloatArray
-    is_first: IntArray
+    told: IntArray
     sets: IntArray
 
 
-def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int) -> list[Leaders]:
+def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int, share: float) -> list[Leaders]:
     """Find all unmentioned conditions that are among the first ``depth`` conditions of a draw.
 
     Parameters
@@ -420,6 +426,8 @@ def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int
         rest.
     depth
         How many places matter.
+    share
+        In which share of draws a condition must be among the first to be told apart, if it never is the very first.
 
     Notes
     -----
@@ -429,7 +437,8 @@ def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int
     n_draws, flat = np.array([len(one) // max(widths, 1) for one in values]), np.concatenate(values)
     most, ends = max(int(n_draws.sum()) * depth, ROOM), np.empty((3, len(values)))
     numbers = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
-    room = LeaderRoom(*numbers, new_atoms(layout.rest_sums), ends)
+    counts, least = np.zeros((len(values), layout.n_conditions), dtype=np.int64), np.ceil(share * n_draws)
+    room = LeaderRoom(*numbers, new_atoms(layout.rest_sums), ends, counts, least.astype(np.int64))
     found = Leaders(integers(most), integers(most), integers(most), np.empty(most), integers(most), integers(most))
     case, parts = 0, []
     while case < len(layout.rest_shapes):
@@ -442,7 +451,7 @@ def unmentioned_leaders(layout: Layout, values: Sequence[FloatArray], depth: int
 
 
 @compiled
-def find_others(
+def find_others(  # noqa: C901 - what is called once is written here, which compiles faster
     layout: Layout, case: int, values: FloatArray, n_draws: IntArray, room: LeaderRoom, found: Leaders
 ) -> tuple[int, int]:
     """Write down the unmentioned conditions among the first ones of all draws, from one case on, while there is room.
@@ -458,6 +467,7 @@ def find_others(
     for k in range(len(n_draws)):
         most, all_draws = max(most, n_draws[k]), all_draws + n_draws[k]
     while case < len(layout.rest_shapes) and n + all_draws * depth <= len(found.cases):
+        begun = n
         first, key = layout.support_offsets[case], layout.rest_keys[case]
         size = layout.support_offsets[case + 1] - first
         weights = Weights(layout.rest_sums, layout.support[first : first + size], layout.rest_shapes[case])
@@ -481,7 +491,14 @@ def find_others(
                     mass = others[i] * rest[k]
                     if mass > last[k]:
                         found.cases[n], found.draws[n], found.codes[n] = case, draw, room.codes[i]
-                        found.masses[n], found.is_first[n], found.sets[n] = mass, int(i == 0 and mass > top[k]), k
+                        found.masses[n], found.sets[n] = mass, k
+                        room.counts[k, room.codes[i]] += room.least[k] if i == 0 and mass > top[k] else 1
                         n += 1
+        for i in range(begun, n):
+            k, code = found.sets[i], found.codes[i]
+            found.told[i] = 0 if room.counts[k, code] < room.least[k] else 2 if room.counts[k, code] < SEEN else 1
+            room.counts[k, code] += SEEN if found.told[i] == 2 else 0
+        for i in range(begun, n):
+            room.counts[found.sets[i], found.codes[i]] = 0
         case += 1
     return case, n

@@ -25,8 +25,8 @@ import polars as pl
 
 from dissensus.aggregations import case_prior
 from dissensus.aggregations.base import Aggregation, available_threads
+from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
-from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.certainty.categories import Categories
 from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.bundle import bundled, restored

@@ -28,8 +28,8 @@ import polars as pl
 
 from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.case_prior import LEARNING_CASES, REFITS, prior_of
+from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, taught
-from dissensus.aggregations.rating_regression import RatingPrior
 from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import DAMAGE, bundled, restored
 from dissensus.core.errors import DissensusError, FormatError, known_name, listing

@@ -1,8 +1,12 @@
-"""Bayesian Dawid-Skene: annotators who differ, learned from how they agree with each other over the whole study."""
+"""Annotators who differ, learned from how they agree over the whole study: Bayesian Dawid-Skene, and ordered probit.
+
+In ordered probit, grades are intervals of a severity, which annotators perceive with a shift and a spread.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,13 +29,14 @@ from dissensus.aggregations.point_estimates import first_choices, votes
 from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import check_choice, check_count, check_positive, is_list
 from dissensus.core.errors import DissensusError, DissensusWarning, listing, suggestion
-from dissensus.core.ragged import take_rows, weighted_counts
+from dissensus.core.ragged import offsets_from_lengths, take_rows, weighted_counts
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     from dissensus.kernels.dawid_skene import Record, Votes
+    from dissensus.kernels.ordered_probit import Record as GradeRecord
 
 # Before anything is seen, annotators name the true condition with this chance. The shapes of a pooled row sum to the
 # second number, and with K conditions to the third times (K - 2)^2, if that is more: with less, one condition after the
@@ -47,8 +52,8 @@ MOST_CELLS = 10**7
 # How often the opinions of named annotators may count, all together: votes are looked at one by one in every sweep.
 MOST_COUNTED = 1e7
 
-# Stands where other aggregations have the key of a case: the chains belong to the study.
-CHAIN_KEY = np.array([0x44617769642D536B], dtype=np.uint64)
+# Stand where other aggregations have the key of a case: the chains belong to the study.
+LABEL_CHAINS, GRADE_CHAINS = (np.array([key], dtype=np.uint64) for key in (0x44617769642D536B, 0x4F72646572656450))
 
 # Up to this number every condition of every case has a plausibility of its own, mentioned or not.
 FEW_CONDITIONS = 12
@@ -142,29 +147,23 @@ class DawidSkene(Aggregation):
         record, _ = learned_record(judged.take(order), truths[order], self.target, **how)
         n_cases = opinions.n_cases + FREQUENCY_SHAPE * n_conditions
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
-        columns = record.support_offsets + np.arange(opinions.n_cases + 1)
-        keys = stream_keys_of(opinions, seed)
-        rest = np.ones(opinions.n_cases), keys[:, REST_STREAM], sums
-        fill = partial(kept_draws, np.argsort(order), draws * columns, record.values)
-        return plausibilities_of(judged, fill, draws=draws, chains=chains, rest=rest)
+        return kept_plausibilities(judged, record.values, sums, draws=draws, chains=chains, seed=seed)
 
 
 def gold_pairs(gold: Any) -> tuple[tuple[str, str], ...]:
     """Return names of cases and of their true conditions, in order; refuse what is not a mapping of names to names."""
     pairs: list[Any] = list(gold.items()) if isinstance(gold, Mapping) else list(gold) if is_list(gold) else [None]
-    wrong = [
-        pair for pair in pairs if not (is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair))
-    ]
+    are_names = (is_list(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs)
+    wrong = [pair for pair, is_right in zip(pairs, are_names, strict=True) if not is_right]
     if wrong:
         raise DissensusError(
             "gold is not understood",
             expected='the name of the true condition by the name of the case, such as {"case 7": "Eczema"}',
             got=f"{gold if wrong[0] is None else wrong[0]!r:.60}",
         )
-    names = [case for case, _ in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise DissensusError("a case has two gold labels", where=f"case {twice!r}")
+    twice = [name for name, count in Counter(case for case, _ in pairs).items() if count > 1]
+    if twice:
+        raise DissensusError("a case has two gold labels", where=f"case {twice[0]!r}")
     return tuple(sorted((case, condition) for case, condition in pairs))
 
 
@@ -183,6 +182,17 @@ def known_truths(opinions: Opinions, gold: Mapping[str, str]) -> IntArray:
             f"none of the cases with a gold label is in the study: {listing(gold)}", DissensusWarning, stacklevel=2
         )
     return truths
+
+
+def kept_plausibilities(
+    opinions: Opinions, values: FloatArray, sums: FloatArray | None, *, draws: int, chains: int, seed: int
+) -> Plausibilities:
+    """Wrap draws that chains have kept, in the order of keys of cases; ``sums`` are those of weights that differ."""
+    order = np.argsort(opinions.keys, kind="stable")
+    offsets = draws * offsets_from_lengths(opinions.support_sizes[order] + 1)
+    fill = partial(kept_draws, np.argsort(order), offsets, values)
+    rest = np.ones(opinions.n_cases), stream_keys_of(opinions, seed)[:, REST_STREAM], sums
+    return plausibilities_of(opinions, fill, draws=draws, chains=chains, rest=rest)
 
 
 def kept_draws(
@@ -239,7 +249,7 @@ def learned_record(
         return own
 
     with ThreadPoolExecutor(available_threads()) as pool:
-        for own in pool.map(run, chain_rows(CHAIN_KEY, seed, chains=chains, draws=draws)):
+        for own in pool.map(run, chain_rows(LABEL_CHAINS, seed, chains=chains, draws=draws)):
             record.frequencies[:] += own.frequencies
             record.confusions[:] += own.confusions
     return record, people
@@ -255,8 +265,7 @@ def _laid_out(opinions: Opinions, truths: IntArray, *, full: bool) -> tuple[Vote
 
     n_conditions = len(opinions.conditions)
     case, annotator, code, power = first_votes(opinions)
-    people = np.unique(annotator[annotator != ANONYMOUS])
-    who = np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+    people, who = named_people(annotator)
     counted = power[who < len(people)].sum()
     if counted > MOST_COUNTED:
         raise DissensusError(
@@ -269,7 +278,7 @@ def _laid_out(opinions: Opinions, truths: IntArray, *, full: bool) -> tuple[Vote
     named = np.unique(opinions.support)
     if full:
         every = np.union1d(pairs, np.arange(len(people) * n_conditions))
-        pair_of_vote = np.searchsorted(every, pairs)[pair_of_vote]
+        pair_of_vote = np.asarray(np.searchsorted(every, pairs))[pair_of_vote]
         pairs, named = every, np.arange(n_conditions)
     owner = pairs // n_conditions
     sizes = np.bincount(owner, minlength=len(people) + 1)
@@ -316,6 +325,12 @@ def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, Float
     return case, annotator, keys % n_conditions, weighted_counts(which, opinions.weights[ranking] / sizes, len(keys))
 
 
+def named_people(annotator: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the codes of those who are named, and which of them gave each opinion; the anonymous ones come last."""
+    people = np.unique(annotator[annotator != ANONYMOUS])
+    return people, np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+
+
 def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:
     """Return prior shapes of naming each of the conditions that were named, and any other, under each true condition.
 
@@ -341,3 +356,132 @@ def check_kept(n_values: int, draws: int) -> None:
             expected=f"at most {max(1, MOST_VALUES * draws // n_values):,} draws: those of all cases are kept",
             got=f"{draws:,}",
         )
+
+
+@dataclass(frozen=True)
+class OrderedProbit(Aggregation):
+    """Posterior of grades that another annotator would give, learned from the whole study.
+
+    Every case has a severity, a standard normal variate over cases. Annotator j perceives it shifted by b_j and with a
+    normal error of deviation s_j, and gives the grade in whose interval it falls; the limits between grades are those
+    of the whole study and learned. Shifts are normal around 0 and spreads log-normal, the more alike the more alike
+    annotators are, which is learned too. The plausibilities of a draw are the probabilities of each grade from another
+    annotator like these, whose shift is not known and whose spread is the typical one.
+
+    Parameters
+    ----------
+    reliability
+        How often each opinion counts when a case is judged; any positive number, below 1 where annotators tend to make
+        the same mistakes. What annotators are like is learned with every opinion counting once, times its weight.
+    chains, warmup
+        The draws come from several chains, each after some sweeps that are thrown away.
+
+    Notes
+    -----
+    The study must be one of grades (``question="grades"``), whose order is that of its conditions. Draws of a case
+    depend on all other cases. Only first blocks count, and a tied block shares its vote: two tied grades are half a
+    vote each, as powers of their probabilities. Weights of opinions are powers as well. Opinions of nobody in
+    particular have an unknown shift and the typical spread. What is not mentioned gets no vote, whether it is below or
+    unobserved, but neighbours of a grade that was given are more plausible than grades far away.
+
+    Severities have mean 0 and deviation 1, and shifts mean 0: this fixes the scale, on which
+    :func:`annotator_gradings` tells what annotators are like. What annotators perceive is integrated out, so that
+    weights need not be whole and limits do not wait for it.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> said = Study.from_counts([[3, 0, 0, 0], [0, 2, 1, 0], [0, 0, 1, 2]] * 5, question="grades")
+    >>> means = OrderedProbit(warmup=100).sample(said, draws=400).mean()
+    >>> bool(means[0, 1] > means[0, 2] > means[0, 3])
+    True
+    """
+
+    id = "ordered-probit"
+    meaning = (
+        "Learns limits between grades, and how strict and how steady each annotator is; plausibilities are the grades "
+        "that another annotator would give."
+    )
+    methods = (
+        "a Bayesian ordered probit model of grades, with learned limits and partially pooled shifts and spreads of "
+        "annotators"
+    )
+    learns = True
+    needs_whole = "its chains learn limits between grades and what annotators are like from all cases at once"
+
+    reliability: float = 1.0
+    chains: int = 4
+    warmup: int = 300
+
+    def __post_init__(self) -> None:
+        check_positive(reliability=self.reliability)
+        check_count(chains=self.chains)
+        check_warmup(self.warmup)
+
+    def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:
+        check_grades(opinions)
+        chains = min(self.chains, draws)
+        how: Any = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
+        record, _ = graded_record(opinions, **how, reliability=float(self.reliability))
+        n_grades = len(opinions.conditions)
+        judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
+        return kept_plausibilities(judged, record.values, None, draws=draws, chains=chains, seed=seed)
+
+
+def check_grades(opinions: Opinions) -> None:
+    """Refuse a study that did not ask for grades.
+
+    Examples
+    --------
+    >>> from dissensus import Study
+    >>> check_grades(Study.from_counts([[1, 0, 2]], question="grades").opinions)
+    """
+    if opinions.question != "grades":
+        raise DissensusError(
+            "ordered probit needs grades",
+            expected="a study whose question is 'grades', its conditions from the lowest to the highest",
+            got=f"a study whose question is {opinions.question!r}",
+            advice="say what was asked (annotations.asked('grades'), --question grades), or use Dirichlet or "
+            "PlackettLuce",
+        )
+
+
+def graded_record(
+    opinions: Opinions,
+    *,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    reliability: float = 1.0,
+    keeps_cases: bool = True,
+) -> tuple[GradeRecord, IntArray]:
+    """Run chains over a whole study; return what they keep, and the codes of annotators who said something.
+
+    They keep what annotators are like, and draws of cases if wanted. Cases are taken in the order of their keys, so
+    that their order in the study makes no difference.
+    """
+    from dissensus.kernels.ordered_probit import Given, Record, run_chain
+
+    n_grades, n_cases = len(opinions.conditions), opinions.n_cases
+    n_values = draws * n_cases * (n_grades + 1) if keeps_cases else 0
+    check_kept(n_values, draws)
+    case, annotator, grade, power = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
+    people, who = named_people(annotator)
+    by_annotator, by_grade = np.argsort(who, kind="stable"), np.argsort(grade, kind="stable")
+    given = Given(
+        case_offsets=np.searchsorted(case, np.arange(n_cases + 1)),
+        cases=case,
+        annotators=who,
+        grades=grade,
+        powers=power,
+        by_annotator=by_annotator,
+        annotator_offsets=np.searchsorted(who[by_annotator], np.arange(len(people) + 2)),
+        by_grade=by_grade,
+        grade_offsets=np.searchsorted(grade[by_grade], np.arange(n_grades + 1)),
+    )
+    sizes = (len(people), len(people), n_grades - 1, 3)
+    record = Record(np.empty(n_values), *(np.empty((draws, size)) for size in sizes))
+    for key, rows in chain_rows(GRADE_CHAINS, seed, chains=chains, draws=draws):
+        run_chain(given, record, key=key, warmup=warmup, rows=rows, reliability=reliability)
+    return record, people

@@ -1,6 +1,7 @@
-"""Dawid-Skene: against sums over all truths, against a slow sampler, and on published labels."""
+"""Dawid-Skene and ordered probit: against other routes, slow samplers and published labels, and calibrated."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -8,10 +9,13 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus.aggregations import DawidSkene, MajorityVote, dawid_skene, sampling_diagnostics
+from dissensus.aggregations import DawidSkene, MajorityVote, OrderedProbit, annotator_models, sampling_diagnostics
+from dissensus.aggregations.annotator_models import graded_record
 from dissensus.aggregations.base import restored_aggregation
-from dissensus.agreement import annotator_confusion, annotator_quality
+from dissensus.agreement import annotator_confusion, annotator_gradings, annotator_quality
+from dissensus.kernels.ordered_probit import log_chance
 from naive_dawid_skene import Vote, exact_truths, grid_of_two, log_row, maximised, naive_chain
+from naive_ordered_probit import Opinion, chances, drawn_prior, perceived_chain, weighted_means
 from shared_data import SHARED, needs_shared
 
 WHOLE: list[Vote] = [(0, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 1), (1, 1, 0, 1), (2, 0, 1, 1), (2, 1, 1, 1)]
@@ -110,7 +114,7 @@ def test_rows_of_annotators_are_those_of_integrals_where_votes_are_parts() -> No
 def test_conditions_that_nobody_named_may_be_left_together_or_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     said = study_of(THREE, 9, 5)
     apart = DawidSkene().sample(said, draws=20_000)
-    monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 2)
+    monkeypatch.setattr(annotator_models, "FEW_CONDITIONS", 2)
     together = DawidSkene().sample(said, draws=20_000, seed=1)
     assert together.support_offsets[-1] < apart.support_offsets[-1] == 45
     rest = np.array([draws[:, -1].mean() for batch in together for draws in map(batch.of_case, range(batch.n_cases))])
@@ -209,7 +213,7 @@ def test_no_condition_collects_what_weak_annotators_disagree_on() -> None:
 
 
 def test_gold_labels_are_certain_even_where_nobody_mentions_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dawid_skene, "FEW_CONDITIONS", 0)
+    monkeypatch.setattr(annotator_models, "FEW_CONDITIONS", 0)
     said = study_of(THREE, 9, 4)
     drawn = DawidSkene(gold={"0": "3", "2": "1"}).sample(said, draws=100).dense()
     assert (drawn[0, :, 3] == 1).all()
@@ -263,11 +267,11 @@ def test_confusions_weights_and_draws_that_are_too_many_are_refused(monkeypatch:
         DawidSkene().sample(heavy)
     said = study_of(THREE, 9, 3)
     with monkeypatch.context() as patch:
-        patch.setattr(dawid_skene, "MOST_CELLS", 20)
+        patch.setattr(annotator_models, "MOST_CELLS", 20)
         with pytest.raises(ds.DissensusError, match="do not fit into memory") as caught:
             DawidSkene().sample(said)
         assert "45 for 4 named annotators and 3 conditions" in caught.value.got
-    monkeypatch.setattr(dawid_skene, "MOST_VALUES", 1000)
+    monkeypatch.setattr(annotator_models, "MOST_VALUES", 1000)
     with pytest.raises(ds.DissensusError, match="kept in memory") as caught:
         DawidSkene().sample(said, draws=100)
     assert caught.value.expected.startswith("at most 27 draws")
@@ -312,3 +316,159 @@ def test_anesthetists_are_graded_as_published() -> None:
     drawn = DawidSkene().sample(said, draws=1000)
     same = drawn.mean().argmax(axis=1) == truths.argmax(axis=1)
     assert same.sum() >= 42  # of 45; maximum likelihood calls three patients grade 4, of whom all say so on one
+
+
+TINY: list[Opinion] = [(0, 0, 0, 1.0), (0, 1, 1, 1.0), (1, 0, 1, 1.0), (1, 1, 2, 1.0)]
+GRADED_PARTS: list[Opinion] = [(0, 0, 0, 1.0), (0, None, 1, 2.5), (1, 0, 2, 0.5), (1, None, 2, 1.0), (1, 1, 1, 1.0)]
+
+
+def graded(opinions: list[Opinion], n_cases: int, n_grades: int) -> ds.Study:
+    return study_of(opinions, n_cases, n_grades).asked("grades")
+
+
+def graded_answers(
+    shifts: np.ndarray, spreads: np.ndarray, limits: np.ndarray, n_cases: int, seed: int
+) -> tuple[list[Opinion], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    severities = rng.normal(size=n_cases)
+    seen = severities[:, None] + shifts + spreads * rng.normal(size=(n_cases, len(shifts)))
+    grades = (seen[:, :, None] > limits).sum(axis=2)
+    return [(i, j, int(grades[i, j]), 1.0) for i in range(n_cases) for j in range(len(shifts))], severities
+
+
+# Against other routes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "opinions",
+    [pytest.param(TINY, id="whole opinions", marks=pytest.mark.slow), pytest.param(GRADED_PARTS, id="parts")],
+)
+def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opinions: list[Opinion]) -> None:
+    """Two cases, two annotators, three grades; errors are of the order of 0.003 on either side."""
+    expected, shifts, worth = weighted_means(opinions, 2, 2, 3, n=2_000_000, seed=1)
+    assert worth > 20_000
+    said = graded(opinions, 2, 3)
+    drawn = OrderedProbit().sample(said, draws=20_000, seed=2)
+    np.testing.assert_allclose(drawn.mean(), expected, atol=0.015)
+    found = annotator_gradings(said, draws=20_000, seed=3)["shift"].to_numpy()
+    np.testing.assert_allclose(found, shifts, atol=0.04)
+
+
+@pytest.mark.slow
+def test_a_sampler_of_what_annotators_perceive_finds_the_same() -> None:
+    shifts, spreads, limits = np.array([-0.5, 0.1, 0.6]), np.array([0.4, 0.5, 0.8]), np.array([-0.4, 0.7])
+    opinions, _ = graded_answers(shifts, spreads, limits, 12, seed=4)
+    slow = perceived_chain(opinions, 12, 3, 3, sweeps=6000, seed=5)
+    record, _ = graded_record(graded(opinions, 12, 3).opinions, draws=4000, chains=4, warmup=300, seed=6)
+    for name in ("shifts", "limits", "spreads"):
+        drawn, kept = getattr(record, name), slow[name]
+        batches = kept[: len(kept) // 20 * 20].reshape(20, -1, kept.shape[1]).mean(axis=1)
+        error = batches.std(axis=0, ddof=1) / np.sqrt(20)
+        # eight numbers, each within five errors of the slow sampler: a false alarm in a million
+        assert (np.abs(drawn.mean(axis=0) - kept.mean(axis=0)) < 5 * error + 0.02).all(), name
+
+
+def test_probabilities_of_intervals_are_those_of_scipy_even_far_away() -> None:
+    ends = np.array([-np.inf, -45.0, -8.0, -1.0, -1e-8, 0.3, 0.30000001, 9.0, 40.0, 41.0, np.inf])
+    for low, high in pairwise(ends):
+        below, above = sorted([(low, high), (-high, -low)])[0]
+        expected = stats.norm.logcdf(above) + np.log1p(-np.exp(stats.norm.logcdf(below) - stats.norm.logcdf(above)))
+        assert log_chance(low, high) == pytest.approx(expected, rel=1e-3)
+
+
+# Calibration --------------------------------------------------------------------------------------------------
+
+
+def ranks(n_cases: int, n_people: int, n_grades: int, n_anonymous: int, *, times: int, seed: int) -> np.ndarray:
+    """Draw parameters and grades from the model, and count draws of the posterior below the parameters, of 60."""
+    rng, thin, found = np.random.default_rng(seed), 6, []
+    for _ in range(times):
+        true = {name: value[0] for name, value in drawn_prior(rng, 1, n_cases, n_people, n_grades).items()}
+        middles = np.concatenate([true["shifts"], np.zeros(n_anonymous)])
+        typical = np.hypot(true["d"], true["s"])
+        spreads = np.concatenate([true["spreads"], np.full(n_anonymous, typical)])
+        seen = true["severities"][:, None] + middles + spreads * rng.normal(size=(n_cases, len(middles)))
+        grades = (seen[:, :, None] > true["limits"]).sum(axis=2)
+        opinions: list[Opinion] = [
+            (i, j if j < n_people else None, int(grades[i, j]), 1.0)
+            for i in range(n_cases)
+            for j in range(len(middles))
+        ]
+        said, seed = graded(opinions, n_cases, n_grades).opinions, int(rng.integers(2**31))
+        record, _ = graded_record(said, draws=60 * thin, chains=1, warmup=150, seed=seed)
+        rows = slice(thin - 1, None, thin)
+        pooled = [(record.pooled[rows, 0], true["d"]), (record.pooled[rows, 1], true["s"])]
+        named = [
+            (getattr(record, name)[rows, j], true[name][j]) for name in ("shifts", "spreads") for j in range(n_people)
+        ]
+        limits = [(record.limits[rows, k], true["limits"][k]) for k in (0, -1)]
+        case = gradings_place(opinions, n_cases, n_grades)
+        values = record.values.reshape(n_cases, 60 * thin, n_grades + 1)[case, rows, 0]
+        typical_chance = chances(np.array([true["severities"][0]]), np.array([typical]), true["limits"][None])[0, 0]
+        pairs = [*pooled, *named, *limits, (values, typical_chance)]
+        found.append([int((drawn < truth).sum()) for drawn, truth in pairs])
+    return np.array(found)
+
+
+def gradings_place(opinions: list[Opinion], n_cases: int, n_grades: int) -> int:
+    """Return where the chains have the first case: they go by the keys of names."""
+    keys = graded(opinions, n_cases, n_grades).opinions.keys
+    return int(np.argsort(np.argsort(keys, kind="stable"))[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_cases", "n_people", "n_grades", "n_anonymous"), [(6, 2, 4, 1), (8, 3, 3, 0), (8, 0, 3, 3)])
+def test_the_posterior_is_calibrated_by_simulation(
+    n_cases: int, n_people: int, n_grades: int, n_anonymous: int
+) -> None:
+    """Ranks of the truth among draws are uniform: the seed is fixed; another would raise a false alarm once in 500."""
+    found = ranks(n_cases, n_people, n_grades, n_anonymous, times=150, seed=11)
+    spread = (found + np.random.default_rng(0).random(found.shape)) / 61
+    chance = [stats.kstest(spread[:, k], "uniform").pvalue for k in range(found.shape[1])]
+    assert min(chance) > 0.002 / len(chance), chance
+
+
+# What it learns -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_shifts_and_spreads_of_annotators_are_recovered() -> None:
+    shifts, spreads = np.array([-0.7, -0.2, 0.0, 0.2, 0.7]), np.array([0.3, 0.4, 0.5, 0.7, 1.0])
+    opinions, severities = graded_answers(shifts, spreads, np.array([-1.0, -0.2, 0.6, 1.4]), 250, seed=8)
+    said = graded(opinions, 250, 5)
+    table = annotator_gradings(said, level=0.99)
+    assert table["annotator"].to_list() == [f"A{j}" for j in range(5)]
+    for name, truth in (("shift", shifts - shifts.mean()), ("spread", spreads)):
+        # shifts have the unit of severities of these cases, whose deviation is not quite 1
+        low, high = (table[f"{name}_{end}"].to_numpy() for end in ("low", "high"))
+        scaled = truth / severities.std()
+        assert ((low < scaled + 0.08) & (scaled - 0.08 < high)).all(), name
+    assert (table["shift_low"] <= table["shift"]).all()
+
+
+def test_more_reliable_opinions_leave_less_doubt_about_the_severity_of_a_case() -> None:
+    said = ds.Study.from_counts([[0, 1, 2, 0], [2, 1, 0, 0], [0, 0, 1, 2]] * 5, question="grades")
+    spread = [OrderedProbit(trust).sample(said, draws=2000).dense().std(axis=1).mean() for trust in (1, 10)]
+    assert spread[0] > spread[1]
+
+
+def test_chains_mix() -> None:
+    shifts, spreads, limits = np.array([-0.5, 0.0, 0.5]), np.array([0.4, 0.5, 0.6]), np.array([-0.5, 0.5])
+    opinions, _ = graded_answers(shifts, spreads, limits, 80, seed=2)
+    found = sampling_diagnostics(OrderedProbit().sample(graded(opinions, 80, 3), draws=1000))
+    assert found.rhat.max() < 1.05
+    assert found.ess.min() > 200
+
+
+# Refusals -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", ["conditions", "binary"])
+def test_a_study_that_did_not_ask_for_grades_is_refused_with_advice(question: str) -> None:
+    said = ds.Study.from_counts([[1, 2]], question=question)  # type: ignore[arg-type]
+    with pytest.raises(ds.DissensusError, match="--question grades"):
+        OrderedProbit().sample(said)
+    with pytest.raises(ds.DissensusError, match="--question grades"):
+        annotator_gradings(said)
+    with pytest.raises(ds.DissensusError, match="no names"):
+        annotator_gradings(said.asked("grades"))

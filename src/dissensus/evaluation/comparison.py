@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+from dissensus.core.arrays import NEAR, BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import known_name
 from dissensus.core.screen import Screen, Shown
@@ -404,7 +404,7 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
                 n_groups=n_groups,
                 trained=trained[i],
             )
-            yield each.mirrored() if goodness[a] < goodness[b] else each
+            yield each.mirrored() if goodness[a] < goodness[b] - NEAR else each
 
 
 @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined

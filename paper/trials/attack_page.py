@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.evaluation.words import MINUS
+from dissensus.core.screen import MINUS
 from paper.trials.attacks import CLEAR, N_HOSPITALS, NUMBERS
 from paper.trials.coverage import MODEL, summary
 

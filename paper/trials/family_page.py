@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dissensus.aggregations.prior_fit import FIRMNESS
 from dissensus.core.files import read_text
 from dissensus.core.output import written_whole
-from dissensus.evaluation.words import MINUS
+from dissensus.core.screen import MINUS
 from paper.trials.families import CONSTANT, FOLDS, MIXTURE, RAKING, USED, WITHOUT_FIRST, Family
 from paper.trials.family_scores import FamilyScores, mean_gain, mean_score
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dissensus.core.output import written_whole
+from dissensus.core.screen import MINUS
 from dissensus.evaluation.estimates import PANEL
-from dissensus.evaluation.words import MINUS
 from dissensus.figures import theme
 from dissensus.figures.charts import Axis, Chart, Line, Pane, named_places
 from paper.trials import attack_page, plan, safety

@@ -46,14 +46,13 @@ from dissensus.core.ragged import (
     take_rows,
     weighted_counts,
 )
-from dissensus.core.screen import Screen, Shown, plain_json
+from dissensus.core.screen import Screen, Shown, counted, plain_json
 from dissensus.draws import Batch
 from dissensus.evaluation.annotators import Fold
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, run_names
 from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.request import chosen_aggregations, common_cases, models_of, why_no_panel
 from dissensus.evaluation.tally import informed_by, prior_for
-from dissensus.evaluation.words import counted
 from dissensus.predictions.lists import Predictions, aligned_models
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.reading import as_study

@@ -254,8 +254,8 @@ class Comparison(Shown):
         show_all
             Show every metric and estimand.
         """
+        from dissensus.core.screen import small_probability
         from dissensus.evaluation.sentences import deciding, decision, flips
-        from dissensus.evaluation.words import small_probability
 
         result, found = self.evaluation, self.deciding()
         if not found:

@@ -16,7 +16,8 @@ import numpy as np
 from dissensus.core.arrays import BoolArray, IntArray, is_uncertain
 from dissensus.core.errors import listing
 from dissensus.core.ragged import row_of_each
-from dissensus.core.screen import Screen
+from dissensus.core.screen import MINUS, NOTHING, Screen, counted, interval
+from dissensus.core.screen import number as written
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
 from dissensus.evaluation.sentences import (
@@ -31,8 +32,6 @@ from dissensus.evaluation.sentences import (
 )
 from dissensus.evaluation.sums import ALL
 from dissensus.evaluation.tally import TRUTH
-from dissensus.evaluation.words import MINUS, NOTHING, counted, interval
-from dissensus.evaluation.words import number as written
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:

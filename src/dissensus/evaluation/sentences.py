@@ -18,6 +18,7 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.arrays import ROUGH
 from dissensus.core.errors import listing
+from dissensus.core.screen import NOTHING, counted, number, p_values, percent, probability
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
@@ -27,7 +28,6 @@ from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
 from dissensus.evaluation.tally import TRUTH
-from dissensus.evaluation.words import NOTHING, counted, number, p_values, percent, probability
 from dissensus.metrics.base import Metric
 
 # So many metrics are named in a sentence; more are counted.

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.evaluation import words
+from dissensus.core.screen import counted
 from dissensus.evaluation.first_screen import subject as subject_of
 from dissensus.figures import theme
 from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, anchor, own_text, sections, term
@@ -168,7 +168,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"term": term, "anchor": anchor, "counted": words.counted}
+    environment.globals |= {"term": term, "anchor": anchor, "counted": counted}
     macros: Any = environment.get_template("macros.html.jinja").module
     environment.globals |= {name: getattr(macros, name) for name in ("table", "figure", "sampled")}
     return environment

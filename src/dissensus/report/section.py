@@ -38,8 +38,8 @@ def _sentences() -> Environment:
     """Return what fills in templates of plain text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from dissensus.core.screen import counted
     from dissensus.evaluation.sentences import capital, joined, rows_of, subjects
-    from dissensus.evaluation.words import counted
     from dissensus.study.diagnosis import spread
 
     loader = PackageLoader("dissensus.report", "templates")

@@ -22,7 +22,7 @@ from dissensus.core.checks import check_share, checked
 from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import Readable, in_order_of_keys
 from dissensus.core.ragged import weighted_counts
-from dissensus.core.screen import Screen, Shown, plain_json
+from dissensus.core.screen import Screen, Shown, counted, plain_json
 from dissensus.core.spec import as_specs
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.comparison import holm
@@ -39,7 +39,6 @@ from dissensus.evaluation.expert_comparison.sample import (
 from dissensus.evaluation.expert_comparison.survey_equivalence import Worth
 from dissensus.evaluation.request import asked_questions, cases_of_rows, check_request, default_metrics, listed_metrics
 from dissensus.evaluation.sums import FINDING
-from dissensus.evaluation.words import counted
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
 from dissensus.study.panel import ANONYMOUS

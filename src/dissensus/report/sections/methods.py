@@ -14,11 +14,10 @@ from markupsafe import Markup
 from dissensus.aggregations.case_prior import REFITS
 from dissensus.core.arrays import CERTAIN
 from dissensus.core.errors import listing
-from dissensus.core.screen import visible
+from dissensus.core.screen import counted, number, percent, visible
 from dissensus.core.spec import written
 from dissensus.evaluation.curves import RESAMPLES
 from dissensus.evaluation.sentences import capital, joined, roughness, rows_of
-from dissensus.evaluation.words import counted, number, percent
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject, own_text, paragraph
 from dissensus.report.sections.models import weight

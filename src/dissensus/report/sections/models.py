@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from dissensus.core.screen import NOTHING, counted, interval, number, percent, small_probability
 from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
 from dissensus.evaluation.first_screen import WRONG, first_screen, missed, triage, why_panel_is_withheld
@@ -26,7 +27,6 @@ from dissensus.evaluation.sentences import (
     side_by_side,
 )
 from dissensus.evaluation.sums import FINDING
-from dissensus.evaluation.words import NOTHING, counted, interval, number, percent, small_probability
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
 from dissensus.report.section import ReportSection, ReportSubject

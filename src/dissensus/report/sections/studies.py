@@ -8,11 +8,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from dissensus.core.screen import visible
+from dissensus.core.screen import NOTHING, interval, visible
 from dissensus.evaluation.first_screen import MISSED, RULES, WRONG, triage
 from dissensus.evaluation.sentences import ranked, rows_of, settled
 from dissensus.evaluation.sums import FINDING
-from dissensus.evaluation.words import NOTHING, interval
 from dissensus.report.explorer import case_file, explored, remote_images
 from dissensus.report.section import ReportSection, ReportSubject, glossary
 from dissensus.report.sections.models import MOST_LINKED, Table, called

@@ -78,10 +78,6 @@ class Labels(Value):
         """Keep the cases at these positions."""
         return replace(self, data=self.data[cases], means=self.means[cases], moved=self.moved[cases])
 
-    def also_moved(self, other: Labels) -> Labels:
-        """Put the means under other refits behind those that are known."""
-        return replace(self, moved=np.concatenate([self.moved, other.moved], axis=1))
-
     def block(self, draws: range) -> FloatArray:
         """Return the masses of some draws, shape (n_draws, K, n_cases)."""
         if self.form == "bits":

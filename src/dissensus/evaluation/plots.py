@@ -228,7 +228,7 @@ class Plots:
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        return self._of_metric(drawings.metric_by_certainty, self.tables.by_certainty(), metric, run)
+        return self._of_metric(drawings.metric_by_group, self.tables.by_certainty(), metric, run)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
@@ -281,7 +281,7 @@ class Plots:
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        return self._of_metric(drawings.category_metrics, self.tables.by_category(), metric, run)
+        return self._of_metric(drawings.metric_by_group, self.tables.by_category(), metric, run)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:

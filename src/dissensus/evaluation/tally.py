@@ -610,7 +610,9 @@ class Tallier:
         values, *moved = self._valued(batch, *([] if family is None else family[:1]))
         labels = self._labels(values, batch, refits)
         if family is not None:
-            labels = {truth: labels[truth].also_moved(ends) for truth, ends in self._labels(moved[0], *family).items()}
+            for truth, ends in self._labels(moved[0], *family).items():  # behind the means under the other refits
+                both = np.concatenate([labels[truth].moved, ends.moved], axis=1)
+                labels[truth] = replace(labels[truth], moved=both)
         found = label_entries(key, labels)
         if is_run and len(plan.tops):
             found |= Profiles.of(values, plan.tops, plan.categories, sketches=plan.sketches).entries(key)

@@ -490,19 +490,17 @@ def _model_marks(
     marks: list[Mark] = []
     for low, high, opacity in BANDS:
         marks += bands(x, numbers(chosen, low), numbers(chosen, high), colour=colour, opacity=opacity)
-    texts = tuple(map(_across, chosen.iter_rows(named=True)))
-    marks.append(Line(x, numbers(chosen, "mean"), model, colour, place, symbol=place, texts=texts))
+    texts = []
+    for row in chosen.iter_rows(named=True):  # a value with both intervals, and the point estimate if there is one
+        own = {name: _written(value) for name, value in row.items()} | {"run": row["run"], "model": row["model"]}
+        more = "" if row["point_estimate"] is None else "\npoint estimate: {point_estimate}"
+        texts.append((ACROSS + more).format(**own))
+    marks.append(Line(x, numbers(chosen, "mean"), model, colour, place, symbol=place, texts=tuple(texts)))
     points = numbers(chosen, "point_estimate")
     known = points[np.isfinite(points)][-1:]
     where = np.full(len(known), behind + dodged(place, len(models), room=0.4))
     crosses = tuple(f"{model}\npoint estimate: {value:.3f}" for value in known)
     return [*marks, Points(where, known, "", colour, symbol=-1, size=10, texts=crosses)]
-
-
-def _across(row: dict[str, Any]) -> str:
-    """Tell a value with both intervals, and the point estimate if there is one."""
-    own = {name: _written(value) for name, value in row.items()} | {"run": row["run"], "model": row["model"]}
-    return (ACROSS + ("" if row["point_estimate"] is None else "\npoint estimate: {point_estimate}")).format(**own)
 
 
 def estimands_side_by_side(
@@ -581,22 +579,20 @@ def draws_histogram(
     return chart("draws", panels, height=130, metric=metric, **estimated(run, estimand, " of"))
 
 
-def metric_by_certainty(binned: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
-    """Compare the models among cases of like certainty, with the number of cases of each bin."""
-    rows = binned.filter(metric=metric).sort("from", maintain_order=True)
-    return _grouped(rows, metric, "bin", "certainty", run=run, side="certainty of the case", n="= {:g}", level=level)
+# Groups of cases by the column that names them: what tells them apart, their axis, and how their size is written, which
+# of a category is an expectation.
+GROUPS = {
+    "bin": ("certainty", "certainty of the case", "= {:g}"),
+    "category": ("category", "category of the most plausible condition", "≈ {:.4g}"),
+}
 
 
-def category_metrics(by_category: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
-    """Compare the models within each category, with the expected number of its cases."""
-    rows, side = by_category.filter(metric=metric), "category of the most plausible condition"
-    return _grouped(rows, metric, "category", "category", run=run, side=side, n="≈ {:.4g}", level=level)
-
-
-def _grouped(
-    rows: pl.DataFrame, metric: str, column: str, noun: str, *, run: str, side: str, n: str, level: float
-) -> Chart:
-    """Draw a point with its interval for every model and group of cases, the models of a group side by side."""
+def metric_by_group(frame: pl.DataFrame, metric: str, *, run: str, level: float = 0.95) -> Chart:
+    """Compare the models among cases of like certainty, or within each category, side by side with intervals."""
+    column = next(name for name in GROUPS if name in frame.columns)
+    noun, side, n = GROUPS[column]
+    rows = frame.filter(metric=metric)
+    rows = rows.sort("from", maintain_order=True) if column == "bin" else rows
     groups = dict(rows.unique(column, keep="first", maintain_order=True).select(column, "n_cases").iter_rows())
     order, models, estimand = list(groups), _by(rows, "model"), estimand_of(rows)
 

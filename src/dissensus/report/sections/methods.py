@@ -139,7 +139,7 @@ def methods_paragraph(evaluation: Evaluation) -> str:
         moved=next(iter(evaluation.moved.values()), None),
         whole=joined([metric.name for metric in whole]),
         labels=joined([LABELS[truth] for truth in dict.fromkeys(metric.truth for metric in whole)]),
-        metrics=metric_names(evaluation),
+        metrics=joined([metric.name for metric in evaluation.metrics]),
         mean=number(evaluation.certainty_counts[evaluation.reference].mean, 2),
         uncertain=uncertain_share(evaluation),
         certain=CERTAIN,
@@ -162,11 +162,6 @@ def aggregation_sentence(runs: Sequence[Run]) -> str:
     return f"Opinions were aggregated with {one.spec.methods}{trust}{draws}{in_chains}{fitted}."
 
 
-def metric_names(evaluation: Evaluation) -> str:
-    """List the metrics in a sentence."""
-    return joined([one.name for one in evaluation.metrics])
-
-
 def uncertain_share(evaluation: Evaluation) -> str:
     """Write the share of uncertain cases in the reference run."""
     counts = evaluation.certainty_counts[evaluation.reference]
@@ -182,7 +177,7 @@ def guideline_items(evaluation: Evaluation) -> list[dict[str, Any]]:
     The questions are in our own words; the numbers are those of the 2020 list.
     """
     label, (row, rows) = evaluation.runs[evaluation.reference].label, rows_of(evaluation)
-    names, swept = metric_names(evaluation), len(evaluation.adjusted_runs)
+    names, swept = joined([one.name for one in evaluation.metrics]), len(evaluation.adjusted_runs)
     known = evaluation.agreement()["agreement"].drop_nulls().to_numpy()
     agreed = f"{number(float(known.mean()), 2)} on average over {counted(len(known), row, rows)}" if len(known) else ""
     words = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -226,15 +226,15 @@ def certainty_profile(
 
     def judged(batch: Batch) -> list[Found]:
         drawn = told_apart(batch, deepest, unranked)
-        found = batch_certainty(drawn, chosen, unranked)
+        values, errors, members_of = batch_certainty(drawn, chosen, unranked)
         winners = []
-        for is_member, top in zip(found.is_member, tops, strict=True):
+        for is_member, top in zip(members_of, tops, strict=True):
             members = np.flatnonzero(is_member)
             bounds = np.searchsorted(members, drawn.batch.support_offsets).tolist()
             named = tuple(conditions[code] for code in drawn.batch.support[members])
             sets = [named[start:stop] for start, stop in pairwise(bounds)]
             winners.append([mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in sets])
-        return list(zip(found.values, found.errors, winners, strict=True))
+        return list(zip(values, errors, winners, strict=True))
 
     parts = collected(plausibilities, judged, advance)
     return tuple(_joined(plausibilities, [part[i] for part in parts], top=int(top)) for i, top in enumerate(tops))
@@ -290,24 +290,18 @@ def _check_place(message: str, value: int, most: int, n_conditions: int) -> None
         raise DissensusError(message, expected=expected, got=str(value))
 
 
-class BatchCertainty(NamedTuple):
-    """Hold the certainty of the cases of a batch for several numbers of first places.
+def batch_certainty(
+    drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify"
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth.
 
-    Attributes
-    ----------
+    Returns
+    -------
     values, errors : (n_tops, n_cases)
         Certainties and their Monte Carlo standard errors.
     is_member : (n_tops, sum of U)
         One for the conditions of the support that belong to the winning set of their case, zero for the others.
     """
-
-    values: FloatArray
-    errors: FloatArray
-    is_member: IntArray
-
-
-def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "identify") -> BatchCertainty:
-    """Find the certainty of the cases of a batch for several numbers of first places, none beyond the depth."""
     from dissensus.kernels.winning_sets import winning_members
 
     batch, is_pooled = drawn.batch, unranked == "pool"
@@ -315,7 +309,7 @@ def batch_certainty(drawn: Drawn, tops: IntArray, unranked: Unmentioned = "ident
     values, errors = np.empty((len(tops), batch.n_cases)), np.empty((len(tops), batch.n_cases))
     for i, top in enumerate(tops):
         values[i], errors[i] = _judged(drawn, np.full(batch.n_cases, top), is_member[i], is_pooled)
-    return BatchCertainty(values, errors, is_member)
+    return values, errors, is_member
 
 
 def _judged(drawn: Drawn, sizes: IntArray, is_member: IntArray, is_pooled: bool) -> tuple[FloatArray, FloatArray]:

@@ -403,14 +403,6 @@ class LeftOut:
         every = np.arange(len(self._names))
         return {ALL: every, **cases_of_places(labels, None), **dict.fromkeys(self.plan.category_places, every)}
 
-    @cached_property
-    def _designs(self) -> dict[Place, tuple[Design, IntArray]]:
-        """The design of every stratum in which two groups or more can be left out, and its pairs."""
-        positions = self.design.study.panel.positions(self._names)
-        strata = {place: rows for place, rows in self._rows.items() if place[0] == "stratum"}
-        found = {place: self.design.inside(positions[rows]) for place, rows in strata.items()}
-        return {place: (one, pairs) for place, (one, pairs) in found.items() if one.group.any()}
-
     def spreads(self, advance: Callable[[int], None] | None) -> dict[str, AnnotatorSpread]:
         """Say how far these runs and the agreement with single annotators move; nothing for draws from elsewhere."""
         alone = Tallier(self.plan, self.design.study, self.models, {}).of_opinions() if self.plan.agreement else None
@@ -422,16 +414,27 @@ class LeftOut:
                 found.setdefault(key, []).append(self._arranged(counted, whole.get(key), labels, fold.case_names))
             if advance is not None:
                 advance(len(fold.cases) * len(self.runs))
+        positions = self.design.study.panel.positions(self._names)
+        strata = {place: rows for place, rows in self._rows.items() if place[0] == "stratum"}
+        inside = {place: self.design.inside(positions[rows]) for place, rows in strata.items()}
         return {
-            key: self._spread({view: np.concatenate([one[view] for one in parts], axis=-1) for view in parts[0]})
+            key: self._spread(
+                {view: np.concatenate([one[view] for one in parts], axis=-1) for view in parts[0]}, inside
+            )
             for key, parts in found.items()
         }
 
-    def _spread(self, views: Mapping[Place, FloatArray]) -> AnnotatorSpread:
-        """Sum up means and shares of all pairs (2, models, metrics, n_pairs): in all, by column, and by category."""
+    def _spread(
+        self, views: Mapping[Place, FloatArray], inside: Mapping[Place, tuple[Design, IntArray]]
+    ) -> AnnotatorSpread:
+        """Sum up means and shares of all pairs (2, models, metrics, n_pairs): in all, by column, and by category.
+
+        Strata have designs and pairs of their own, which count if two groups or more can be left out.
+        """
         found = {
             place: own.spread(views.get(place[:2], views[ALL])[0][..., pairs])
-            for place, (own, pairs) in self._designs.items()
+            for place, (own, pairs) in inside.items()
+            if own.group.any()
         }
         case = self.design.case
         weights = self.design.shares[case] / np.bincount(case)[case]

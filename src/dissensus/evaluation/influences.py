@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -385,6 +385,7 @@ class SomeCases:
     is_binary: bool
     findings: tuple[str, ...] = ()
     marks: tuple[tuple[FloatArray, ...], ...] = ()
+    _last: dict[str, DataSet] = field(default_factory=dict, init=False)
 
     @cached_property
     def order(self) -> IntArray:
@@ -424,10 +425,6 @@ class SomeCases:
             Said(one, first_shares(one), weights, self.is_binary, findings, items, number, known)
             for one, known in zip(scores, marks, strict=True)
         )
-
-    @cached_property
-    def _last(self) -> dict[str, DataSet]:
-        return {}
 
     def data(self, key: str) -> DataSet:
         """Return what the metrics see of a reference; that of the last one is kept."""
@@ -480,6 +477,7 @@ class AllCases:
     is_binary: bool
     names: Sequence[str]
     threads: int = 1
+    _wholes: dict[tuple[str, Place], Whole] = field(default_factory=dict, init=False)
 
     @cached_property
     def metrics(self) -> tuple[DataSetMetric, ...]:
@@ -521,10 +519,6 @@ class AllCases:
             return (self._some(self.pieces[0] if len(self.pieces) == 1 else Sums.joined(self.pieces)),)
         are_read = all(isinstance(sums.arrays, dict) for sums in self.pieces)
         return tuple(self._some(sums, self._marks) for sums in self.pieces) if are_read else ()
-
-    @cached_property
-    def _wholes(self) -> dict[tuple[str, Place], Whole]:
-        return {}
 
     def whole(self, key: str, place: Place = ALL) -> Whole:
         """Compute the metrics of the cases of a place; of all cases, they are kept."""

@@ -228,7 +228,7 @@ class Plots:
     @figure("models")
     def by_certainty(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models among cases of like certainty."""
-        return self._of_metric(drawings.metric_by_group, self.tables.by_certainty(), metric, run)
+        return self._by_group(self.tables.by_certainty(), metric, run)
 
     @figure("two models", panel=True)
     def comparison(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
@@ -281,7 +281,7 @@ class Plots:
     @figure("models", "categories", panel=True)
     def category_metrics(self, metric: str | None = None, run: ChosenRun = None) -> Chart:
         """Compare the models within each category."""
-        return self._of_metric(drawings.metric_by_group, self.tables.by_category(), metric, run)
+        return self._by_group(self.tables.by_category(), metric, run)
 
     @figure("rankings", "cases with two annotators")
     def agreement(self, run: ChosenRun = None) -> Chart:
@@ -343,9 +343,9 @@ class Plots:
 
     # What names mean --------------------------------------------------------------------------------------
 
-    def _of_metric(self, build: Callable[..., Chart], frame: pl.DataFrame, name: str | None, run: ChosenRun) -> Chart:
-        """Draw a metric in the rows of a run."""
-        return self._of_run(build, frame, run, self._metric(name), level=self.evaluation.level)
+    def _by_group(self, frame: pl.DataFrame, metric: str | None, run: ChosenRun) -> Chart:
+        """Draw a metric by groups of cases under a run."""
+        return self._of_run(drawings.metric_by_group, frame, run, self._metric(metric), level=self.evaluation.level)
 
     def _metric(self, name: str | None) -> str:
         """Return the name of the metric: the one asked for, or the first."""

@@ -99,20 +99,15 @@ def cautions(evaluation: Evaluation) -> tuple[str, ...]:
         verb = "has no opinion and is" if evaluation.n_excluded == 1 else "have no opinion and are"
         left_out = counted(evaluation.n_excluded, *rows_of(evaluation))
         found.append(f"{left_out} {verb} left out: {listing(evaluation.excluded, total=evaluation.n_excluded)}")
-    return (*found, *_moved_by_draws(evaluation), *evaluation.remarks)
-
-
-def _moved_by_draws(evaluation: Evaluation) -> Iterator[str]:
-    """Say which verdicts the Monte Carlo error could change."""
-    if len(evaluation.models) < 2:
-        return
-    one = deciding(evaluation)
-    errors = {row["model"]: row["mc_error"] for row in one.rows() if row["metric"] == evaluation.primary}
-    for pair in duels(one).values():
-        error = math.hypot(errors[pair.first], errors[pair.second])
-        if min(abs(pair.low), abs(pair.high)) < error:
-            told = f"the Monte Carlo error ({error:.2g}) could change the verdict on {pair.first} and {pair.second}"
-            yield f"{told}; more draws would help"
+    if len(evaluation.models) > 1:
+        one = deciding(evaluation)
+        errors = {row["model"]: row["mc_error"] for row in one.rows() if row["metric"] == evaluation.primary}
+        for pair in duels(one).values():
+            error = math.hypot(errors[pair.first], errors[pair.second])
+            if min(abs(pair.low), abs(pair.high)) < error:
+                told = f"the Monte Carlo error ({error:.2g}) could change the verdict on {pair.first} and {pair.second}"
+                found.append(f"{told}; more draws would help")
+    return (*found, *evaluation.remarks)
 
 
 def roughness(evaluation: Evaluation) -> str:

@@ -549,10 +549,14 @@ class Tallier:
     def about(self, names: list[str]) -> Sums:
         """Write down what is known of cases whatever they are compared with."""
         own, models = self.study.select(names), {name: model.select(names) for name, model in self.models.items()}
+        said, same = list(models.values()), np.eye(len(models))
+        for a, b in combinations(range(len(said)), 2):  # 1 for models that say the same about the same cases
+            parts = ([one.offsets, one.codes, one.values] for one in (said[a], said[b]))
+            same[a, b] = same[b, a] = float(said[a].kind == said[b].kind and all(map(np.array_equal, *parts)))
         found: dict[Name, Array] = {
             ("votes",): np.array(float(own.panel.votes_per_case.sum())),
             ("rows", "names"): np.array(names, dtype=np.str_),
-            ("least", "same"): same_models(list(models.values())),
+            ("least", "same"): same,
         }
         return Sums(found | (table_entries(own, models, self.strata, names) if self.truths else {}))
 
@@ -610,9 +614,9 @@ class Tallier:
         values, *moved = self._valued(batch, *([] if family is None else family[:1]))
         labels = self._labels(values, batch, refits)
         if family is not None:
-            for truth, ends in self._labels(moved[0], *family).items():  # behind the means under the other refits
-                both = np.concatenate([labels[truth].moved, ends.moved], axis=1)
-                labels[truth] = replace(labels[truth], moved=both)
+            ends = self._labels(moved[0], *family)  # whose means stand behind those under refits
+            both = {truth: np.concatenate([own.moved, ends[truth].moved], axis=1) for truth, own in labels.items()}
+            labels = {truth: replace(own, moved=both[truth]) for truth, own in labels.items()}
         found = label_entries(key, labels)
         if is_run and len(plan.tops):
             found |= Profiles.of(values, plan.tops, plan.categories, sketches=plan.sketches).entries(key)
@@ -833,16 +837,6 @@ def is_of_places(name: Name) -> bool:
     return own and name[-1] == EACH and "category" not in name
 
 
-def same_models(said: Sequence[Predictions]) -> FloatArray:
-    """Tell by a 1 which models say the same about the same cases, shape (models, models)."""
-    found = np.eye(len(said))
-    for a, b in combinations(range(len(said)), 2):
-        parts = ([said[i].offsets, said[i].codes, said[i].values] for i in (a, b))
-        is_same = said[a].kind == said[b].kind and all(map(np.array_equal, *parts))
-        found[a, b] = found[b, a] = float(is_same)
-    return found
-
-
 def table_entries(
     study: Study, models: Mapping[str, Predictions], strata: Mapping[str, Mapping[str, str]], names: Sequence[str]
 ) -> dict[Name, Array]:
@@ -904,20 +898,20 @@ class Profiles(Value):
         from dissensus.kernels.orders import place_shares
 
         drawn, batch = values.drawn, values.drawn.batch
-        certain = batch_certainty(drawn, tops)
+        certainties, errors, is_member = batch_certainty(drawn, tops)
         by_category = (np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
         if categories is not None:
             chances = [drawn.of_draws(one) for one in values.chances if one is not None]
             by_category = category_certainty(np.stack(chances), batch.n_chains)
         tops_of_members, told = place_shares(drawn.layout, drawn.orders, 1), np.arange(len(batch.support))
         if batch.is_mentioned is not None:
-            told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
+            told = np.flatnonzero(batch.is_mentioned | is_member.any(axis=0))
         return Profiles(
             np.bincount(drawn.case_of_member[told], minlength=batch.n_cases),
             batch.support[told],
-            certain.values,
-            certain.errors,
-            certain.is_member[:, told],
+            certainties,
+            errors,
+            is_member[:, told],
             pooled(batch, batch.means(), told),
             pooled(batch, tops_of_members, told),
             sketched(batch, told) if sketches else np.empty((0, len(told) + batch.n_cases), dtype=np.float16),

@@ -247,22 +247,22 @@ class Plots:
     @figure("a metric that ranks cases", panel=True)
     def roc(self, run: ChosenRun = None) -> Chart:
         """Draw sensitivity over the false positive rate of every model, with bands."""
-        return self._curves(drawings.roc_curves, self.tables.curves("roc"), run)
+        return self._curves(drawings.curves, self.tables.curves("roc"), run)
 
     @figure("a metric that ranks cases", panel=True)
     def precision_recall(self, run: ChosenRun = None) -> Chart:
         """Draw precision over recall of every model, with bands."""
-        return self._curves(drawings.precision_curves, self.tables.curves("precision-recall"), run)
+        return self._curves(drawings.curves, self.tables.curves("precision-recall"), run)
 
     @figure("a calibration error", panel=True)
     def reliability_diagram(self, run: ChosenRun = None) -> Chart:
         """Draw the share of positive cases over the probability that a model gave, in ten bins."""
-        return self._curves(drawings.reliability_diagram, self.tables.curves("reliability"), run)
+        return self._curves(drawings.curves, self.tables.curves("reliability"), run)
 
     @figure("net benefit", panel=True)
     def decision_curve(self, run: ChosenRun = None) -> Chart:
         """Draw the net benefit over threshold probabilities, with bands."""
-        return self._curves(drawings.decision_curves, self.tables.curves("decision"), run, everybody=EVERYBODY)
+        return self._curves(drawings.curves, self.tables.curves("decision"), run, everybody=EVERYBODY)
 
     @figure("decisions between few conditions", panel=True)
     def confusion(self, run: ChosenRun = None) -> Chart:

@@ -681,67 +681,40 @@ def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Ba
 # Curves of a whole data set -----------------------------------------------------------------------------
 
 
-def roc_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
-    """Draw sensitivity over the false positive rate, a panel for every question and a line for every model."""
-    axes = Axis("1 \N{MINUS SIGN} specificity", RATE), Axis("sensitivity", SHARE)
-    return _curves(rows, "roc", axes, lambda own: [diagonal(), *_lines(own, start=True)], run=run, level=level)
+def curves(rows: pl.DataFrame, *, run: str, everybody: str = "", level: float = 0.95) -> Chart:
+    """Draw curves of one kind: a panel for every question and a line for every model.
+
+    Its y axis, its title and its caption say what is estimated. The net benefit stands beside that of calling all cases
+    positive, which ``everybody`` names, or none.
+    """
+    name, x, y, marks_of = CURVES[rows["kind"][0]]
+    estimand, best = estimand_of(rows), max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
+    y, panels = Axis(f"{estimand} {y.title}", y.span or (-0.25 * best, 1.08 * best)), []
+    for question, own in _by(rows, "question"):
+        marks, all_of_them = marks_of(own.filter(own["model"] != everybody)), own.filter(model=everybody)
+        if len(all_of_them):
+            none = Line(np.array([0.0, 1.0]), np.zeros(2), "treat none", theme.NEUTRAL, dash=2)
+            every = Line(numbers(all_of_them, "x"), numbers(all_of_them, "y"), everybody, theme.NEUTRAL, dash=1)
+            marks = [none, every, *marks]
+        panels.append(Pane(tuple(marks), x, y, shortened(question)))
+    told = {"labels": CAPTIONS["positive"][truth_of(rows)], "level": 100 * level, **estimated(run, estimand)}
+    told["bands"] = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
+    return chart(name, panels, columns=1 + (len(panels) > 1), height=340 if len(panels) < 3 else 260, **told)
 
 
-def precision_curves(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
-    """Draw precision over recall, a panel for every question and a line for every model."""
-    axes = Axis("recall (sensitivity)", RATE), Axis("precision", SHARE)
-    return _curves(rows, "precision_recall", axes, _lines, run=run, level=level)
-
-
-def reliability_diagram(rows: pl.DataFrame, *, run: str, level: float = 0.95) -> Chart:
+def _bins(rows: pl.DataFrame) -> list[Mark]:
     """Draw the share of positive cases over the probability that a model gave, in ten bins."""
 
     def told(row: dict[str, Any]) -> str:
         around = f"probability {row['x']:.3f} on average, {row['n_cases']:.4g} cases"
         return f"{row['model']}: {_with_interval(row, 'y')}\n{around}"
 
-    def marks(own: pl.DataFrame) -> list[Mark]:
-        found: list[Mark] = [diagonal()]
-        for place, (model, mine) in enumerate(_by(own, "model")):
-            x, y = numbers(mine, "x"), numbers(mine, "y")
-            found.append(Line(x, y, "", theme.hue(place), place))
-            found.append(_interval_points(mine, x, told, name=model, place=place, size=8, y="y"))
-        return found
-
-    axes = Axis("probability given by the model", (-0.02, 1.02)), Axis("share of positive cases", SHARE)
-    return _curves(rows, "reliability_diagram", axes, marks, run=run, level=level)
-
-
-def decision_curves(rows: pl.DataFrame, *, run: str, everybody: str, level: float = 0.95) -> Chart:
-    """Draw the net benefit over threshold probabilities, beside that of calling all cases positive, or none."""
-
-    def marks(own: pl.DataFrame) -> list[Mark]:
-        models, all_of_them = own.filter(own["model"] != everybody), own.filter(model=everybody)
-        none = Line(np.array([0.0, 1.0]), np.zeros(2), "treat none", theme.NEUTRAL, dash=2)
-        every = Line(numbers(all_of_them, "x"), numbers(all_of_them, "y"), everybody, theme.NEUTRAL, dash=1)
-        return [none, every, *_lines(models)]
-
-    best = max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
-    axes = Axis("threshold probability", (0.0, 1.0)), Axis("net benefit", (-0.25 * best, 1.08 * best))
-    return _curves(rows, "decision_curve", axes, marks, run=run, level=level)
-
-
-def _curves(
-    rows: pl.DataFrame,
-    name: str,
-    axes: tuple[Axis, Axis],
-    marks: Callable[[pl.DataFrame], list[Mark]],
-    *,
-    run: str,
-    level: float,
-) -> Chart:
-    """Make a panel for every question; its y axis, its title and its caption say what is estimated."""
-    estimand = estimand_of(rows)
-    x, y = axes[0], Axis(f"{estimand} {axes[1].title}", axes[1].span)
-    panels = [Pane(tuple(marks(own)), x, y, shortened(question)) for question, own in _by(rows, "question")]
-    told = {"labels": CAPTIONS["positive"][truth_of(rows)], "level": 100 * level, **estimated(run, estimand)}
-    told["bands"] = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
-    return chart(name, panels, columns=1 + (len(panels) > 1), height=340 if len(panels) < 3 else 260, **told)
+    found: list[Mark] = [diagonal()]
+    for place, (model, mine) in enumerate(_by(rows, "model")):
+        x, y = numbers(mine, "x"), numbers(mine, "y")
+        found.append(Line(x, y, "", theme.hue(place), place))
+        found.append(_interval_points(mine, x, told, name=model, place=place, size=8, y="y"))
+    return found
 
 
 def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
@@ -753,6 +726,25 @@ def _lines(rows: pl.DataFrame, *, start: bool = False) -> list[Mark]:
         x, y = (np.append(0.0, x), np.append(0.0, y)) if start else (x, y)
         marks.append(Line(x, y, model, theme.hue(place), place))
     return marks
+
+
+# Curves by their kind: the name of the figure, both axes, of which net benefits set the range of theirs, and the marks.
+CURVES: dict[str, tuple[str, Axis, Axis, Callable[[pl.DataFrame], list[Mark]]]] = {
+    "roc": (
+        "roc",
+        Axis("1 \N{MINUS SIGN} specificity", RATE),
+        Axis("sensitivity", SHARE),
+        lambda own: [diagonal(), *_lines(own, start=True)],
+    ),
+    "precision-recall": ("precision_recall", Axis("recall (sensitivity)", RATE), Axis("precision", SHARE), _lines),
+    "reliability": (
+        "reliability_diagram",
+        Axis("probability given by the model", (-0.02, 1.02)),
+        Axis("share of positive cases", SHARE),
+        _bins,
+    ),
+    "decision": ("decision_curve", Axis("threshold probability", (0.0, 1.0)), Axis("net benefit"), _lines),
+}
 
 
 def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str], level: float = 0.95) -> Chart:

@@ -911,7 +911,7 @@ class Profiles(Value):
         if batch.is_mentioned is not None:
             told = np.flatnonzero(batch.is_mentioned | certain.is_member.any(axis=0))
         return Profiles(
-            np.bincount(drawn.batch.case_of_member[told], minlength=batch.n_cases),
+            np.bincount(batch.case_of_member[told], minlength=batch.n_cases),
             batch.support[told],
             certain.values,
             certain.errors,

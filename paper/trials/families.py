@@ -258,8 +258,8 @@ class LeftOutFirsts:
     def _entries(self) -> tuple[IntArray, IntArray]:
         """Where the chosen conditions stand among the entries, and whether they do."""
         evidence, pair = self.evidence, row_of_each(self.offsets)
-        keys = evidence.case * evidence.n_conditions + evidence.codes
-        wanted = self.cases[pair] * evidence.n_conditions + self.codes
+        keys = evidence.case * len(evidence.log_weights) + evidence.codes
+        wanted = self.cases[pair] * len(evidence.log_weights) + self.codes
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return place, keys[place] == wanted
 

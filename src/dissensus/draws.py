@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -120,6 +120,11 @@ class Batch:
     def n_cases(self) -> int:
         """Number of cases in the batch."""
         return len(self.case_names)
+
+    @cached_property
+    def case_of_member(self) -> IntArray:
+        """Position of the case of each condition of the support, shape (sum of U,)."""
+        return row_of_each(self.support_offsets)
 
     @property
     def support_sizes(self) -> IntArray:
@@ -279,14 +284,14 @@ class Batch:
         >>> batch.rest_average(2.0, np.array([0.5, 0.5]))
         array([0.5])
         """
-        weights, case = self.member_weights(), row_of_each(self.support_offsets)
+        weights, case = self.member_weights(), self.case_of_member
         own = weighted_counts(case, weights * of_members, self.n_cases)
         left = self._rest_weights()
         return np.where(left > 0, (of_all - own) / np.where(left > 0, left, 1.0), 0.0)
 
     def _rest_weights(self) -> FloatArray:
         """Return the sum of the weights of unmentioned conditions of each case, zero if there are none; (n_cases,)."""
-        case, weights = row_of_each(self.support_offsets), self.member_weights()
+        case, weights = self.case_of_member, self.member_weights()
         mentioned = self.support_sizes
         if self.is_mentioned is not None:
             mentioned = np.bincount(case[self.is_mentioned], minlength=self.n_cases)
@@ -349,7 +354,7 @@ class Batch:
     def _told_apart(self, leaders: Leaders) -> Batch:
         """Add conditions to the support, given those that are among the first ones of draws."""
         keys, is_told = leaders.cases * self.n_conditions + leaders.codes, leaders.told > 0
-        own = row_of_each(self.support_offsets) * self.n_conditions + self.support
+        own = self.case_of_member * self.n_conditions + self.support
         members = np.union1d(own, keys[leaders.told == 2])
         is_mentioned = np.isin(members, own, assume_unique=True)
         offsets = np.searchsorted(members, np.arange(self.n_cases + 1) * self.n_conditions)
@@ -386,7 +391,7 @@ class Batch:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.
         assert self.rest_sums is not None
-        case, rests = row_of_each(self.support_offsets), self.columns[1:] - 1
+        case, rests = self.case_of_member, self.columns[1:] - 1
         left = self._rest_weights()
         share = np.where(
             self.is_mentioned, 0.0, np.diff(self.rest_sums)[self.support] / np.where(left > 0, left, 1)[case]

@@ -359,7 +359,7 @@ def test_a_sampler_of_what_annotators_perceive_finds_the_same() -> None:
     shifts, spreads, limits = np.array([-0.5, 0.1, 0.6]), np.array([0.4, 0.5, 0.8]), np.array([-0.4, 0.7])
     opinions, _ = graded_answers(shifts, spreads, limits, 12, seed=4)
     slow = perceived_chain(opinions, 12, 3, 3, sweeps=6000, seed=5)
-    record, _ = graded_record(graded(opinions, 12, 3).opinions, draws=4000, chains=4, warmup=300, seed=6)
+    record = graded_record(graded(opinions, 12, 3).opinions, draws=4000, chains=4, warmup=300, seed=6)
     for name in ("shifts", "limits", "spreads"):
         drawn, kept = getattr(record, name), slow[name]
         batches = kept[: len(kept) // 20 * 20].reshape(20, -1, kept.shape[1]).mean(axis=1)
@@ -395,7 +395,7 @@ def ranks(n_cases: int, n_people: int, n_grades: int, n_anonymous: int, *, times
             for j in range(len(middles))
         ]
         said, seed = graded(opinions, n_cases, n_grades).opinions, int(rng.integers(2**31))
-        record, _ = graded_record(said, draws=60 * thin, chains=1, warmup=150, seed=seed)
+        record = graded_record(said, draws=60 * thin, chains=1, warmup=150, seed=seed)
         rows = slice(thin - 1, None, thin)
         pooled = [(record.pooled[rows, 0], true["d"]), (record.pooled[rows, 1], true["s"])]
         named = [

@@ -100,7 +100,7 @@ def test_every_spec_comes_back_from_its_text_and_from_its_record(spec: Spec) -> 
     assert restored(spec.family, {"id": spec.id, "parameters": spec.parameters()}) == spec
     assert restored(spec.family, json.loads(json.dumps(plain_value(spec)))) == spec
     if isinstance(spec, Aggregation):
-        stored = RecordedAggregation.of(record)
+        stored = RecordedAggregation(record, record["id"], record["meaning"])
         assert (stored.id, stored.meaning, stored.methods) == (spec.id, spec.meaning, spec.methods)
         assert (stored.parameters(), stored.limit) == (spec.parameters(), spec.limit)
 

@@ -135,7 +135,7 @@ def test_every_family_scores_every_first_choice(family: Family, left: LeftOutFir
     assert len(scores) == len(left.cases) > 60
     assert np.isfinite(scores).all()
     assert (scores <= 1e-12).all()
-    chance = np.log(np.diff(left.offsets) / left.evidence.n_conditions)
+    chance = np.log(np.diff(left.offsets) / len(left.evidence.log_weights))
     assert scores.mean() > chance.mean()
 
 

@@ -32,7 +32,6 @@ from dissensus.core.errors import DissensusError, DissensusWarning, listing, sug
 from dissensus.core.ragged import offsets_from_lengths, take_rows, weighted_counts
 from dissensus.draws import Plausibilities
 from dissensus.study.opinions import Opinions
-from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
     from dissensus.kernels.dawid_skene import Record, Votes
@@ -144,7 +143,7 @@ class DawidSkene(Aggregation):
         judged = with_support(opinions, *np.divmod(added, n_conditions))
         order = np.argsort(opinions.keys, kind="stable")
         how: Any = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed, "power": self.reliability}
-        record, _ = learned_record(judged.take(order), truths[order], self.target, **how)
+        record = learned_record(judged.take(order), truths[order], self.target, **how)
         n_cases = opinions.n_cases + FREQUENCY_SHAPE * n_conditions
         sums = np.append(0.0, np.cumsum(record.frequencies / draws * n_cases))
         return kept_plausibilities(judged, record.values, sums, draws=draws, chains=chains, seed=seed)
@@ -219,11 +218,12 @@ def learned_record(
     warmup: int,
     seed: int,
     power: float = 1.0,
-) -> tuple[Record, IntArray]:
-    """Run chains over a whole study; return what they keep, and the codes of annotators who said something.
+) -> Record:
+    """Run chains over a whole study; return what they keep.
 
     They keep the plausibilities of the truth of cases, or of votes on them, or what annotators do: accuracies and
-    confusions. The cases are in the order of their keys, so that their order in the study makes no difference.
+    confusions, in the order of their codes. The cases are in the order of their keys, so that their order in the study
+    makes no difference.
     """
     from dissensus.kernels.dawid_skene import Record, run_chain
 
@@ -252,7 +252,7 @@ def learned_record(
         for own in pool.map(run, chain_rows(LABEL_CHAINS, seed, chains=chains, draws=draws)):
             record.frequencies[:] += own.frequencies
             record.confusions[:] += own.confusions
-    return record, people
+    return record
 
 
 def _laid_out(opinions: Opinions, truths: IntArray, *, full: bool) -> tuple[Votes, IntArray, IntArray]:
@@ -264,8 +264,7 @@ def _laid_out(opinions: Opinions, truths: IntArray, *, full: bool) -> tuple[Vote
     from dissensus.kernels.dawid_skene import Votes
 
     n_conditions = len(opinions.conditions)
-    case, annotator, code, power = first_votes(opinions)
-    people, who = named_people(annotator)
+    case, who, code, power, people = first_votes(opinions)
     counted = power[who < len(people)].sum()
     if counted > MOST_COUNTED:
         raise DissensusError(
@@ -314,21 +313,21 @@ def chain_rows(key: KeyArray, seed: int, *, chains: int, draws: int) -> Iterator
         first = last
 
 
-def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Return cases, annotators, conditions and powers of what was named first, each combination once, by case."""
+def first_votes(opinions: Opinions) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
+    """Return cases, annotators, conditions and powers of what was named first, each combination once, by case.
+
+    The annotators are positions among those who have a name, whose codes come last; anonymous ones stand behind them.
+    """
     n_annotators, n_conditions = int(opinions.annotators.max(initial=0)) + 2, len(opinions.conditions)
     ranking, member, sizes = first_choices(opinions)
     person = opinions.case_of_ranking * n_annotators + opinions.annotators % n_annotators
     keys, which = np.unique(person[ranking] * n_conditions + opinions.support[member], return_inverse=True)
     case, annotator = np.divmod(keys // n_conditions, n_annotators)
-    annotator[annotator == n_annotators - 1] = ANONYMOUS
-    return case, annotator, keys % n_conditions, weighted_counts(which, opinions.weights[ranking] / sizes, len(keys))
-
-
-def named_people(annotator: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the codes of those who are named, and which of them gave each opinion; the anonymous ones come last."""
-    people = np.unique(annotator[annotator != ANONYMOUS])
-    return people, np.where(annotator == ANONYMOUS, len(people), np.searchsorted(people, annotator))
+    people: IntArray = np.unique(
+        annotator[annotator < n_annotators - 1]
+    )  # the last code is ANONYMOUS, modulo their number
+    power = weighted_counts(which, opinions.weights[ranking] / sizes, len(keys))
+    return case, np.asarray(np.searchsorted(people, annotator)), keys % n_conditions, power, people
 
 
 def pooled_priors(said: IntArray, n_conditions: int) -> FloatArray:
@@ -422,7 +421,7 @@ class OrderedProbit(Aggregation):
         check_grades(opinions)
         chains = min(self.chains, draws)
         how: Any = {"draws": draws, "chains": chains, "warmup": self.warmup, "seed": seed}
-        record, _ = graded_record(opinions, **how, reliability=float(self.reliability))
+        record = graded_record(opinions, **how, reliability=float(self.reliability))
         n_grades = len(opinions.conditions)
         judged = with_support(opinions, *np.divmod(np.arange(opinions.n_cases * n_grades), n_grades))
         return kept_plausibilities(judged, record.values, None, draws=draws, chains=chains, seed=seed)
@@ -455,8 +454,8 @@ def graded_record(
     seed: int,
     reliability: float = 1.0,
     keeps_cases: bool = True,
-) -> tuple[GradeRecord, IntArray]:
-    """Run chains over a whole study; return what they keep, and the codes of annotators who said something.
+) -> GradeRecord:
+    """Run chains over a whole study; return what they keep.
 
     They keep what annotators are like, and draws of cases if wanted. Cases are taken in the order of their keys, so
     that their order in the study makes no difference.
@@ -466,8 +465,7 @@ def graded_record(
     n_grades, n_cases = len(opinions.conditions), opinions.n_cases
     n_values = draws * n_cases * (n_grades + 1) if keeps_cases else 0
     check_kept(n_values, draws)
-    case, annotator, grade, power = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
-    people, who = named_people(annotator)
+    case, who, grade, power, people = first_votes(opinions.take(np.argsort(opinions.keys, kind="stable")))
     by_annotator, by_grade = np.argsort(who, kind="stable"), np.argsort(grade, kind="stable")
     given = Given(
         case_offsets=np.searchsorted(case, np.arange(n_cases + 1)),
@@ -484,4 +482,4 @@ def graded_record(
     record = Record(np.empty(n_values), *(np.empty((draws, size)) for size in sizes))
     for key, rows in chain_rows(GRADE_CHAINS, seed, chains=chains, draws=draws):
         run_chain(given, record, key=key, warmup=warmup, rows=rows, reliability=reliability)
-    return record, people
+    return record

@@ -243,11 +243,6 @@ class RecordedAggregation(Aggregation):
     id: str = ""  # type: ignore[misc]  # of the aggregation it stands for
     meaning: str = ""  # type: ignore[misc]
 
-    @staticmethod
-    def of(record: Mapping[str, Any]) -> RecordedAggregation:
-        """Read a record."""
-        return RecordedAggregation(dict(record), record["id"], record["meaning"])
-
     @property
     def methods(self) -> str:
         """What a methods section says opinions were aggregated with."""
@@ -277,8 +272,9 @@ class RecordedAggregation(Aggregation):
 
 def restored_aggregation(record: Mapping[str, Any]) -> Aggregation:
     """Make an aggregation from its record; where nobody provides it, something that stands for it."""
-    known = record["id"] in Aggregation.family.known()
-    return restored(Aggregation.family, record) if known else RecordedAggregation.of(record)
+    if record["id"] in Aggregation.family.known():
+        return restored(Aggregation.family, record)
+    return RecordedAggregation(dict(record), record["id"], record["meaning"])
 
 
 @dataclass(frozen=True)

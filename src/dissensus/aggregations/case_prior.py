@@ -35,6 +35,7 @@ from dissensus.aggregations.prior_fit import (
     standardised,
 )
 from dissensus.aggregations.priors import (
+    DECLARED,
     FOLDS,
     InformedPrior,
     LearnedPrior,
@@ -42,7 +43,6 @@ from dissensus.aggregations.priors import (
     ScoreRange,
     Shapes,
     check_trained_on,
-    declared,
     left_out_warnings,
     prior_shapes,
     rows_of_models,
@@ -73,8 +73,8 @@ SURE = 3.0
 SAME = 0.999
 
 
-def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str, str]:
-    """Name the models that have seen the answers, and say by what that is known.
+def leaking_models(study: Study, models: Mapping[str, Predictions], trained_on: Sequence[str]) -> dict[str, str]:
+    """Name the models that have seen the answers, and say by what that is known; some are declared to have.
 
     Either a model agrees with annotators more than anybody could who had not seen their answers: whoever knows the
     plausibilities theta of a case, but not the answers, names the most plausible condition, and agrees with a share
@@ -122,7 +122,7 @@ def leaking_models(study: Study, models: Mapping[str, Predictions]) -> dict[str,
         if is_copied.any():
             who = said.annotator_names[int(np.flatnonzero(is_copied)[0])]
             copied[name] = f"it says what annotator {who!r} said on every case"
-    return {**seen, **copied}
+    return {**seen, **copied, **dict.fromkeys(trained_on, DECLARED)}
 
 
 # On how many cases the first fit is made, and leaks and the gains by models are judged.
@@ -140,6 +140,9 @@ MOST_PASSES = 20
 
 # How often the prior is fitted again to resampled cases.
 REFITS = 40
+
+# What is told about concentrations: least, quartiles, most.
+QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 # The search over all cases ends when slopes are below this in units of standard errors.
 SETTLED = 5e-3
@@ -433,7 +436,7 @@ def fitted_recipe(
     own = aligned_models(
         {name: model.select(list(said.case_names)) for name, model in models.items()}, said.case_names, said.conditions
     )
-    leaks = {**leaking_models(said, own), **declared(trained_on)} if start is None else dict(start.left_out)
+    leaks = leaking_models(said, own, trained_on) if start is None else dict(start.left_out)
     opinions, n_cases = said.opinions, lessons.n_cases
     is_whole, weights = opinions.n_cases == n_cases, np.full(opinions.n_cases, n_cases / opinions.n_cases)
     recipe = PriorRecipe(
@@ -473,9 +476,8 @@ def fitted_recipe(
         if row > 0:
             rows.append(part.fitted(weights[cases], known[row] if is_known else found))
     masses = np.array([likelihood.concentrations(row) for row in rows])[stratum, np.arange(len(names))]
-    recipe = replace(
-        recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=quartiles_of(masses)
-    )
+    worth = tuple(np.quantile(masses, QUARTILES).tolist())
+    recipe = replace(recipe, coefficients=np.array(rows), held=HELD * likelihood.ridge, concentrations=worth)
     if start is not None and is_whole:
         return replace(recipe, log_sd=start.log_sd)
     curvature = recipe.curvatures(likelihood, stratum, weights)
@@ -511,11 +513,6 @@ def told_problems(left_out: Mapping[str, str], evidence: Evidence) -> tuple[str,
     """Say what deserves a look."""
     alone = ("the strength of the prior is not learned, as no case has two opinions",)
     return (*left_out_warnings(left_out), *(alone if (evidence.totals <= 1).all() else ()))
-
-
-def quartiles_of(concentrations: FloatArray) -> tuple[float, ...]:
-    """Return how many votes the prior of a case is worth: least, quartiles, most."""
-    return tuple(np.quantile(concentrations, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist())
 
 
 def told_cases(likelihood: PriorLikelihood, most: int = MOST_TOLD) -> IntArray:
@@ -680,30 +677,30 @@ class CasePrior(InformedPrior):
         full[evidence.case, evidence.codes] = entries
         return full
 
-    def applied(self, opinions: Opinions) -> tuple[Opinions, Shapes]:
+    def applied(self, opinions: Opinions, *refits: FloatArray) -> tuple[Opinions, list[Shapes]]:
         """Give the cases of a study their prior shapes, with a support that holds all conditions of noticeable mass.
+
+        Behind these shapes come those under other coefficients, with the same support.
 
         Parameters
         ----------
         opinions
             Of cases that the prior knows, by name, in any order; not necessarily the opinions it was fitted to.
+        *refits : (n_rows, n_coefficients)
+            Other coefficients.
 
         Examples
         --------
         >>> import dissensus as ds
         >>> study = ds.simulate.study(n_cases=120)
         >>> prior = ds.aggregations.informed_prior(study.annotations, study.predictions)
-        >>> wider, shapes = prior.applied(study.annotations.opinions)
+        >>> wider, (shapes,) = prior.applied(study.annotations.opinions)
         >>> len(wider.support) == len(shapes.mentioned) > len(study.annotations.opinions.support)
         True
         """
-        return self._applied(opinions, [self.coefficients])[0]
-
-    def _applied(self, opinions: Opinions, fits: Sequence[FloatArray]) -> list[tuple[Opinions, Shapes]]:
-        """Apply several fits (n_rows, n_coefficients) in turn, with the support that the first one gives."""
         others = () if opinions.conditions == self.conditions else opinions.conditions
         cases, evidence = self.positions(opinions.case_names, other_conditions=others), self.likelihood.evidence
-        made, n_conditions = [self._made(rows) for rows in fits], len(self.conditions)
+        made, n_conditions = [self._made(rows) for rows in (self.coefficients, *refits)], len(self.conditions)
         offsets, entries = take_rows(evidence.offsets, cases)
         kept, case, codes = made[0][0][entries] >= NOTICEABLE, row_of_each(offsets), evidence.codes[entries]
         wider = with_support(opinions, case[kept], codes[kept])
@@ -721,8 +718,8 @@ class CasePrior(InformedPrior):
             mass = masses[cases]
             rest = np.where(has_rest, np.maximum(mass * left, LEAST_SHAPE), 0.0)
             mentioned, sums = np.maximum(mass[case] * own, LEAST_SHAPE), np.append(0.0, np.cumsum(weights))
-            found.append((wider, Shapes(mentioned, rest, rest / weight, sums)))
-        return found
+            found.append(Shapes(mentioned, rest, rest / weight, sums))
+        return wider, found
 
     # Refits ------------------------------------------------------------------------------------------------
 
@@ -740,9 +737,9 @@ class CasePrior(InformedPrior):
         >>> (here - there).any(), len(votes) == len(here)
         (np.False_, True)
         """
-        found = self._applied(opinions, [self.coefficients, *refits.reshape(-1, *self.coefficients.shape)])
-        wider, ends = found[0][0], found[0][0].support_offsets[1:]
-        shapes = np.array([np.insert(own.mentioned, ends, own.rest) for _, own in found])
+        wider, found = self.applied(opinions, *refits.reshape(-1, *self.coefficients.shape))
+        ends = wider.support_offsets[1:]
+        shapes = np.array([np.insert(own.mentioned, ends, own.rest) for own in found])
         return shapes, np.insert(broken_votes(wider, 1)[0], ends, 0.0)
 
     def refitted(self, weights: FloatArray) -> FloatArray:
@@ -855,7 +852,8 @@ class ShapedAggregation(Aggregation):
                 "the prior 'informed' needs to know what the models say",
                 expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
             )
-        return *own.case_prior.applied(opinions), {}
+        opinions, (shapes,) = own.case_prior.applied(opinions)
+        return opinions, shapes, {}
 
 
 @checked
@@ -960,7 +958,7 @@ def _folded(
 ) -> CasePrior:
     """Fit to the cases of all folds but one, in turn."""
     opinions = said.opinions
-    leaks = {**leaking_models(said, models), **declared(trained_on)} if start is None else dict(start.left_out)
+    leaks = leaking_models(said, models, trained_on) if start is None else dict(start.left_out)
     evidence = Evidence.of(opinions, {name: model for name, model in models.items() if name not in leaks})
     fold = (case_keys(opinions.case_names) % np.uint64(folds)).astype(np.int64)
     n_folds = int(fold.max(initial=0)) + 1
@@ -970,7 +968,8 @@ def _folded(
     names, size = (opinions.conditions, evidence.models), (opinions.n_cases, len(evidence.votes))
     recipe = PriorRecipe(*names, leaks, {}, np.empty(0), *size, warnings=told_problems(leaks, evidence))
     found = CasePrior(opinions.conditions, opinions.case_names, likelihoods, coefficients, fold, recipe)
-    return replace(found, recipe=replace(recipe, concentrations=quartiles_of(found.concentrations)))
+    worth = tuple(np.quantile(found.concentrations, QUARTILES).tolist())
+    return replace(found, recipe=replace(recipe, concentrations=worth))
 
 
 def prior_of(

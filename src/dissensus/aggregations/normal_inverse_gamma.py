@@ -20,10 +20,10 @@ import numpy as np
 from dissensus.aggregations.base import Aggregation, plausibilities_of
 from dissensus.aggregations.point_estimates import checked_thresholds, interval_names
 from dissensus.aggregations.priors import (
+    DECLARED,
     FOLDS,
     InformedPrior,
     check_trained_on,
-    declared,
     left_out_warnings,
     rows_of_models,
 )
@@ -498,7 +498,8 @@ def rating_prior(
     numbers = {name: model.select(list(rated.case_names)).numbers for name, model in models.items()}
     own = without_shifts(rated, estimated_shifts(rated).values) if shifts else rated
     check_trained_on(trained_on, models)
-    leaks = {**(leaking_numbers(rated, numbers) if left_out is None else left_out), **declared(trained_on)}
+    leaks = leaking_numbers(rated, numbers) if left_out is None else dict(left_out)
+    leaks.update(dict.fromkeys(trained_on, DECLARED))
     within, a = variances_of(own)
     names = tuple(name for name in numbers if name not in leaks)
     said = np.array([numbers[name] for name in names]).reshape(len(names), rated.n_cases).T
@@ -517,7 +518,7 @@ def rating_prior(
         b=float(within * (a - 1)),
         ratings=moments_of(own),
         shifts=shifts,
-        left_out=dict(leaks),
+        left_out=leaks,
         centres=said.mean(axis=0),
         held_out_gain=held_out_gain(features, own) if left_out is None else None,
     )
@@ -679,17 +680,6 @@ class NormalInverseGamma(Aggregation):
         if self.shifts:
             return "the shifts of annotators are estimated from all cases at once"
         return "" if self.thresholds else "ratings are cut at the median of all cases"
-
-    def shifts_of(self, opinions: Moments) -> FloatArray:
-        """Return the shift of each annotator, zero where none is estimated, shape (n_annotators,).
-
-        Examples
-        --------
-        >>> from dissensus import Study
-        >>> NormalInverseGamma().shifts_of(Study.from_scores([[1, 2]]).opinions)
-        array([], dtype=float64)
-        """
-        return estimated_shifts(opinions).values if self.shifts else np.zeros(len(opinions.annotator_names))
 
     def _prepare(self, opinions: Moments, *, draws: int, seed: int) -> Plausibilities:
         from dissensus.kernels.randomness import stream_keys

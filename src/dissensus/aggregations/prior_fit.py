@@ -135,11 +135,6 @@ class Evidence:
         """Number of annotated cases."""
         return len(self.offsets) - 1
 
-    @property
-    def n_conditions(self) -> int:
-        """K."""
-        return len(self.log_weights)
-
     @cached_property
     def case(self) -> IntArray:
         """The case of each entry, shape (n_entries,)."""
@@ -159,14 +154,9 @@ class Evidence:
         return member[begins], given[begins], np.diff(begins, append=len(given)) / n_breaks
 
     @cached_property
-    def is_whole(self) -> BoolArray:
-        """Whether all conditions of a case are entries, shape (n_cases,)."""
-        return np.asarray(np.diff(self.offsets) == self.n_conditions)
-
-    @cached_property
     def free_entries(self) -> tuple[IntArray, IntArray]:
         """Positions of the entries of free conditions, and where these conditions stand among the free ones."""
-        places = np.full(self.n_conditions, -1, dtype=np.int64)
+        places = np.full(len(self.log_weights), -1, dtype=np.int64)
         places[self.free] = np.arange(len(self.free))
         at = np.flatnonzero(places[self.codes] >= 0)
         return at, places[self.codes[at]]
@@ -174,6 +164,11 @@ class Evidence:
     def by_case(self, entries: FloatArray) -> FloatArray:
         """Add up what the entries of each case have, shape (n_cases,); no case is without any."""
         return np.add.reduceat(entries, self.offsets[:-1])
+
+    def outside(self, numbers: FloatArray) -> FloatArray:
+        """Add up numbers (K,) of the conditions that are no entries of a case, zero if all are, shape (n_cases,)."""
+        is_whole = np.diff(self.offsets) == len(numbers)
+        return np.where(is_whole, 0.0, numbers.sum() - self.by_case(numbers[self.codes]))
 
     def by_free(self, others: FloatArray, weights: FloatArray, entries: FloatArray) -> FloatArray:
         """Lay out what the free conditions of each case have, (n_cases, n_free): an entry, or others times a weight."""
@@ -184,7 +179,7 @@ class Evidence:
     def counted_in(self, cases: BoolArray) -> Evidence:
         """Count how frequent conditions are in some cases only."""
         is_counted = cases[self.case[self.mentioned]]
-        counts = np.bincount(self.codes[self.mentioned][is_counted], minlength=self.n_conditions).astype(np.float64)
+        counts = np.bincount(self.codes[self.mentioned][is_counted], minlength=len(self.log_weights)).astype(np.float64)
         own = np.zeros(len(self.codes))
         own[self.mentioned[is_counted]] = 1.0
         return replace(
@@ -395,15 +390,6 @@ class PriorLikelihood:
         """How many coefficients there are of each kind."""
         return self.evidence.features.shape[1], 1, len(self.evidence.free), 1, self.covariates.shape[1]
 
-    @property
-    def start(self) -> FloatArray:
-        """Coefficients to start from: all models count alike."""
-        n_features, *_ = self.sizes
-        found = np.zeros(sum(self.sizes))
-        found[:n_features:3] = 1.0 / max(n_features, 1)
-        found[n_features] = 1.0
-        return found
-
     def parts(self, coefficients: FloatArray) -> list[FloatArray]:
         """Split coefficients by kind."""
         return np.split(coefficients, np.cumsum(self.sizes)[:-1])
@@ -431,8 +417,7 @@ class PriorLikelihood:
         logits -= base.max()
         highest = np.maximum(np.maximum.reduceat(logits, evidence.offsets[:-1]), 0.0)
         masses = np.exp(logits - highest[evidence.case])
-        others = weights.sum() - evidence.by_case(weights[evidence.codes])
-        others = np.where(evidence.is_whole, 0.0, np.maximum(others, 0.0)) * np.exp(-highest)
+        others = np.maximum(evidence.outside(weights), 0.0) * np.exp(-highest)
         totals = evidence.by_case(masses) + others
         return Shares(masses / totals[evidence.case], others / totals, np.exp(-highest) / totals, weights)
 
@@ -473,18 +458,12 @@ class PriorLikelihood:
         entries[evidence.mentioned] += shapes * rises
         return entries, -pull * shares.scale, pull + mass * (digamma(mass) - digamma(mass + evidence.totals))
 
-    def outside(self, shares: Shares) -> FloatArray:
-        """Return what conditions that are no entries have of log-frequency, times their weights, shape (n_cases,)."""
-        weighed = shares.weights * self.evidence.log_weights
-        return np.where(
-            self.evidence.is_whole, 0.0, weighed.sum() - self.evidence.by_case(weighed[self.evidence.codes])
-        )
-
     def slopes(self, state: State) -> FloatArray:
         """Return the derivatives of :meth:`of_cases` by coefficients, shape (n_cases, n_coefficients)."""
         evidence, (entries, others, by_mass) = self.evidence, self.pulls(state)
         told = np.add.reduceat(entries[:, None] * evidence.features, evidence.offsets[:-1], axis=0)
-        frequency = evidence.by_case(entries * evidence.log_frequency) + others * self.outside(state[0])
+        outside = evidence.outside(state[0].weights * evidence.log_weights)
+        frequency = evidence.by_case(entries * evidence.log_frequency) + others * outside
         own, masses = evidence.by_free(others, state[0].weights, entries), by_mass[:, None]
         return np.concatenate([told, frequency[:, None], own, masses, masses * self.covariates], 1)
 
@@ -493,7 +472,7 @@ class PriorLikelihood:
         evidence, (entries, others, by_mass) = self.evidence, self.pulls(state)
         entries, others, by_mass = entries * weights[evidence.case], others * weights, by_mass * weights
         told, frequency = product(entries, evidence.features), product(entries, evidence.log_frequency)
-        frequency += product(others, self.outside(state[0]))
+        frequency += product(others, evidence.outside(state[0].weights * evidence.log_weights))
         at, place = evidence.free_entries  # those that are no entry of a case have their part of the others
         instead = entries[at] - others[evidence.case[at]] * state[0].weights[evidence.codes[at]]
         own = others.sum() * state[0].weights[evidence.free] + np.bincount(place, instead, len(evidence.free))
@@ -535,7 +514,11 @@ class PriorLikelihood:
         """
         from scipy.optimize import minimize
 
-        first = self.start if start is None or len(start) != len(self.start) else start
+        (n_features, *_), first = self.sizes, start
+        if first is None or len(first) != sum(self.sizes):  # then all models count alike
+            first = np.zeros(sum(self.sizes))
+            first[: n_features : len(SAYINGS)] = 1.0 / max(n_features, 1)
+            first[n_features] = 1.0
         slopes = self.slopes(self.state(first))
         curvature = np.diag(self.ridge) + product((weights[:, None] * slopes).T, slopes)
         axes = np.linalg.inv(np.linalg.cholesky(curvature)).T
@@ -607,9 +590,9 @@ def raw_covariates(likelihood: PriorLikelihood, coefficients: FloatArray) -> Flo
     parts = -shares.entries * np.log(np.maximum(shares.entries, LEAST_SHAPE))
     # of all conditions that are no entries: scale * weight has the logarithm log(scale) + log(weight)
     logs = shares.weights * np.log(np.maximum(shares.weights, LEAST))
-    outside = logs.sum() - evidence.by_case(logs[evidence.codes])
+    outside = evidence.outside(logs)
     rest = -shares.scale * outside - shares.rest * np.log(np.maximum(shares.scale, LEAST))
-    entropy = evidence.by_case(parts) + np.where(evidence.is_whole, 0.0, rest)
+    entropy = evidence.by_case(parts) + rest
     return np.column_stack([entropy, evidence.by_free(shares.scale, shares.weights, shares.entries)])
 
 

@@ -499,12 +499,8 @@ def rows_of_models(
 # Into how many folds cases are put, to see whether models help to predict opinions on cases that were not seen.
 FOLDS = 5
 
+# Why models do not inform a prior that are declared as trained on the annotations.
 DECLARED = "it was trained on these annotations"
-
-
-def declared(trained_on: Sequence[str]) -> dict[str, str]:
-    """Say of models that are declared as trained on the annotations why they do not inform a prior."""
-    return dict.fromkeys(trained_on, DECLARED)
 
 
 def check_trained_on(trained_on: Sequence[str], models: Mapping[str, Any]) -> None:

@@ -308,8 +308,8 @@ def annotator_quality(
     check_share("level", level)
     if annotations.kind == "checklists":
         return quality_by_finding(annotations.by_finding(), gold=gold, draws=draws, seed=seed, level=level)
-    opinions, people, record = _learned(annotations, gold, draws=draws, seed=seed)
-    return _frame(annotations, opinions, people, _summary(record.accuracies, level, "accuracy", "low", "high"))
+    opinions, record = _learned(annotations, gold, draws=draws, seed=seed)
+    return _frame(annotations, opinions, _summary(record.accuracies, level, "accuracy", "low", "high"))
 
 
 def quality_by_finding(
@@ -357,7 +357,8 @@ def annotator_confusion(
     """
     import polars as pl
 
-    _, people, record = _learned(annotations, gold, draws=draws, seed=seed)
+    opinions, record = _learned(annotations, gold, draws=draws, seed=seed)
+    *_, people = first_votes(opinions)
     names, conditions = np.array(annotations.annotator_names), np.array(annotations.conditions)
     shape = (len(people), len(conditions) + 1, len(conditions))  # one row of each annotator is for what nobody named
     confusions = record.confusions[: shape[0] * shape[1]].reshape(shape)
@@ -404,22 +405,19 @@ def annotator_gradings(annotations: Study, *, draws: int = 1000, seed: int = 0, 
     check_grades(require_kind(annotations, "rankings", "the shift of annotators").opinions)
     opinions = _opinions_of(annotations, "the shift of annotators", draws=draws, seed=seed)
     chains = min(CHAINS, draws)
-    record, people = graded_record(opinions, draws=draws, chains=chains, warmup=WARMUP, seed=seed, keeps_cases=False)
+    record = graded_record(opinions, draws=draws, chains=chains, warmup=WARMUP, seed=seed, keeps_cases=False)
     shifts = _summary(record.shifts, level, "shift", "shift_low", "shift_high")
     spreads = _summary(record.spreads, level, "spread", "spread_low", "spread_high")
-    return _frame(annotations, opinions, people, {**shifts, **spreads})
+    return _frame(annotations, opinions, {**shifts, **spreads})
 
 
-def _learned(
-    annotations: Study, gold: Mapping[str, str] | None, *, draws: int, seed: int
-) -> tuple[Opinions, IntArray, Record]:
-    """Draw what annotators are like; return the opinions, the codes of annotators and the draws."""
+def _learned(annotations: Study, gold: Mapping[str, str] | None, *, draws: int, seed: int) -> tuple[Opinions, Record]:
+    """Draw what annotators are like; return the opinions and the draws."""
     opinions = _opinions_of(annotations, "the quality of annotators", draws=draws, seed=seed)
     truths = known_truths(opinions, dict(gold_pairs(gold or {})))
     order = np.argsort(opinions.keys, kind="stable")
     how = {"draws": draws, "chains": min(DawidSkene.chains, draws), "warmup": DawidSkene.warmup, "seed": seed}
-    record, people = learned_record(opinions.take(order), truths[order], "annotators", **how)
-    return opinions, people, record
+    return opinions, learned_record(opinions.take(order), truths[order], "annotators", **how)
 
 
 def _opinions_of(annotations: Study, what: str, *, draws: int, seed: int) -> Opinions:
@@ -449,14 +447,14 @@ def _summary(draws: FloatArray, level: float, *columns: str) -> dict[str, FloatA
     return dict(zip(columns, (draws.mean(axis=0), low, high), strict=True))
 
 
-def _frame(annotations: Study, opinions: Opinions, people: IntArray, columns: dict[str, FloatArray]) -> pl.DataFrame:
+def _frame(annotations: Study, opinions: Opinions, columns: dict[str, FloatArray]) -> pl.DataFrame:
     """Write a row per annotator, with the number of cases on which each said something."""
     import polars as pl
 
-    case, annotator, _, _ = first_votes(opinions)
-    named = annotator != ANONYMOUS
-    pairs = np.unique(annotator[named] * opinions.n_cases + case[named])
-    cases = np.bincount(np.searchsorted(people, pairs // opinions.n_cases), minlength=len(people))
+    case, who, *_, people = first_votes(opinions)
+    named = who < len(people)
+    pairs = np.unique(who[named] * opinions.n_cases + case[named])
+    cases = np.bincount(pairs // opinions.n_cases, minlength=len(people))
     return pl.DataFrame(
         {"annotator": [annotations.annotator_names[code] for code in people], "cases": cases, **columns}
     )

@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dissensus.aggregations.annotator_models import DawidSkene
 from dissensus.aggregations.base import Aggregation, restored_aggregation
 from dissensus.aggregations.dirichlet import Dirichlet, ProbabilisticInverseRank
-from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma
+from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma, estimated_shifts
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
 from dissensus.agreement.coefficients import Matrix, Table, seats_of
@@ -1040,7 +1040,8 @@ class HeldOut:
         said = dict(zip(fold.case_names, self.opinions[self.rounds == number].tolist(), strict=True))
         if study.kind != "ratings":
             return partial(judged, study=study, said=said)
-        shifts = cast("Any", spec).shifts_of(fold.left.opinions) if spec.id == "normal-inverse-gamma" else np.zeros(0)
+        has_shifts = isinstance(spec, NormalInverseGamma) and spec.shifts
+        shifts = estimated_shifts(fold.left.opinions).values if has_shifts else np.zeros(0)
         own = np.append(np.resize(shifts, len(study.annotator_names)), 0.0)[study.annotators]
         return partial(judged_ratings, scores=study.scores - own, said=said)
 
@@ -1069,11 +1070,11 @@ def judged(batch: Batch, study: Study, said: dict[str, int]) -> tuple[FloatArray
     mention_offsets, mentions = take_rows(study.code_offsets, blocks)
     codes, case = study.codes[mentions], row_of_each(mention_offsets[block_offsets])
     # where their conditions are among the draws of the case
-    keys = row_of_each(batch.support_offsets) * batch.n_conditions + batch.support
+    keys = batch.case_of_member * batch.n_conditions + batch.support
     place = np.minimum(np.searchsorted(keys, case * batch.n_conditions + codes), len(keys) - 1)
     is_known = keys[place] == case * batch.n_conditions + codes
     weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
-    own = weighted_counts(row_of_each(batch.support_offsets), batch.member_weights(), batch.n_cases)
+    own = weighted_counts(batch.case_of_member, batch.member_weights(), batch.n_cases)
     left_out = LeftOut(
         block_offsets,
         mention_offsets,

@@ -203,7 +203,7 @@ def order_masses(drawn: Drawn) -> FloatArray:
     for k in np.unique(batch.support):
         is_own = batch.support == k
         lacks = np.ones(batch.n_cases)
-        lacks[drawn.case_of_member[is_own]] = 0.0
+        lacks[drawn.batch.case_of_member[is_own]] = 0.0
         found[k] = expected_worth(drawn, is_own.astype(np.float64), lacks * (batch.rest_sizes > 0) / rests)
     return found
 

@@ -907,7 +907,7 @@ class Profiles(Value):
         if batch.is_mentioned is not None:
             told = np.flatnonzero(batch.is_mentioned | is_member.any(axis=0))
         return Profiles(
-            np.bincount(drawn.case_of_member[told], minlength=batch.n_cases),
+            np.bincount(batch.case_of_member[told], minlength=batch.n_cases),
             batch.support[told],
             certainties,
             errors,
@@ -950,7 +950,7 @@ def pooled(batch: Batch, side_by_side: FloatArray, told: IntArray) -> FloatArray
     """Add what is not told apart any more to the rest of its case; ``side_by_side`` has U + 1 numbers per case."""
     if len(told) == len(batch.support):
         return side_by_side
-    case = row_of_each(batch.support_offsets)
+    case = batch.case_of_member
     is_told = np.zeros(len(case), dtype=np.bool_)
     is_told[told] = True
     of_members = side_by_side[np.arange(len(case)) + case]
@@ -967,7 +967,7 @@ def sketched(batch: Batch, told: IntArray) -> SmallFloatArray:
     sketch = batch.values[first + kept[:, None] * np.diff(columns)[owner]]
     if batch.is_mentioned is not None:
         # unmentioned conditions that are told apart are taken out of the rest, and the others dropped
-        case = row_of_each(batch.support_offsets)
+        case = batch.case_of_member
         for member in told[~batch.is_mentioned[told]]:
             masses = batch.plausibility_of(int(case[member]), int(batch.support[member]), kept)
             sketch[:, member + case[member]] = masses

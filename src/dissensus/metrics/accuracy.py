@@ -170,6 +170,6 @@ class CategoryAccuracy(OrderMetric):
             chosen = (i < self.k - before) & (size > i)
             missed[chosen] *= np.maximum(0.0, 1.0 - cut / np.maximum(1, size - i)[:, None])[chosen]
         found = np.where(sure > 0, 1.0, 1.0 - missed)  # how likely each category has a condition in the top k
-        members = found[predicted.case_of_member, codes[drawn.batch.support]]
+        members = found[drawn.batch.case_of_member, codes[drawn.batch.support]]
         totals = np.asarray(np.cumsum(found * sizes, axis=1)[:, -1], dtype=np.float64)
         return expected_worth(drawn, members, predicted.rest_means(totals, members))

@@ -328,8 +328,8 @@ class Drawn:
     >>> from dissensus.aggregations import MajorityVote
     >>> [batch] = MajorityVote().sample(Study.from_counts([[3, 1, 0]], ["a", "b", "c"]))
     >>> drawn = Drawn(batch, 1)
-    >>> drawn.orders.counts, drawn.case_of_member
-    (array([1]), array([0, 0]))
+    >>> drawn.orders.counts
+    array([1])
     """
 
     batch: Batch
@@ -346,11 +346,6 @@ class Drawn:
         from dissensus.kernels.orders import draw_orders
 
         return draw_orders(self.layout, self.batch.compared, max(1, self.depth))
-
-    @cached_property
-    def case_of_member(self) -> IntArray:
-        """Position of the case of each mentioned condition, shape (sum of U,)."""
-        return row_of_each(self.batch.support_offsets)
 
     def expected(self, worths: FloatArray, rest: FloatArray) -> FloatArray:
         """Average, by plausibility, what conditions are worth (sum of U,), and others (n_cases,): (n_cases, n_draws).
@@ -450,11 +445,6 @@ class Predicted:
         return np.asarray(self.predictions.entries_per_case[self.rows])
 
     @cached_property
-    def case_of_member(self) -> IntArray:
-        """Position of the case of each mentioned condition, shape (sum of U,)."""
-        return row_of_each(self.batch.support_offsets)
-
-    @cached_property
     def _looked_up(self) -> tuple[Standings, FloatArray]:
         from dissensus.kernels.gains import predicted_standings
 
@@ -503,7 +493,7 @@ class Predicted:
         short = np.flatnonzero(self.listed < min(k, n_conditions))
         sizes[short, self.listed[short]] = n_conditions - self.listed[short]
         counts, is_early = sizes.copy(), self.standings.above < k
-        np.subtract.at(counts, (self.case_of_member[is_early], self.standings.above[is_early]), 1)
+        np.subtract.at(counts, (self.batch.case_of_member[is_early], self.standings.above[is_early]), 1)
         return sizes, counts
 
     def cuts(self, k: int | IntArray) -> tuple[IntArray, IntArray]:
@@ -544,7 +534,7 @@ class Predicted:
         """
         from dissensus.kernels.gains import Named
 
-        (above, tied), k = self.standings, sizes[self.case_of_member]
+        (above, tied), k = self.standings, sizes[self.batch.case_of_member]
         status = (above < k).astype(np.int64) + (above + tied <= k)
         return Named(status, sizes, *self.cuts(sizes), np.zeros(len(sizes), dtype=np.int64))
 
@@ -561,7 +551,7 @@ class Predicted:
         >>> predicted.sums(predicted.scores)
         array([0.3])
         """
-        return weighted_counts(self.case_of_member, of_members, self.batch.n_cases)
+        return weighted_counts(self.batch.case_of_member, of_members, self.batch.n_cases)
 
     def weighted_rest_means(
         self, of_entries: FloatArray, of_unlisted: FloatArray | float, of_members: FloatArray
@@ -642,7 +632,7 @@ def expected_worth(drawn: Drawn, shares: FloatArray, rest_shares: FloatArray, *,
     from dissensus.kernels.gains import expected_gains
 
     gains = np.zeros((len(shares), rank + 1))
-    gains[:, rank - 1] = shares - rest_shares[drawn.case_of_member]
+    gains[:, rank - 1] = shares - rest_shares[drawn.batch.case_of_member]
     return expected_gains(drawn.layout, drawn.orders, rest_shares, gains)
 
 

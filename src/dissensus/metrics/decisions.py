@@ -27,16 +27,6 @@ KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
 ROUNDING = 1e-9
 
 
-def is_undecided(said: Said, threshold: float | None) -> bool:
-    """Tell whether there are no decisions between two conditions: one half is a threshold of probabilities.
-
-    >>> is_undecided(Said.of_scores(np.array([[-2.5, 2.5]])), 0.5)
-    True
-    """
-    is_half = threshold == HALF and said.n_conditions == 2
-    return is_half and bool((np.abs(said.scores - HALF) > HALF + ROUNDING).any())
-
-
 def no_decisions(added: Added) -> tuple[str, ...]:
     """Say why there are no decisions, where sums over cases are undefined; nothing otherwise."""
     told = "no decisions: scores are not between 0 and 1; give a threshold on their scale, or decisions"
@@ -46,13 +36,18 @@ def no_decisions(added: Added) -> tuple[str, ...]:
 def decisions(said: Said, threshold: float | None = None) -> FloatArray:
     """Return how much of each case is called what, shape (n_cases, K); nan where there are no decisions.
 
-    Of two conditions the last is called if its score is at least the threshold; one half, of probabilities, is a tie.
+    Of two conditions the last is called if its score is at least the threshold; one half, of probabilities, is a tie,
+    and decides nothing about other scores.
 
     >>> decisions(Said.of_scores(np.array([[0.6, 0.4]]), is_binary=True), 0.3)
     array([[0., 1.]])
+    >>> decisions(Said.of_scores(np.array([[-2.5, 2.5]])), 0.5)
+    array([[nan, nan]])
     """
     if threshold in (None, HALF):
-        return said.picks * np.nan if is_undecided(said, threshold) else said.picks
+        is_half = threshold == HALF and said.n_conditions == 2
+        is_undecided = is_half and (np.abs(said.scores - HALF) > HALF + ROUNDING).any()
+        return said.picks * np.nan if is_undecided else said.picks
     positive = np.asarray(said.scores[:, -1] >= threshold, dtype=np.float64)
     return np.stack([1 - positive, positive], axis=1)
 

@@ -46,13 +46,14 @@ class GradeMetric(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected metric of every case and draw, shape (n_cases, n_draws)."""
         worths, batch = self.of_grades(predicted), drawn.batch
-        members = worths[predicted.case_of_member, batch.support]
+        members = worths[batch.case_of_member, batch.support]
+        if self.truth == "soft" and batch.rest_sums is not None:
+            worths = worths * np.diff(batch.rest_sums)
+        # rows are added up in order, so that a case gives the same bits in any company
+        totals = weighted_counts(np.repeat(np.arange(batch.n_cases), batch.n_conditions), worths.ravel(), batch.n_cases)
         if self.truth == "top":
-            rest = predicted.rest_means(_row_sums(worths), members)
-            return drawn.of_draws(expected_worth(drawn, members, rest))
-        weights = np.ones(batch.n_conditions) if batch.rest_sums is None else np.diff(batch.rest_sums)
-        rest = batch.rest_average(_row_sums(worths * weights), members)
-        return drawn.expected(members, np.maximum(rest, 0.0))
+            return drawn.of_draws(expected_worth(drawn, members, predicted.rest_means(totals, members)))
+        return drawn.expected(members, np.maximum(batch.rest_average(totals, members), 0.0))
 
 
 @dataclass(frozen=True)
@@ -280,9 +281,3 @@ def step_distances(below: FloatArray, power: int) -> FloatArray:
     up = np.concatenate([nothing, np.cumsum(short, axis=1)], axis=1)
     down = np.concatenate([np.cumsum(over[:, ::-1], axis=1)[:, ::-1], nothing], axis=1)
     return np.asarray(up + down)
-
-
-def _row_sums(worths: FloatArray) -> FloatArray:
-    """Add up rows in order, so that a case gives the same bits in any company, shape (n_cases,)."""
-    n_cases, n_conditions = worths.shape
-    return weighted_counts(np.repeat(np.arange(n_cases), n_conditions), worths.ravel(), n_cases)

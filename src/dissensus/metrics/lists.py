@@ -291,7 +291,7 @@ class Overlap(SetMetric):
         """Return the overlap with each order."""
         if self.k is not None:
             return mean_overlap(drawn, predicted, (np.arange(1, self.k + 1) == self.k).astype(np.float64))
-        orders, case, sizes = drawn.orders, drawn.case_of_member, predicted.listed
+        orders, case, sizes = drawn.orders, drawn.batch.case_of_member, predicted.listed
         members, rest = inside(predicted)
         gains = (members - rest[case]) / np.maximum(1, sizes)[case]
         case_of_order = row_of_each(orders.offsets)
@@ -386,6 +386,6 @@ def mean_overlap(drawn: Drawn, predicted: Predicted, weights: FloatArray) -> Flo
     parts = shared / np.arange(1, depth + 1)[:, None]
     gains = np.zeros((shares.shape[1], depth + 1))
     # a condition in one place counts at this depth and at all below
-    gains[:, :depth] = np.cumsum((parts * (shares - rests[:, drawn.case_of_member]))[::-1], axis=0)[::-1].T
+    gains[:, :depth] = np.cumsum((parts * (shares - rests[:, drawn.batch.case_of_member]))[::-1], axis=0)[::-1].T
     bases = np.cumsum(shared * rests, axis=0)[-1]  # in order, so that a case gives the same bits in any company
     return expected_gains(drawn.layout, drawn.orders, bases, gains)

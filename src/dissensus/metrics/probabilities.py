@@ -60,7 +60,7 @@ class LogScore(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected log probability under each draw."""
         batch, (offsets, _, values) = drawn.batch, predicted.entries
-        sums, case, of_member = score_sums(predicted), row_of_each(offsets), predicted.case_of_member
+        sums, case, of_member = score_sums(predicted), row_of_each(offsets), predicted.batch.case_of_member
         raised = (np.maximum(part, self.floor) for part in (values / sums[case], predicted.scores / sums[of_member]))
         # logarithms of zero are counted apart, of the listed conditions and of the mentioned ones
         (listed, no_listed), (own, no_own) = ((np.log(np.where(p > 0, p, 1.0)), (p == 0) * 1.0) for p in raised)
@@ -105,7 +105,7 @@ class BrierScore(Metric):
     def values(self, drawn: Drawn, predicted: Predicted) -> FloatArray:
         """Return the expected squared distance under each draw."""
         (offsets, _, values), sums = predicted.entries, score_sums(predicted)
-        members, case = predicted.scores / sums[predicted.case_of_member], row_of_each(offsets)
+        members, case = predicted.scores / sums[predicted.batch.case_of_member], row_of_each(offsets)
         hit = drawn.expected(members, predicted.weighted_rest_means(values / sums[case], 0.0, members))
         squares = weighted_counts(case, values * values, len(sums)) / (sums * sums)
         return 1.0 - 2.0 * hit + squares[:, None]

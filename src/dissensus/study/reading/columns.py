@@ -808,7 +808,9 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``, or shares of opinions."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
-    single = [name for name in records[0] if all(read.is_scalar(record.get(name)) for record in records)]
+    single = [
+        name for name in records[0] if all(isinstance(one.get(name), str | int | float | None) for one in records)
+    ]
     said_case = {"case": options.columns.get("case")}
     key = tables.find_columns(single, said_case, aliases={"case": CASES}, required=("case",))["case"]
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]

@@ -230,11 +230,6 @@ def as_ranking(value: Any, where: str) -> list[list[str]]:
     return [[as_condition(item, where) for item in block] for block in value]
 
 
-def is_scalar(value: Any) -> bool:
-    """Tell a single value from a list or an object."""
-    return value is None or isinstance(value, str | int | float)
-
-
 def wrong_shape(value: Any, what: str, expected: str, where: str) -> FormatError:
     """Build the error for a value that is not what the format promises."""
     got = "nothing" if value is None else reprlib.repr(value)
@@ -454,7 +449,8 @@ def _flat_keys(source: Source) -> list[str]:
     if not records or not all(isinstance(record, dict) for record in records):
         return []
     keys = list(dict.fromkeys(key for record in records for key in record))
-    flat = all(is_scalar(record.get(key)) for key in keys if normalised(key) in ROLE_NAMES for record in records)
+    named = [key for key in keys if normalised(key) in ROLE_NAMES]
+    flat = all(isinstance(record.get(key), str | int | float | None) for key in named for record in records)
     return keys if flat and not any(key in keys for key in TASK_HASHES) else []
 
 

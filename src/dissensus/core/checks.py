@@ -220,8 +220,7 @@ def _head(kind: str) -> str:
 class Recent:
     """Remember by identity which long tuples passed a check last: names of conditions are handed on many times."""
 
-    def __init__(self) -> None:
-        self.passed: tuple[object, ...] = ()
+    passed: tuple[object, ...] = ()
 
     def __contains__(self, one: object) -> bool:
         return any(one is known for known in self.passed)

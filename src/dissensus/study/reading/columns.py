@@ -624,9 +624,8 @@ def is_matrix_of_labels(source: Source) -> bool:
     return (
         source.is_table
         and _counted_by(source.table) is None
-        and not read.has_boxes(source)
         and not read.has_role(source, "condition")
-        and not read.has_answers(source)
+        and not read.holds_checklists(source)
         and not read.holds_lists(source)
         and len(source.table.columns) > 1
         and read.column_names(source).isdisjoint(LONG_FORM_ONLY)

@@ -405,13 +405,13 @@ def has_role(source: Source, role: str) -> bool:
     return not column_names(source).isdisjoint(ALIASES[role])
 
 
-def has_answers(source: Source) -> bool:
-    """Tell a long table of checklists: a case, a finding, and whether it is present."""
-    return not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT)))
+def holds_checklists(source: Source) -> bool:
+    """Tell a long table of a case, a finding, and whether it is present, or one with checkboxes of REDCap.
 
-
-def has_boxes(source: Source) -> bool:
-    """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
+    Those are columns called ``field___1`` and the like, all of 0 and 1.
+    """
+    if not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT))):
+        return True
     boxes = [source.table[name] for name in (source.table.columns if source.is_table else ()) if BOX in name]
     if not boxes or any(box.dtype.is_nested() for box in boxes):
         return False

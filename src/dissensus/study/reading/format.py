@@ -529,18 +529,8 @@ class Collection:
         """
         self._assumed[sentence] = None
 
-    def skip(self, found: str, example: str = "", *, action: str = "skipped") -> None:
-        """Count something that does not become part of the study.
-
-        >>> said = Collection()
-        >>> said.skip("drafts", "c1")
-        >>> said.parsed().notes[0].lost
-        True
-        """
-        self.note(found, action, example, lost=True)
-
     def note(self, found: str, action: str, example: str = "", *, count: int = 1, lost: bool = False) -> None:
-        """Count a finding, and keep the first few examples of it.
+        """Count a finding, and keep the first few examples of it; what is lost does not become part of the study.
 
         >>> said = Collection()
         >>> said.note("empty lines", "kept as abstentions", "line 7", count=2)

@@ -27,9 +27,9 @@ def test_rows_are_those_of_a_list_of_lists(sizes: list[int], data: st.DataObject
 def test_a_run_begins_where_any_column_changes_and_frozen_arrays_are_copies_that_cannot_be_written() -> None:
     assert ragged.begins_run(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 6])).tolist() == [True, False, True, True]
     assert ragged.begins_run(np.array([], dtype=np.int64)).tolist() == []
-    for freeze, dtype in ((ragged.frozen_integers, np.int64), (ragged.frozen_numbers, np.float64)):
+    for dtype in (np.int64, np.float64):
         source = np.array([1, 2], dtype=dtype)
-        frozen = freeze(source)
+        frozen = ragged.frozen(source, dtype)
         source[0] = 9
         assert frozen.tolist() == [1, 2]
         with pytest.raises(ValueError, match="read-only"):

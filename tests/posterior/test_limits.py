@@ -1,6 +1,7 @@
 """Where aggregations must agree: in limits, conjugate and small cases, by counting, and on published values."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from dissensus.aggregations import (
 )
 from dissensus.aggregations.normal_inverse_gamma import posterior_parameters
 from dissensus.certainty import annotation_certainty
-from dissensus.cli.options import chosen_aggregation
+from dissensus.cli.options import read_for
 from dissensus.core.arrays import FloatArray
 from dissensus.core.spec import one_spec
 from dissensus.plugins import Aggregation
@@ -154,11 +155,14 @@ def test_ratings_one_after_the_other_say_what_they_say_together() -> None:
 DISPUTED = Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["a"], ["c"]]], [[["a"]]]], ["a", "b", "c", "d"])
 
 
-def test_a_tempered_race_has_the_observed_prior_with_alpha_one_by_default() -> None:
+def test_a_tempered_race_has_the_observed_prior_with_alpha_one_by_default(tmp_path: Path) -> None:
+    file = tmp_path / "opinions.csv"
+    file.write_text("case,annotator,label\nc1,Ann,a\nc1,Bo,b\n", encoding="utf-8")
     assert PlackettLuce(3, tempered=True) == PlackettLuce(3, alpha=1.0, prior="observed", tempered=True)
     assert PlackettLuce(3).prior == "frequency"
     assert one_spec(Aggregation.family, "plackett-luce:3:tempered=true") == PlackettLuce(3, tempered=True)
-    assert chosen_aggregation({"aggregation": "plackett-luce:3", "tempered": True}) == PlackettLuce(3, tempered=True)
+    _, chosen = read_for({"aggregation": "plackett-luce:3", "tempered": True}, file, {})
+    assert chosen == PlackettLuce(3, tempered=True)
 
 
 def test_weights_count_rankings_and_reliability_does_not() -> None:

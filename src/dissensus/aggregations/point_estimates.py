@@ -26,7 +26,7 @@ from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
 from dissensus.core.spec import one_spec
 from dissensus.draws import Plausibilities
-from dissensus.study.opinions import TIES, Moments, Opinions, Ties
+from dissensus.study.opinions import TIES, Moments, Opinions, Ties, weighted_medians
 
 if TYPE_CHECKING:
     from dissensus.kernels.races import Rankings
@@ -258,7 +258,7 @@ class MedianRating(RatingPoint):
 
     def number(self, opinions: Moments) -> FloatArray:
         """Return the median rating of each case, shape (n_cases,)."""
-        return opinions.medians
+        return weighted_medians(opinions.cases, opinions.scores, opinions.weights)
 
 
 def checked_thresholds(given: Sequence[float] | None) -> tuple[float, ...] | None:

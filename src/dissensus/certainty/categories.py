@@ -13,7 +13,7 @@ from dissensus.core.arrays import NEAR, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_fields, check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import check_names
-from dissensus.core.ragged import frozen_integers, product
+from dissensus.core.ragged import frozen, product
 from dissensus.core.screen import repr_html
 from dissensus.draws import Batch, Plausibilities
 from dissensus.metrics.base import Drawn, expected_worth
@@ -67,7 +67,7 @@ class Categories(Value):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        object.__setattr__(self, "codes", frozen_integers(self.codes))
+        object.__setattr__(self, "codes", frozen(self.codes))
         object.__setattr__(self, "levels", tuple(float(level) for level in self.levels))
         check_names("condition", self.conditions)
         check_names("category", self.names)

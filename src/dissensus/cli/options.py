@@ -431,21 +431,19 @@ def read(file: Path, said: Given, aggregations: Sequence[Aggregation] = ()) -> R
 
 
 def read_for(spec: Given, file: Path, said: Given) -> tuple[ds.Study, Aggregation]:
-    """Read opinions, and make the aggregation that is asked for, or the one that their kind usually has."""
-    if "aggregation" in spec or "thresholds" in spec:
-        chosen = chosen_aggregation(spec, "ratings" if "thresholds" in spec else "rankings")
-        return read(file, said, [chosen]).study, chosen
-    study = read(file, said).study
-    return study, chosen_aggregation(spec, study.kind)
+    """Read opinions, and make the aggregation that is asked for, or the one that their kind usually has.
 
-
-def chosen_aggregation(given: Given, kind: str = "rankings") -> Aggregation:
-    """Make an aggregation from its text, or that of a kind of study, with the parameters that were given beside it."""
+    Its parameters are those of its text, and those that were given beside it.
+    """
     from dissensus.core.spec import one_spec
 
+    is_known = "aggregation" in spec or "thresholds" in spec
+    study = None if is_known else read(file, said).study
+    kind = study.kind if study is not None else "ratings" if "thresholds" in spec else "rankings"
     usual = "normal-inverse-gamma" if kind == "ratings" else "plackett-luce"
-    named = [f"{name}={value}" for name, value in given.items() if name != "aggregation"]
-    return one_spec(ds.plugins.Aggregation.family, ":".join([given.get("aggregation") or usual, *named]))
+    named = [f"{name}={value}" for name, value in spec.items() if name != "aggregation"]
+    chosen = one_spec(ds.plugins.Aggregation.family, ":".join([spec.get("aggregation") or usual, *named]))
+    return read(file, said, [chosen]).study if study is None else study, chosen
 
 
 def with_every(chosen: Sequence[Aggregation], every: Given) -> tuple[Aggregation, ...]:

@@ -31,11 +31,8 @@ def prepare() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="dissensus.plain")
 
-    def show_warning(message: Warning | str, *_: object, **__: object) -> None:
-        """Say a warning in one line, without the place in the code that only a programmer looks for."""
-        say(f"warning: {visible(str(message))}", style="yellow")
-
-    warnings.showwarning = show_warning
+    # in one line, without the place in the code that only a programmer looks for
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {visible(str(message))}", style="yellow")
 
 
 def _plain(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -220,28 +220,19 @@ def _head(kind: str) -> str:
 class Recent:
     """Remember by identity which long tuples passed a check last: names of conditions are handed on many times."""
 
-    def __init__(self) -> None:
-        self.passed: tuple[object, ...] = ()
+    passed: tuple[object, ...] = ()
 
     def __contains__(self, one: object) -> bool:
         return any(one is known for known in self.passed)
 
     def add(self, one: object) -> None:
         """Remember a tuple, which cannot change, if looking at it again would take long."""
-        if type(one) is tuple and len(one) >= LONG:
+        if type(one) is tuple and len(one) >= LONG and one not in self:
             self.passed = (one, *self.passed[:7])
 
 
 # Tuples from this length on are remembered; those of which all items are known to be text.
 LONG, texts = 1000, Recent()
-
-
-def _are_texts(items: Any) -> bool:
-    """Tell a list of text, the usual case, without looking at each item in Python."""
-    found = items in texts or set(map(type, items)) <= {str}
-    if found and items not in texts:
-        texts.add(items)
-    return found
 
 
 def _is(value: object, kind: str) -> bool:
@@ -251,8 +242,10 @@ def _is(value: object, kind: str) -> bool:
         return is_list(value) or (isinstance(value, np.ndarray) and value.ndim > 1)
     if head in ("Sequence", "tuple"):
         items: Any = value
-        are_texts = is_list(value) and "str" in inner and _are_texts(items)
-        return are_texts or (is_list(value) and all(_is_item(item, inner) for item in items))
+        if is_list(value) and "str" in inner and (items in texts or set(map(type, items)) <= {str}):
+            texts.add(items)  # the usual case, told without looking at each item in Python
+            return True
+        return is_list(value) and all(_is_item(item, inner) for item in items)
     if head == "Mapping":
         return isinstance(value, Mapping) and all(_is_item(item, inner) for item in value.values())
     if head in KINDS:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
 
 
-def frozen_integers(values: object) -> IntArray:
-    """Return the values as a read-only array of 64-bit integers of its own."""
-    array = np.array(values, dtype=np.int64)
-    array.flags.writeable = False
-    return array
-
-
-def frozen_numbers(values: object) -> FloatArray:
-    """Return the values as a read-only array of 64-bit floats of its own."""
-    array = np.array(values, dtype=np.float64)
+def frozen(values: object, dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    """Return the values as a read-only array of its own, of 64-bit integers unless another type is said."""
+    array: NDArray[Any] = np.array(values, dtype=dtype)
     array.flags.writeable = False
     return array
 

@@ -449,7 +449,7 @@ class FileEvaluation:
         settings = pickled((self.partition, self.reading))
         list(self._worked(passes.survey_piece, settings, "looking at the files", left))
         files = self._merged(list(self._looks.values()), "survey", "looking at the files")
-        found: Survey | None = restored(passes.merge_surveys(storage, files), passes.CLASSES)
+        found = passes.merge_surveys(storage, files)
         if found is None:
             raise DissensusError("the models have no case in common", got=f"{len(self.reading.models)} models")
         if len(set(found.everyone)) < len(found.everyone):  # a sample tells, if there are more than a few

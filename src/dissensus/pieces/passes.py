@@ -447,11 +447,11 @@ def survey_piece(settings: bytes, given: tuple[str, str]) -> None:
     partition.storage.write(target, bundled(None if piece is None else Survey.of(piece)))
 
 
-def merge_surveys(storage: Storage, files: Sequence[str]) -> bytes:
+def merge_surveys(storage: Storage, files: Sequence[str]) -> Survey | None:
     """Add up what is known of some pieces."""
     found = [restored(storage.read(file), CLASSES) for file in files]
     known = [one for one in found if one is not None]
-    return bundled(reduce(add, known) if known else None)
+    return reduce(add, known) if known else None
 
 
 def merged_receipts(
@@ -752,4 +752,4 @@ def merge_files(settings: bytes, given: tuple[str, Sequence[str]]) -> None:
     storage, (target, files) = pickle.loads(settings), given
     if not storage.has(target):
         is_survey = target.endswith(SURVEY)
-        storage.write(target, merge_surveys(storage, files) if is_survey else written(added(storage, files)))
+        storage.write(target, bundled(merge_surveys(storage, files)) if is_survey else written(added(storage, files)))

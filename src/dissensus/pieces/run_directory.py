@@ -431,8 +431,8 @@ class Storage:
     >>> with TemporaryDirectory() as folder:
     ...     here = Storage(folder)
     ...     here.write("pieces/a", b"sums")
-    ...     here.read("pieces/a", 1, 2), here.has("pieces/b"), here.names("pieces")
-    (b'um', False, {'pieces/a'})
+    ...     here.read("pieces/a"), here.has("pieces/b"), here.names("pieces")
+    (b'sums', False, {'pieces/a'})
     """
 
     root: str
@@ -463,11 +463,10 @@ class Storage:
         with FilePath(self.root, name).open("rb") as file:
             yield file
 
-    def read(self, name: str, first: int = 0, size: int = -1) -> bytes:
-        """Read a file, or a part of it."""
+    def read(self, name: str) -> bytes:
+        """Read a file."""
         with self.opened(name) as file:
-            file.seek(first)
-            return file.read(size)
+            return file.read()
 
     def restored(self, name: str, classes: Sequence[type], problem: str, advice: str) -> Any:
         """Read a bundle of objects of these classes, or say what is damaged and what to do about it."""

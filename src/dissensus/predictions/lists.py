@@ -15,7 +15,7 @@ from dissensus.core import checks
 from dissensus.core.checks import check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
 from dissensus.core.names import Cases, case_positions, check_names
-from dissensus.core.ragged import frozen_integers, frozen_numbers, row_of_each, take_rows
+from dissensus.core.ragged import frozen, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
 from dissensus.study.builders import numeric_array, unknown_condition
@@ -120,8 +120,8 @@ class Predictions(Received):
 
     def __post_init__(self) -> None:
         checks.check_fields(self)
-        for name, frozen in {"offsets": frozen_integers, "codes": frozen_integers, "values": frozen_numbers}.items():
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        for name, dtype in (("offsets", np.int64), ("codes", np.int64), ("values", np.float64)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         checks.check_choice("kind", self.kind, get_args(PredictionKind))
         check_names("case", self.case_names)
         check_names("condition", self.conditions)
@@ -418,10 +418,7 @@ class Predictions(Received):
         [[['b']]]
         """
         rows = case_positions(cases, self._positions)
-        offsets, entries = take_rows(self.offsets, rows)
-        names, codes = tuple(self.case_names[row] for row in rows.tolist()), self.codes[entries]
-        chosen = replace(self, case_names=names, offsets=offsets, codes=codes, values=self.values[entries])
-        return chosen.with_receipt(self.receipt)
+        return repeated(self, rows, [self.case_names[row] for row in rows.tolist()]).with_receipt(self.receipt)
 
     @checked
     def align(

@@ -46,13 +46,13 @@ def span(values: IntArray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def spread(values: IntArray, votes: IntArray | None = None) -> str:
-    """Write the range and the middle of some counts, each of which occurs once or as often as it has votes.
+def spread(values: IntArray) -> str:
+    """Write the range and the middle of some counts.
 
-    >>> spread(np.array([1, 2, 6])), spread(np.array([1, 2, 6]), np.array([1, 1, 4])), spread(np.array([2, 2]))
-    ('1 to 6, median 2', '1 to 6, median 6', '2')
+    >>> spread(np.array([1, 2, 6])), spread(np.array([2, 2]))
+    ('1 to 6, median 2', '2')
     """
-    found = Spread.of(values, votes)
+    found = Spread.of(values)
     return span(values) if found.least == found.most else f"{span(values)}, median {found.median:g}"
 
 

@@ -307,11 +307,6 @@ class Moments:
         """The median of all ratings, by their weights."""
         return float(weighted_medians(np.zeros_like(self.cases), self.scores, self.weights)[0])
 
-    @property
-    def medians(self) -> FloatArray:
-        """The median of the ratings of each case, by their weights, shape (n_cases,)."""
-        return weighted_medians(self.cases, self.scores, self.weights)
-
     def with_scores(self, scores: FloatArray) -> Moments:
         """Put other scores in the place of the ratings, shape (n_ratings,).
 

@@ -14,7 +14,7 @@ from dissensus.core.arrays import FloatArray, IntArray, Value
 from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
-from dissensus.core.ragged import frozen_integers, frozen_numbers
+from dissensus.core.ragged import frozen
 
 # The code of an annotator without a name.
 ANONYMOUS = -1
@@ -61,12 +61,12 @@ class Panel(Value):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        votes = frozen_integers(self.votes)
+        votes = frozen(self.votes)
         own = {
-            "opinion_offsets": frozen_integers(self.opinion_offsets),
-            "annotators": frozen_integers(self.annotators),
-            "weights": frozen_numbers(self.weights if len(self.weights) else np.ones(len(self.annotators))),
-            "case_weights": frozen_numbers(self.case_weights if len(self.case_weights) else np.ones(self.n_cases)),
+            "opinion_offsets": frozen(self.opinion_offsets),
+            "annotators": frozen(self.annotators),
+            "weights": frozen(self.weights if len(self.weights) else np.ones(len(self.annotators)), np.float64),
+            "case_weights": frozen(self.case_weights if len(self.case_weights) else np.ones(self.n_cases), np.float64),
             # one vote each takes no memory
             "votes": votes if (votes != 1).any() else np.broadcast_to(np.int64(1), len(votes) or len(self.annotators)),
         }

@@ -55,10 +55,6 @@ Item = TypeVar("Item")
 CONTENT = tuple(name for kind in KINDS.values() for name in kind.arrays)
 
 
-def _no_integers() -> IntArray:
-    return np.empty(0, dtype=np.int64)
-
-
 @with_checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Received):
@@ -122,9 +118,9 @@ class Study(Received):
 
     conditions: tuple[str, ...]
     panel: Panel
-    block_offsets: IntArray = field(default_factory=_no_integers)
-    code_offsets: IntArray = field(default_factory=_no_integers)
-    codes: IntArray = field(default_factory=_no_integers)
+    block_offsets: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    code_offsets: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    codes: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     unranked: Unranked = "below"
     question: AnyQuestion = "conditions"
     scores: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -141,8 +137,8 @@ class Study(Received):
         if foreign:
             raise DissensusError(f"a study of {self.kind} has no {listing(foreign)}", got=f"question {self.question!r}")
         for name in RANKED:
-            object.__setattr__(self, name, ragged.frozen_integers(getattr(self, name)))
-        object.__setattr__(self, "scores", ragged.frozen_numbers(self.scores))
+            object.__setattr__(self, name, ragged.frozen(getattr(self, name)))
+        object.__setattr__(self, "scores", ragged.frozen(self.scores, np.float64))
         if self.kind == "checklists":
             if not self.conditions:
                 raise DissensusError("there is no finding", expected="a list of at least one finding")

@@ -120,15 +120,13 @@ def parsed_files(
     return files, notes
 
 
-def put_together(
-    frames: Sequence[pl.DataFrame], files: Sequence[Parsed], notes: Sequence[Note], *assumed: str
-) -> Parsed:
+def put_together(frames: Sequence[pl.DataFrame], files: Sequence[Parsed], notes: Sequence[Note]) -> Parsed:
     """Make one long table of those of several files, and add up what the receipt says of them."""
     sums = Collection(notes)
     for note in (note for file in files for note in file.notes):
         sums.add_note(note)
     columns = dict.fromkeys(column for file in files for column in file.columns)
-    told = dict.fromkeys((BY_NAME, *assumed, *(sentence for file in files for sentence in file.assumed)))
+    told = dict.fromkeys((BY_NAME, *(sentence for file in files for sentence in file.assumed)))
     table = pl.concat(frames, how="diagonal")
     return Parsed(table, sums.parsed().notes, columns=tuple(columns), assumed=tuple(told))
 
@@ -137,29 +135,16 @@ def put_together(
 
 
 def _parsed(source: Source, options: Options) -> Parsed:
-    """Read a table, or ``{case: label or ranking}``; null is no opinion, and an empty list an abstention."""
-    if source.kind != "json" or not isinstance(source.content, dict):
-        return _table(source, options)
-    said = Collection()
-    for case, value in source.content.items():
-        said.add_opinion(as_name(case, "the name of a case", ""), source.path.stem, value)
-    parsed = said.parsed()
-    return replace(parsed, frame=parsed.frame.drop("annotation"))
+    """Read a table, or ``{case: label or ranking}``; null is no opinion, and an empty list an abstention.
 
-
-def refuse_annotator_column(found: Mapping[str, str], expected: str) -> None:
-    """Refuse that a file which is named after its annotator names annotators inside, too."""
-    if "annotator" in found:
-        raise DissensusError(
-            "a file of one annotator has an annotator column",
-            expected=expected,
-            got=f"the column {found['annotator']!r}",
-            advice="read the file on its own if it holds several annotators, or leave the column out",
-        )
-
-
-def _table(source: Source, options: Options) -> Parsed:
-    """Find the columns as the long form does, but for the annotator."""
+    The columns of a table are found as in the long form, but for the annotator.
+    """
+    if source.kind == "json" and isinstance(source.content, dict):
+        said = Collection()
+        for case, value in source.content.items():
+            said.add_opinion(as_name(case, "the name of a case", ""), source.path.stem, value)
+        parsed = said.parsed()
+        return replace(parsed, frame=parsed.frame.drop("annotation"))
     table = as_table(source)
     given = {role: name for role, name in options.columns.items() if role != "annotator"}
     free = [name for name in table.columns if name not in given.values()]
@@ -173,3 +158,14 @@ def _table(source: Source, options: Options) -> Parsed:
     assumed = (TIED,) if not order and has_several_rows(frame) else ()
     assumed = (BY_ORDER,) if order == "confidence" and options.confidence is None else assumed
     return Parsed(frame, columns=columns_of(table.columns, roles, given), assumed=assumed)
+
+
+def refuse_annotator_column(found: Mapping[str, str], expected: str) -> None:
+    """Refuse that a file which is named after its annotator names annotators inside, too."""
+    if "annotator" in found:
+        raise DissensusError(
+            "a file of one annotator has an annotator column",
+            expected=expected,
+            got=f"the column {found['annotator']!r}",
+            advice="read the file on its own if it holds several annotators, or leave the column out",
+        )

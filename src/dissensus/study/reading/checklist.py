@@ -14,7 +14,7 @@ from dissensus.study import tables
 from dissensus.study.question import NOT_ASSESSED, PRESENT
 from dissensus.study.reading.annotator_files import parsed_files, put_together, refuse_annotator_column
 from dissensus.study.reading.columns import molten, refuse_rivals, with_cases
-from dissensus.study.reading.format import BOX, TABLES, Format, Options, Parsed, as_table, has_answers, has_boxes
+from dissensus.study.reading.format import BOX, TABLES, Format, Options, Parsed, as_table, holds_checklists
 from dissensus.study.reading.tool_exports import LabelStudio, parsed_tasks
 
 ALIASES, FINDINGS = tables.CHECKLIST_ALIASES, tables.FINDING_NAMES
@@ -34,7 +34,7 @@ class Checklist(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell a table with a case, a column of findings and one of what is present; other forms must be named."""
-        return has_answers(source) or has_boxes(source)
+        return holds_checklists(source)
 
     def parse(self, source: Source, options: Options) -> Parsed:
         """Write every form as a long table: a row per finding, without one where nothing was found."""

@@ -48,16 +48,12 @@ LEAST_SHARED = 0.1
 # Numbers ------------------------------------------------------------------------------------------------
 
 
-def holds_numbers(column: pl.Series) -> bool:
-    """Tell whether every filled cell is a number, also as text and with a decimal comma.
+def all_like(column: pl.Series, pattern: str) -> bool:
+    """Tell whether every filled cell has a form, such as that of a number, also as text and with a decimal comma.
 
-    >>> holds_numbers(pl.Series(["0,5", None, "1"])), holds_numbers(pl.Series(["1", "x"]))
+    >>> all_like(pl.Series(["0,5", None, "1"]), NUMBER), all_like(pl.Series(["1", "x"]), NUMBER)
     (True, False)
     """
-    return _all_like(column, NUMBER)
-
-
-def _all_like(column: pl.Series, pattern: str) -> bool:
     if column.dtype.is_nested() or column.dtype == pl.Boolean:
         return False
     cells = column.cast(pl.String).drop_nulls()
@@ -71,7 +67,7 @@ def refuse_numbers_without_role(table: pl.DataFrame, spare: Sequence[str], opini
     A column that numbers the rows through several opinions is no order.
     """
     several, found = table.select(opinion).n_unique() > 1, []
-    for name in (name for name in spare if holds_numbers(table[name])):
+    for name in (name for name in spare if all_like(table[name], NUMBER)):
         numbers = table[name].cast(pl.Float64, strict=False)  # an index of a data frame counts from 0 or 1
         counts = len(numbers) > 1 and not numbers.null_count() and bool((numbers.diff()[1:] == 1).all())
         if not (several and counts and numbers[0] in (0, 1)):
@@ -171,9 +167,9 @@ def labels_of(column: pl.Series) -> pl.Series:
 def _oddity(name: str, column: pl.Series, options: Options) -> str:
     if normalised(name) in REFERENCES:
         return "is called like a reference, not like an annotator"
-    if options.conditions is None and holds_numbers(column):
+    if options.conditions is None and all_like(column, NUMBER):
         return "holds numbers"
-    return "holds dates" if _all_like(column, DATE) else ""
+    return "holds dates" if all_like(column, DATE) else ""
 
 
 def _without_shared_labels(table: pl.DataFrame, heard: Mapping[str, pl.Series], options: Options) -> dict[str, str]:
@@ -443,7 +439,7 @@ class InspectLog(Long):
         names = source.table.columns if source.is_table else ()
         name = known_name("column", str(said["condition"]), names, purpose="for the condition")
         values = source.table[name]
-        if holds_numbers(values) and not set(values.drop_nulls()) <= {"0", "1", "0.0", "1.0"}:
+        if all_like(values, NUMBER) and not set(values.drop_nulls()) <= {"0", "1", "0.0", "1.0"}:
             raise FormatError(
                 "the scores of the log are numbers",
                 expected="words such as C and I, or 0 and 1",
@@ -624,9 +620,8 @@ def is_matrix_of_labels(source: Source) -> bool:
     return (
         source.is_table
         and _counted_by(source.table) is None
-        and not read.has_boxes(source)
         and not read.has_role(source, "condition")
-        and not read.has_answers(source)
+        and not read.holds_checklists(source)
         and not read.holds_lists(source)
         and len(source.table.columns) > 1
         and read.column_names(source).isdisjoint(LONG_FORM_ONLY)
@@ -808,7 +803,9 @@ def _from_records(source: Source, options: Options, votes: str | None) -> Parsed
     """Read records such as ``{"case": "c1", "label_count": {"a": 3, "b": 1}}``, or shares of opinions."""
     placed = read.checked_records(source, "record")
     records = [record for _, record in placed]
-    single = [name for name in records[0] if all(read.is_scalar(record.get(name)) for record in records)]
+    single = [
+        name for name in records[0] if all(isinstance(one.get(name), str | int | float | None) for one in records)
+    ]
     said_case = {"case": options.columns.get("case")}
     key = tables.find_columns(single, said_case, aliases={"case": CASES}, required=("case",))["case"]
     cases = [read.as_name(record.get(key), f"the case ({key})", where) for where, record in placed]

@@ -230,11 +230,6 @@ def as_ranking(value: Any, where: str) -> list[list[str]]:
     return [[as_condition(item, where) for item in block] for block in value]
 
 
-def is_scalar(value: Any) -> bool:
-    """Tell a single value from a list or an object."""
-    return value is None or isinstance(value, str | int | float)
-
-
 def wrong_shape(value: Any, what: str, expected: str, where: str) -> FormatError:
     """Build the error for a value that is not what the format promises."""
     got = "nothing" if value is None else reprlib.repr(value)
@@ -410,13 +405,13 @@ def has_role(source: Source, role: str) -> bool:
     return not column_names(source).isdisjoint(ALIASES[role])
 
 
-def has_answers(source: Source) -> bool:
-    """Tell a long table of checklists: a case, a finding, and whether it is present."""
-    return not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT)))
+def holds_checklists(source: Source) -> bool:
+    """Tell a long table of a case, a finding, and whether it is present, or one with checkboxes of REDCap.
 
-
-def has_boxes(source: Source) -> bool:
-    """Tell a table with columns that are checkboxes of REDCap, ``field___1``, all of 0 and 1."""
+    Those are columns called ``field___1`` and the like, all of 0 and 1.
+    """
+    if not any(map(column_names(source).isdisjoint, (ALIASES["case"], ONLY_FINDINGS, IS_PRESENT))):
+        return True
     boxes = [source.table[name] for name in (source.table.columns if source.is_table else ()) if BOX in name]
     if not boxes or any(box.dtype.is_nested() for box in boxes):
         return False
@@ -454,7 +449,8 @@ def _flat_keys(source: Source) -> list[str]:
     if not records or not all(isinstance(record, dict) for record in records):
         return []
     keys = list(dict.fromkeys(key for record in records for key in record))
-    flat = all(is_scalar(record.get(key)) for key in keys if normalised(key) in ROLE_NAMES for record in records)
+    named = [key for key in keys if normalised(key) in ROLE_NAMES]
+    flat = all(isinstance(record.get(key), str | int | float | None) for key in named for record in records)
     return keys if flat and not any(key in keys for key in TASK_HASHES) else []
 
 
@@ -533,18 +529,8 @@ class Collection:
         """
         self._assumed[sentence] = None
 
-    def skip(self, found: str, example: str = "", *, action: str = "skipped") -> None:
-        """Count something that does not become part of the study.
-
-        >>> said = Collection()
-        >>> said.skip("drafts", "c1")
-        >>> said.parsed().notes[0].lost
-        True
-        """
-        self.note(found, action, example, lost=True)
-
     def note(self, found: str, action: str, example: str = "", *, count: int = 1, lost: bool = False) -> None:
-        """Count a finding, and keep the first few examples of it.
+        """Count a finding, and keep the first few examples of it; what is lost does not become part of the study.
 
         >>> said = Collection()
         >>> said.note("empty lines", "kept as abstentions", "line 7", count=2)

@@ -193,14 +193,17 @@ class AnnotatorKeys(Format):
 
     def recognises(self, source: Source) -> bool:
         """Tell an object that says what its keys are; without that word, there are two ways to read it."""
-        return _is_wrapped(source, self.wrapper)
+        content = source.content if source.kind == "json" else None
+        if not isinstance(content, dict) or list(content) != [self.wrapper]:
+            return False
+        return _first_label(content[self.wrapper]) is not None
 
     def parse(self, source: Source, options: Options) -> Parsed:  # noqa: ARG002 - the signature of every reader
         """Read a label, or a list of blocks, per annotator and case; null is no opinion, an empty list abstains."""
         said = read.Collection()
         outer_role, inner_role = self.levels
         content = read.as_object(source.content, "the file", str(source.path))
-        content = content[self.wrapper] if _is_wrapped(source, self.wrapper) else content
+        content = content[self.wrapper] if self.recognises(source) else content
         for outer, under in content.items():
             read.as_name(outer, f"the name of the {outer_role}", str(source.path))
             where = f"{outer_role} {outer!r}"
@@ -222,11 +225,6 @@ class CaseKeys(AnnotatorKeys):
     title = "JSON {case: {annotator: label or ranking}}"
     wrapper = "cases"
     levels = ("case", "annotator")
-
-
-def _is_wrapped(source: Source, wrapper: str) -> bool:
-    content = source.content if source.kind == "json" else None
-    return isinstance(content, dict) and list(content) == [wrapper] and _first_label(content[wrapper]) is not None
 
 
 def _first_label(content: Any) -> tuple[str, str, Any] | None:

@@ -127,7 +127,7 @@ def _responses(source: Source, said: read.Collection) -> Iterator[_Answers]:
 
 def _is_submitted(status: Any, case: str, said: read.Collection) -> bool:
     if status != SUBMITTED:
-        said.skip(f"responses with the status {reprlib.repr(status)}", case)
+        said.note(f"responses with the status {reprlib.repr(status)}", "skipped", case, lost=True)
     return bool(status == SUBMITTED)
 
 
@@ -241,9 +241,9 @@ def _annotations(source: Source, said: read.Collection) -> Iterator[_Answers]:
         for where, annotation in read.placed_objects(task.get("annotations"), "annotation", of_task):
             name = read.optional_name(annotation.get("id"), "the id of an annotation", of_task)
             if name is not None and name in seen:
-                said.skip("annotations whose id came before", of_task, action="skipped as repeated")
+                said.note("annotations whose id came before", "skipped as repeated", of_task, lost=True)
             elif annotation.get("was_cancelled"):
-                said.skip("cancelled annotations", of_task)
+                said.note("cancelled annotations", "skipped", of_task, lost=True)
             else:
                 if annotation.get("ground_truth"):
                     said.note("ground truth annotations", "kept like any other", of_task)
@@ -351,7 +351,7 @@ class Prodigy(Format):
             vocabulary.update(dict.fromkeys(choices.values()))
             answer = read.as_name(record.get("answer"), "the answer", where)
             if answer != "accept":
-                said.skip(f"answers {answer!r:.40}", case)
+                said.note(f"answers {answer!r:.40}", "skipped", case, lost=True)
                 continue
             annotator = read.optional_name(record.get(user), "the annotator", where)
             if "accept" not in record and not choices:

@@ -421,7 +421,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
     column_offsets, tie_codes, steps = races.column_offsets, races.tie_codes, races.steps
     previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
     drawn, lam = room.drawn, room.lam
-    table, mass = room.tie_room.table, room.tie_room.mass
+    table, mass, tau = room.tie_room.table, room.tie_room.mass, room.tie_room.tau
     stream, row, tilt = streams[0], 0, 0.0
     for case in range(cases[0], cases[1]):
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
@@ -430,7 +430,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
         n_races, columns = end - begin, last - first
         in_logs, is_tilted = posterior.in_logs[case], posterior.is_tilted[case]
         tie_offsets, behind = races.tie_code_offsets[first_tie : last_tie + 1], races.tie_successors[first_tie:last_tie]
-        ties = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, tie_codes
+        repeats = posterior.tie_repeats[first_tie:last_tie]
         fractions = posterior.tie_fractions[first_tie:last_tie]
         successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
         shapes, theta = posterior.shapes[first:last], room.theta[:columns]
@@ -451,9 +451,30 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
             for k in range(columns):
                 exposure[k] = 0.0
             for sweep in range(-warmup, draws):
-                hold_ties(stream, ties, theta, masses, lattice_most, (pending, exposure), lam, room.tie_room)
+                for tie in range(len(repeats)):  # as hold_ties does
+                    j, z, n = tie_offsets[tie], masses[behind[tie]], repeats[tie]
+                    size = tie_offsets[tie + 1] - j
+                    if size == 2:
+                        a, b = tie_codes[j], tie_codes[j + 1]
+                        with_a, with_b = z + theta[a], z + theta[b]
+                        time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+                        wait_a, wait_b = time_a / with_a, time_b / with_b
+                        exposure[a] += wait_a
+                        exposure[b] += wait_b
+                        pending[behind[tie]] += wait_a + wait_b
+                    elif n > 0:
+                        for k in range(size):
+                            lam[k], tau[k] = theta[tie_codes[j + k]], 0.0
+                        pending[behind[tie]] += hold_tie(stream, lam[:size], z, n, lattice_most, room.tie_room)
+                        for k in range(size):
+                            exposure[tie_codes[j + k]] += tau[k]
                 fill_gammas(stream, demand, spreads, drawn)
-                run_races((successors, step_offsets, steps), drawn, masses, (pending, exposure))
+                for race in range(n_races):  # as run_races does
+                    wait = pending[race] + drawn[1 + race] / masses[race]
+                    pending[race] = 0.0
+                    for j in range(step_offsets[race], step_offsets[race + 1]):
+                        exposure[steps[j]] += wait
+                    pending[successors[race]] += wait
                 if is_tilted:
                     for k in range(columns):
                         previous[k] = theta[k]

@@ -21,7 +21,8 @@ def main(measured: Path, results: Path, old: Path | None = None) -> int:
     rows: list[dict[str, Any]] = [json.loads(line) for line in measured.read_text(encoding="utf-8").splitlines()]
     before = {}
     if old is not None:
-        before = {one["name"]: number(one["extra_info"]) for one in json.loads(old.read_text())["benchmarks"]}
+        told = [one for one in json.loads(old.read_text())["benchmarks"] if "what" in one["extra_info"]]
+        before = {one["name"]: number(one["extra_info"]) for one in told}
     for row in rows:
         if row["benchmark"] in before:
             row["version 0.2"] = before[row["benchmark"]]

@@ -16,7 +16,6 @@ from dissensus.cli import options, terminal
 from dissensus.cli.options import option, passed_on
 from dissensus.cli.terminal import say
 from dissensus.core.errors import DissensusError
-from dissensus.core.files import open_source
 from dissensus.core.output import checked_directory_target, directory_written_whole
 from dissensus.core.screen import Screen
 
@@ -100,6 +99,7 @@ class Evaluate:
 
     def in_memory(self) -> ds.Evaluation:
         """Read everything, evaluate it, and write the results with what they were made from."""
+        from dissensus.core.files import open_source
         from dissensus.evaluation.request import chosen_aggregations
         from dissensus.evaluation.store import not_results
 
@@ -143,6 +143,7 @@ class Evaluate:
 
     def read_truth(self, study: ds.Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
+        from dissensus.core.files import open_source
         from dissensus.evaluation.evaluator import truth_of
 
         assert self.truth is not None, "asked for"

@@ -14,7 +14,6 @@ import typer
 import dissensus as ds
 from dissensus.cli.terminal import compile_on_first_use, messages, say, show
 from dissensus.core.errors import DissensusError, known_name, suggestion
-from dissensus.core.files import checked_path, open_source, read_text
 from dissensus.core.output import TABLE_WRITERS, checked_file_target, table_writer, written_whole
 
 if TYPE_CHECKING:
@@ -406,6 +405,8 @@ def reading_options(said: Given) -> dict[str, Any]:
     found |= {"columns": column_roles(said), "ignore": tuple(said.get("ignore") or ()), "limits": limit_sizes(said)}
     found["only"] = dict(one.partition("=")[::2] for one in said.get("only") or ())
     if "conditions" in said:
+        from dissensus.core.files import checked_path, read_text
+
         place = checked_path(said["conditions"])
         if place.is_dir():
             raise DissensusError("the list of conditions is a directory", expected="a file", where=str(place))
@@ -529,6 +530,7 @@ def study_and_models(
 
 def case_labels(path: Path | None, cases: tuple[str, ...]) -> tuple[Any, dict[str, tuple[str, ...]]]:
     """Read columns that group cases, aligned to the cases by name, and tell from where; nothing if there are none."""
+    from dissensus.core.files import open_source
     from dissensus.study.tables import labels_of_cases
 
     source = None if path is None else open_source(path)

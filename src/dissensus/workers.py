@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import secrets
 import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
@@ -114,15 +113,24 @@ def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, An
             yield from worked(threads, work, settings, payloads)
             return
     window = 2 * n_workers(executor) + 2  # no worker waits, and few payloads are in memory
-    submit = _sender(executor, work, settings)
+    told: Any = settings
+    versions, how, quiet = dict[str, str](), dict[str, Any](), partial[Any](nullcontext)
+    if not isinstance(executor, Executor):
+        import dask
+
+        # a task of its own, whose result workers pass on to each other, and which is made again if all of them die
+        with explained(executor, sending=True):
+            told = executor.submit(bytes, settings, pure=False)
+        versions, how, quiet = versions_here(), {"retries": RETRIES, "pure": False}, partial(dask.config.set, OF_DASK)
     waiting, done = list(payloads.items())[::-1], SimpleQueue[Any]()
     under_way: dict[Any, str] = {}
     try:
         while waiting or under_way:
             while waiting and len(under_way) < window:
                 name, payload = waiting.pop()
-                with explained(executor, f"piece {name}", sending=True):
-                    future = submit(payload() if callable(payload) else payload)
+                with explained(executor, f"piece {name}", sending=True), quiet():
+                    given = payload() if callable(payload) else payload
+                    future = executor.submit(done_there, work, told, given, versions, **how)
                 under_way[future] = name
                 future.add_done_callback(done.put)
             try:
@@ -145,24 +153,6 @@ def worked(executor: Any, work: Work, settings: bytes, payloads: Mapping[str, An
         with suppress(Exception):  # if the scheduler is lost, so are its tasks
             for future in under_way:
                 future.cancel()
-
-
-def _sender(executor: Any, work: Work, settings: bytes) -> Callable[[Any], Any]:
-    """Return what sends a payload."""
-    if isinstance(executor, Executor):
-        return lambda payload: executor.submit(done_there, work, settings, payload, {})
-    import dask
-
-    # a task of its own, whose result workers pass on to each other, and which is made again if all of them die
-    with explained(executor, sending=True):
-        told = executor.submit(bytes, settings, key=f"settings-{secrets.token_hex(4)}")
-
-    def send(payload: Any) -> Any:
-        key = f"piece-{secrets.token_hex(8)}"
-        with dask.config.set(OF_DASK):
-            return executor.submit(done_there, work, told, payload, versions_here(), key=key, retries=RETRIES)
-
-    return send
 
 
 def done_there(work: Work, settings: bytes, payload: Any, versions: Mapping[str, str]) -> Any:
@@ -237,9 +227,8 @@ def connected(address: str) -> Iterator[Client]:
         client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         expected = "the address of a scheduler of Dask, such as tcp://10.0.0.5:8786"
-        advice = "see whether it runs, and whether this machine may reach it"
-        problem = "no scheduler answers there"
-        raise DissensusError(problem, expected=expected, got=str(address), advice=advice) from error
+        advice, got = "see whether it runs, and whether this machine may reach it", str(address)
+        raise DissensusError("no scheduler answers there", expected=expected, got=got, advice=advice) from error
     try:
         yield client
     finally:
@@ -294,10 +283,8 @@ def _distributed() -> ModuleType:
     try:
         import distributed
     except ImportError as error:
-        problem, advice = (
-            "computing on a cluster needs packages that are not installed",
-            "pip install 'dissensus[dask]'",
-        )
+        problem = "computing on a cluster needs packages that are not installed"
+        advice = "pip install 'dissensus[dask]'"
         raise MissingExtraError(problem, expected="dask and distributed", advice=advice) from error
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -308,7 +308,7 @@ def test_added_cases_are_pieces_of_their_own_and_added_rows_join_those_of_their_
     assert [len(frames["study"]) for frames in third.frames.values()] == [2, 1]
     asked = pickle.dumps((third.how, ["b", "a"]))
     about = [partition.rows_about(asked, piece)["study"] for piece in third.digests]
-    assert [rows["case", partition.PLACE].rows() for rows in about] == [[("a", 1), ("a", 1)], [("b", 0)]]
+    assert [rows["case", partition.NAME].rows() for rows in about] == [[("a", "a"), ("a", "a")], [("b", "b")]]
 
 
 def test_a_split_that_was_begun_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -378,7 +378,7 @@ def taught(spec: Aggregation, lessons: Lessons, conditions: Sequence[str]) -> Ag
     >>> bool((plain.sample(said, draws=9).select(["case 7"]).dense() == part).all()), (whole == part).all()
     (True, np.False_)
     """
-    if spec.needs_whole:
+    if spec.needs_whole and not spec.is_informed:
         problem = f"{spec.id} cannot be drawn part by part"
         raise DissensusError(problem, got=spec.needs_whole, advice="draw all cases at once")
     if not spec.learns or spec.is_informed:

@@ -12,6 +12,7 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ import polars as pl
 from dissensus.aggregations import case_prior
 from dissensus.aggregations.base import Aggregation, available_threads
 from dissensus.aggregations.normal_inverse_gamma import RatingPrior
-from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on
+from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on, taught
 from dissensus.certainty.categories import Categories
 from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.bundle import bundled, restored
@@ -69,7 +70,10 @@ PIECE_CASES = 10_000
 SHOWN_CASES = 2000
 
 # What is asked and kept as it is given.
-AS_GIVEN = ("primary", "draws", "seed", "level", "annotators", "panel", "leads", "margin", "called", "categories")
+AS_GIVEN = (
+    *("primary", "draws", "seed", "level", "annotators", "panel", "leads", "margin", "called", "categories"),
+    "protocol",
+)
 
 # Files that are put together at a time, and sums of passes that come to this process at most.
 FEW, MOST_SUMS = 16, 4096
@@ -198,24 +202,8 @@ def evaluate_files(
     >>> result.n_cases, result.to_frame()["mean"].to_list()
     (2, [0.75, 0.75])
     """
-    given, agreed = dict(locals()), None if protocol is None else Protocol.of(protocol)
-    settings = given if agreed is None else given | agreed.settled({**given, "strata": None})[0]
-    metrics, primary, trained_on = (settings[name] for name in ("metrics", "primary", "trained_on"))
-    check_choice("leads", leads, get_args(Leads))
-    check_choice("reference", "calibrated" if reference is None else reference, ("calibrated",))
-    check_choice("annotators", "fixed" if annotators is None else annotators, get_args(AnnotatorsAre))
-    read_as = reading or {}
-    is_binary = "binary" if read_as.get("positive") else ""
-    question = "findings" if read_as.get("format") == "checklist" else str(read_as.get("question") or is_binary)
-    asked: dict[str, Any] = {name: settings[name] for name in AS_GIVEN}
-    asked["aggregations"] = request.chosen_aggregations(aggregations, question or "conditions", sweep=sweep)
-    asked["metrics"] = None if metrics is None else request.listed_metrics(metrics)
-    asked |= {"calibrated": reference is not None, "trained_on": list(trained_on)}
-    if primary is not None:
-        request.listed_metrics([primary])
-    check_trained_on(trained_on, predictions)
+    given = dict(locals())
     check_count(draws=draws, shard_size=shard_size, threads=1 if threads is None else threads)
-    check_asked(asked)
     files = {STUDY: study, **{f"model {i}": one for i, one in enumerate(predictions.values())}}
     files |= {name: one for name, one in ((STRATA, strata), (TRUTH, truth)) if one is not None}
     _refuse_inside(directory, [part for one in files.values() for part in files_of(one)])
@@ -224,14 +212,21 @@ def evaluate_files(
         name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
         for name, one in files.items()
     }
-    how = Reading.of(places, list(predictions), read_as)
+    how = Reading.of(places, list(predictions), reading or {})
     columns = {name: how.case_column(name, one) for name, one in inputs.items()}
-    if agreed is not None:
-        grouped_by = {*inputs[STRATA].schema} - {columns[STRATA], request.IMAGES} if STRATA in inputs else ()
-        agreed = asked["protocol"] = agreed.settled({**given, "strata": dict.fromkeys(sorted(grouped_by))})[1]
+    if protocol is not None:
+        labels = {*inputs[STRATA].schema} - {columns[STRATA], request.IMAGES} if STRATA in inputs else ()
+        settled, agreed = Protocol.of(protocol).settled({**given, "strata": dict.fromkeys(sorted(labels))})
+        given |= {**settled, "protocol": agreed}
+    asked = asked_of(given)
     # of a run that goes on, the number of pieces of the beginning holds: cases need not be counted
     counts = not (partitioned or (resume and is_run(directory)))
-    facts = facts_of(inputs, columns, executor, counts=counts)
+    looked_at = {  # cases are counted, or looked at where they are numbers
+        place: (split.absolute(place), column if (counts and name == STUDY) or one.schema[column].is_float() else None)
+        for name, one in inputs.items()
+        for place, column in ((place, columns[name]) for place in one.places)
+    }
+    facts: dict[str, FileFacts] = dict(worked(executor, look_at_file, b"", looked_at))
     n_cases = FileFacts.n_cases(facts[place] for place in inputs[STUDY].places) if counts else 1
     options = {**recorded(asked), "reading": how.record(), "versions": present_versions()}
     options |= {"partitioned": True} if partitioned else {}
@@ -250,32 +245,34 @@ def evaluate_files(
         return FileEvaluation(run, how, asked, columns, facts, threads, executor, learn_again, watch).result()
 
 
-def facts_of(
-    inputs: Mapping[str, Input], columns: Mapping[str, str], executor: object | None, *, counts: bool
-) -> dict[str, FileFacts]:
-    """Find out what is in every file, by its place; its cases are counted, or looked at where they are numbers."""
-    asked = {
-        place: (split.absolute(place), column if (counts and name == STUDY) or one.schema[column].is_float() else None)
-        for name, one in inputs.items()
-        for place, column in ((place, columns[name]) for place in one.places)
-    }
-    return dict(worked(executor, look_at_file, b"", asked))
-
-
-def check_asked(asked: Mapping[str, Any]) -> None:
-    """Refuse what cannot be evaluated, or not piece by piece, before any file is looked at."""
-    if not asked["aggregations"]:
+def asked_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settle what is asked; refuse what cannot be evaluated, or not piece by piece."""
+    choices = {"leads": get_args(Leads), "reference": ("calibrated",), "annotators": get_args(AnnotatorsAre)}
+    for name, known in choices.items():
+        if given[name] is not None:
+            check_choice(name, given[name], known)
+    read_as = given["reading"] or {}
+    is_binary = "binary" if read_as.get("positive") else ""
+    question = "findings" if read_as.get("format") == "checklist" else str(read_as.get("question") or is_binary)
+    asked = {name: given[name] for name in AS_GIVEN if name != "protocol" or given[name] is not None}
+    chosen = request.chosen_aggregations(given["aggregations"], question or "conditions", sweep=given["sweep"])
+    asked["metrics"] = None if given["metrics"] is None else request.listed_metrics(given["metrics"])
+    asked |= {"calibrated": given["reference"] is not None, "trained_on": list(given["trained_on"])}
+    if given["primary"] is not None:
+        request.listed_metrics([given["primary"]])
+    check_trained_on(given["trained_on"], given["predictions"])
+    if not chosen:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
-    check_seed(asked["seed"])
-    check_share("level", asked["level"])
-    for spec in asked["aggregations"]:
-        reason = spec.needs_whole
-        if reason:
+    check_seed(given["seed"])
+    check_share("level", given["level"])
+    for spec in chosen:
+        if spec.needs_whole:
             raise DissensusError(
                 f"{spec.id} cannot be evaluated piece by piece",
-                got=reason,
+                got=spec.needs_whole,
                 advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
             )
+    return {**asked, "aggregations": chosen}
 
 
 def _refuse_inside(directory: Path, files: Sequence[Path]) -> None:
@@ -334,19 +331,22 @@ class FileEvaluation:
         self.watch.tell(self.receipts)
         settings, reason, trust = self._settled()
         shown = self.sample.select(list(survey.annotated[:SHOWN_CASES]))
-        rows, held = shown.questions, settings.tally(shown.questions, shown.truth)
+        rows = shown.questions
         leading = leading_runs(settings.specs, settings.leads, None if trust is None else trust.best)
         settings = replace(settings, reference=leading[1])
-        keys = self._evaluated(settings)
+        with ThreadPoolExecutor(1) as beside:  # what is found from samples is found while workers are busy
+            held = beside.submit(settings.tally, rows, shown.truth)
+            experts = beside.submit(self._experts, settings)
+            keys = self._evaluated(settings)
         finished, cases = ([piece_of(key, kind) for key in keys.values()] for kind in ("sums", "cases"))
         storage = self.run.storage
-        sums = passes.added(storage, self._merged(finished, "sums", "adding up"))
+        sums: Sums = self._together(finished, "sums", "adding up")
         there = storage.names(PIECES)
         cases = [file for file in cases if file in there]
         found = settings.assembled(
             rows,
             sums,
-            held=held,
+            held=held.result(),
             pieces=passes.cases_in(storage, cases),
             excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
             n_excluded=int(sums["excluded",]),
@@ -355,7 +355,7 @@ class FileEvaluation:
             prior=evaluator.prior_record(settings.learned.recipes, reason) if rows.models else None,
             calibration=trust,
             trained_on=tuple(self.asked["trained_on"]),
-            experts=self._experts(settings),
+            experts=experts.result(),
             disputed=self._disputed(settings, sums),
             protocol=self.asked.get("protocol"),
         )
@@ -420,15 +420,14 @@ class FileEvaluation:
                 yield name, result
                 advance(known[name])
 
-    def _merged(self, files: Sequence[str], kind: str, what: str) -> list[str]:
-        """Put files together on the workers, level by level in the order of pieces, until few are left."""
+    def _together(self, files: Sequence[str], kind: str, what: str) -> Any:
+        """Add up what is in files on the workers, level by level in the order of pieces, and here what is left."""
         while len(files) > FEW:
             groups = [list(files[first : first + FEW]) for first in range(0, len(files), FEW)]
-            merged = {piece_of(digest(*group), kind): group for group in groups}
-            settings = pickle.dumps(self.run.storage)
-            list(self._worked(passes.merge_files, settings, what, {one: (one, group) for one, group in merged.items()}))
+            merged = {one: (one, group) for group in groups for one in [piece_of(digest(*group), kind)]}
+            list(self._worked(passes.merge_files, pickle.dumps(self.run.storage), what, merged))
             files = list(merged)
-        return list(files)
+        return passes.together(self.run.storage, files)
 
     # What is known of all cases --------------------------------------------------------------------------
 
@@ -448,8 +447,7 @@ class FileEvaluation:
         left = {piece: (piece, file) for piece, file in self._looks.items() if file not in there}
         settings = pickled((self.partition, self.reading))
         list(self._worked(passes.survey_piece, settings, "looking at the files", left))
-        files = self._merged(list(self._looks.values()), "survey", "looking at the files")
-        found = passes.merge_surveys(storage, files)
+        found: Survey | None = self._together(list(self._looks.values()), "survey", "looking at the files")
         if found is None:
             raise DissensusError("the models have no case in common", got=f"{len(self.reading.models)} models")
         if len(set(found.everyone)) < len(found.everyone):  # a sample tells, if there are more than a few
@@ -499,12 +497,11 @@ class FileEvaluation:
         settings = pickle.dumps((self.partition, different))
         done = self._worked(split.rows_about, settings, "choosing cases", {one: one for one in pieces})
         parts = [rows for _, rows in sorted(done, key=itemgetter(0))]
-        frames = {
-            name: pl.concat([one[name] for one in parts]).sort(split.PLACE, maintain_order=True) for name in parts[0]
-        }
-        found = Piece.read(
-            {name: rows.drop(split.PLACE) for name, rows in frames.items()}, self.survey.said_to(self.reading)
-        )
+        order = pl.DataFrame({split.NAME: different}, schema={split.NAME: pl.String})
+        both = {name: pl.concat([one[name] for one in parts]) for name in parts[0]}
+        how: Any = {"on": split.NAME, "maintain_order": "left_right"}  # examples are the same however cases are split
+        frames = {name: order.join(rows, **how).drop(split.NAME) for name, rows in both.items()}
+        found = Piece.read(frames, self.survey.said_to(self.reading))
         assert found is not None  # these cases were seen before
         return found.select(different)
 
@@ -537,14 +534,19 @@ class FileEvaluation:
         chosen, reason = request.with_panel_unless(why, rows.study, chosen, asked["panel"])
         learned = self._learned(rows, chosen)
         conditions = rows.study.conditions if survey.findings else learned.conditions
-        specs = learned.taught(next(iter(learned.lessons)), chosen, conditions)
+        lessons = next(iter(learned.lessons.values()))
+        specs = tuple(taught(spec, lessons, conditions) for spec in chosen)
         few = rows.study.select(list(rows.study.case_names[:1]))
         if few.counted.n_opinions and not all(spec.is_informed for spec in specs):
             conditions = common_conditions([spec.sample(few, draws=1) for spec in specs if not spec.is_informed])
         categories = asked["categories"]
         if categories is not None and not isinstance(categories, Categories):
             categories = Categories.from_source(open_source(categories), conditions)
-        wide = {name: _as_wide(model, survey.widest[name]) for name, model in rows.models.items()}
+        wide = dict[str, Predictions]()  # of one case with the most conditions, in the place of all of a model
+        for name, model in rows.models.items():
+            codes = np.arange(survey.widest[name], dtype=np.int64)
+            one: Any = {"offsets": np.array([0, len(codes)]), "codes": codes, "values": -codes.astype(np.float64)}
+            wide[name] = replace(model, case_names=model.case_names[:1], **one)
         how = {name: asked[name] for name in ("metrics", "primary", "draws", "seed")}
         how |= {"categories": categories, "refits": None, "truth": sample.truth}
         plan = evaluator.plan_of(specs, rows.study, wide, conditions, **how)
@@ -675,10 +677,3 @@ class FileEvaluation:
         }
         told = {name: one.with_receipt(receipt) for (name, one), receipt in said}
         return replace(found, study=found.study.with_receipt(opinions), predictions=told, inputs=inputs)
-
-
-def _as_wide(model: Predictions, size: int) -> Predictions:
-    """Make predictions of one case with so many conditions, in the place of all of a model."""
-    codes, offsets = np.arange(size, dtype=np.int64), np.array([0, size], dtype=np.int64)
-    values = -codes.astype(np.float64)
-    return replace(model, case_names=model.case_names[:1], offsets=offsets, codes=codes, values=values)

@@ -31,7 +31,7 @@ from dissensus.predictions.lists import Match
 # Bytes of a chunk, and the rows that it has at least.
 CHUNK_BYTES, LEAST_ROWS = 1 << 26, 1_000
 
-GENERATION, BUCKET, NAME, PLACE = "generation of the row", "bucket of the row", "name of the case", "place of the case"
+GENERATION, BUCKET, NAME = "generation of the row", "bucket of the row", "name of the case"
 
 
 class Chunk(NamedTuple):
@@ -280,15 +280,12 @@ def compare_files(settings: bytes, given: tuple[str, str]) -> bytes:
 
 
 def rows_about(settings: bytes, piece: str) -> dict[str, pl.DataFrame]:
-    """Return the rows of a piece about some cases, with the place of each among them."""
-    how, cases = pickle.loads(settings)
-    order = pl.DataFrame({NAME: cases}, schema={NAME: pl.String}).with_row_index(PLACE)
-    return {
-        name: rows.with_columns(case_names(rows[how.columns[name]]).alias(NAME))
-        .join(order, on=NAME, how="inner", maintain_order="left")
-        .drop(NAME)
-        for name, rows in how.frames(piece).items()
-    }
+    """Return the rows of a piece about some cases, with their names beside them."""
+    (how, cases), found = pickle.loads(settings), dict[str, pl.DataFrame]()
+    for name, rows in how.frames(piece).items():
+        names = case_names(rows[how.columns[name]])
+        found[name] = rows.with_columns(names.alias(NAME)).filter(names.is_in(cases))
+    return found
 
 
 # Names and bytes ----------------------------------------------------------------------------------------

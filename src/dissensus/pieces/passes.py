@@ -316,7 +316,7 @@ def _names(one: Iterable[str], other: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(sorted({*one, *other}))
 
 
-def _few(one: tuple[str, ...] | None, other: tuple[str, ...] | None = ()) -> tuple[str, ...] | None:
+def _few(one: Iterable[str] | None, other: Iterable[str] | None = ()) -> tuple[str, ...] | None:
     """Name annotators as long as they are few."""
     found = None if one is None or other is None else _names(one, other)
     return None if found is None or len(found) > MOST_NAMES else found
@@ -447,13 +447,6 @@ def survey_piece(settings: bytes, given: tuple[str, str]) -> None:
     partition.storage.write(target, bundled(None if piece is None else Survey.of(piece)))
 
 
-def merge_surveys(storage: Storage, files: Sequence[str]) -> Survey | None:
-    """Add up what is known of some pieces."""
-    found = [restored(storage.read(file), CLASSES) for file in files]
-    known = [one for one in found if one is not None]
-    return reduce(add, known) if known else None
-
-
 def merged_receipts(
     receipts: Iterable[Receipt], *, notes: Sequence[Note] = (), unlisted: Sequence[str] | None = None
 ) -> Receipt:
@@ -527,13 +520,6 @@ class Learned:
     recipes: Mapping[str, Any]
     refits: Mapping[str, FloatArray]
 
-    def taught(
-        self, finding: str, specs: Sequence[Aggregation], conditions: tuple[str, ...]
-    ) -> tuple[Aggregation, ...]:
-        """Give aggregations what they learn; those that models inform get a prior of every case instead."""
-        lessons = self.lessons[finding]
-        return tuple(spec if spec.is_informed else taught(spec, lessons, conditions) for spec in specs)
-
 
 @dataclass(frozen=True, eq=False)
 class Settings:
@@ -584,7 +570,7 @@ class Settings:
             prior = recipe.about(study, said)
         elif recipe is not None:
             prior = prior_of(recipe, study.opinions, said, asked.labels_by_case)
-        specs = learned.taught(finding, self.specs, study.conditions)
+        specs = (taught(spec, learned.lessons[finding], study.conditions) for spec in self.specs)
         informed = tuple(informed_by(spec, prior) for spec in specs)
         return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
 
@@ -724,8 +710,12 @@ class PieceFile(Mapping[Name, Array]):
             raise FormatError("a finished piece is damaged", got=repr(error), where=where, advice=advice) from error
 
 
-def added(storage: Storage, files: Sequence[str]) -> Sums:
-    """Add up finished pieces; what comes out does not grow with the cases, but for sums over groups of them."""
+def together(storage: Storage, files: Sequence[str]) -> Any:
+    """Add up what is known of some pieces: surveys, or sums; it does not grow with the cases."""
+    if files[0].endswith(SURVEY):
+        found = [restored(storage.read(file), CLASSES) for file in files]
+        known = [one for one in found if one is not None]
+        return reduce(add, known) if known else None
     disputed: list[Sequence[Array]] = []
 
     def of_all(file: str) -> Sums:
@@ -735,9 +725,9 @@ def added(storage: Storage, files: Sequence[str]) -> Sums:
             disputed[:] = [least(*map(np.concatenate, both))]
         return Sums(arrays)
 
-    found = dict(Sums.joined(map(of_all, files)).arrays)
-    found[EXCLUDED] = np.sort(found[EXCLUDED])[:MOST_NAMED]
-    return Sums({**found, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
+    sums = dict(Sums.joined(map(of_all, files)).arrays)
+    sums[EXCLUDED] = np.sort(sums[EXCLUDED])[:MOST_NAMED]
+    return Sums({**sums, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
 
 
 def cases_in(storage: Storage, files: Sequence[str]) -> list[Sums]:
@@ -748,8 +738,8 @@ def cases_in(storage: Storage, files: Sequence[str]) -> list[Sums]:
 
 
 def merge_files(settings: bytes, given: tuple[str, Sequence[str]]) -> None:
-    """Put some files into one, unless that has been done before: surveys, or sums of pieces."""
+    """Put what is known of some pieces into one file, unless that has been done before."""
     storage, (target, files) = pickle.loads(settings), given
     if not storage.has(target):
-        is_survey = target.endswith(SURVEY)
-        storage.write(target, bundled(merge_surveys(storage, files)) if is_survey else written(added(storage, files)))
+        found = together(storage, files)
+        storage.write(target, written(found) if isinstance(found, Sums) else bundled(found))

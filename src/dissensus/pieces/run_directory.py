@@ -92,8 +92,9 @@ class Manifest:
     >>> now = Manifest([{"study": {"a.parquet": "62", "b.parquet": "99"}}], {"draws": 500, "versions": {}}, 4)
     >>> print(*then.differences(now), sep="; ")
     draws: 200 then, 500 now; versions.numpy: 2.4.5 then, not given now; study: a.parquet changed
-    >>> then.continued(now).generations[1:]
-    [{'study': {'b.parquet': '99'}}]
+    >>> more = Manifest([{"study": {"a.parquet": "61", "b.parquet": "99"}}], then.options, n_buckets=9)
+    >>> then.continued(more, "run").generations
+    [{'study': {'a.parquet': '61'}}, {'study': {'b.parquet': '99'}}]
     """
 
     generations: Sequence[Mapping[str, Mapping[str, str]]]
@@ -117,8 +118,18 @@ class Manifest:
             found += [f"{name}: {file} {'changed' if file in known else 'is missing now'}" for file in lost]
         return found
 
-    def continued(self, other: Manifest) -> Manifest:
-        """Return this one with the files that another one has besides, as a generation of their own."""
+    def continued(self, other: Manifest, where: Path) -> Manifest:
+        """Return this one with the files that another one has besides as a generation; refuse other differences."""
+        lines = self.differences(other)
+        if lines:
+            more = len(lines) - MOST_DIFFERENCES
+            raise FormatError(
+                "the run was asked something else, and cannot go on",
+                expected="the same options, versions and input; files may be added",
+                got=("\n" + " " * 12).join([*lines[:MOST_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]),
+                where=str(where),
+                advice="give what it was begun with, or begin another run in another directory",
+            )
         known, came = self.inputs, other.inputs
         added = {name: {file: came[name][file] for file in came[name] if file not in known[name]} for name in came}
         added = {name: files for name, files in added.items() if files}
@@ -133,11 +144,9 @@ class Manifest:
     def read(place: FilePath) -> Manifest:
         """Read what :meth:`to_json` wrote, or say what is wrong with it."""
         if not is_run(place):
-            advice, expected = (
-                "without --resume, a run begins in a directory that does not exist yet",
-                f"a {MANIFEST} in it",
-            )
-            raise FormatError("this is not the directory of a run", expected=expected, got=str(place), advice=advice)
+            advice = "without --resume, a run begins in a directory that does not exist yet"
+            problem, expected = "this is not the directory of a run", f"a {MANIFEST} in it"
+            raise FormatError(problem, expected=expected, got=str(place), advice=advice)
         file, problem, expected, got = place / MANIFEST, "the manifest of the run is damaged", "", ""
         with told("the manifest of the run cannot be read", place):
             data = file.read_bytes()
@@ -197,7 +206,7 @@ def run_in(
             held.enter_context(locked(place / LOCK))
         goes_on = resume and place.exists() and not _is_empty(place)
         if goes_on:
-            manifest = _continued(place, manifest)
+            manifest = Manifest.read(place).continued(manifest, place)
         elif is_run(path) and not overwrite and not (place / FINISHED).is_file():
             raise FormatError(
                 "the output directory holds an unfinished run",
@@ -223,7 +232,7 @@ def run_in(
             if not goes_on or manifest != Manifest.read(place):  # it begins, or files were added
                 with undisturbed():
                     run.reopen()
-                    run.here.write(MANIFEST, manifest.to_json())
+                    Storage(str(run.path)).write(MANIFEST, manifest.to_json())
                     if not goes_on:
                         run.remove_others(())
         yield run
@@ -234,23 +243,6 @@ def _is_empty(place: FilePath) -> bool:
     if not place.is_dir():
         return not place.exists()
     return all(one.is_dir() and not one.is_symlink() for one in place.rglob("*") if one != place / LOCK)
-
-
-def _continued(place: FilePath, manifest: Manifest) -> Manifest:
-    """Return what was asked when a run was begun, with the files that came since; refuse other differences."""
-    then = Manifest.read(place)
-    lines = then.differences(manifest)
-    if lines:
-        more = len(lines) - MOST_DIFFERENCES
-        shown = lines[:MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
-        raise FormatError(
-            "the run was asked something else, and cannot go on",
-            expected="the same options, versions and input; files may be added",
-            got=("\n" + " " * 12).join(shown),
-            where=str(place),
-            advice="give what it was begun with, or begin another run in another directory",
-        )
-    return then.continued(manifest)
 
 
 @dataclass(frozen=True)
@@ -282,16 +274,11 @@ class RunDirectory:
     manifest: Manifest
     scratch: str | None = None
 
-    @property
-    def here(self) -> Storage:
-        """The directory."""
-        return Storage(str(self.path))
-
     @cached_property
     def storage(self) -> Storage:
         """Where workers keep their files; in a scratch, by a digest of what was asked when the run began."""
         if self.scratch is None:
-            return self.here
+            return Storage(str(self.path))
         told = json.dumps([self.manifest.generations[0], self.manifest.options], sort_keys=True, default=str)
         name = f"{self.path.name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
         found = Storage(f"{self.scratch.rstrip('/')}/{name}")
@@ -319,7 +306,7 @@ class RunDirectory:
             if not name.startswith(f"{UNFINISHED}/"):
                 self.storage.remove(name)
         for name in (REPORT, *FILES, DISPUTED, *EARLIER, *(TABLES if self.scratch else ())):
-            self.here.remove(name)
+            Storage(str(self.path)).remove(name)
         for folder in (self.path / PIECES).glob("input-*"):
             with suppress(OSError):  # something of it is kept
                 folder.rmdir()
@@ -507,8 +494,6 @@ class Storage:
     def _check_there(self) -> None:
         """Refuse a directory that this machine does not see, before anything is written elsewhere in its name."""
         if not FilePath(self.root).is_dir():
-            problem, where = (
-                "a worker does not see the directory of the run",
-                f"process {os.getpid()} on {platform.node()}",
-            )
+            problem = "a worker does not see the directory of the run"
+            where = f"process {os.getpid()} on {platform.node()}"
             raise FormatError(problem, got=self.root, where=where, advice=SHARED)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet
+PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/pip install --quiet --quiet --no-compile
 
 unexport PYTHONDONTWRITEBYTECODE # bytecode is kept, whatever the shell says: tests start hundreds of processes
 
@@ -74,11 +74,14 @@ $(VENV)/.ready-demo: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; about a minute)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dissensus needs Python 3.11 or newer; got $$($(PYTHON) --version). Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --upgrade pip
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready-demo
+$(VENV)/.ready-pip: $(VENV)/.ready-demo
+	@$(PIP) --upgrade pip # which knows groups
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready-pip
 	@echo "adding what tests and checks need (once)"
 	@$(PIP) --group dev
 	@touch $@
@@ -95,11 +98,11 @@ $(VENV)/.ready-bench: $(VENV)/.ready-dev
 	@$(PIP) --group peers
 	@touch $@
 
-$(VENV)/.ready-docs: $(VENV)/.ready-demo
+$(VENV)/.ready-docs: $(VENV)/.ready-pip
 	@$(PIP) --group docs
 	@touch $@
 
-$(VENV)/.ready-dist: $(VENV)/.ready-demo
+$(VENV)/.ready-dist: $(VENV)/.ready-pip
 	@$(PIP) --group dist
 	@touch $@
 

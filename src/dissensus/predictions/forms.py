@@ -13,6 +13,7 @@ import polars as pl
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.files import is_number, polars_frame
+from dissensus.core.names import Said
 from dissensus.core.ragged import begins_run, offsets_from_lengths
 from dissensus.predictions.lists import Conditions, PredictionKind, Predictions, in_order
 from dissensus.study import tables
@@ -31,6 +32,33 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
     "rank": tables.ALIASES["rank"],
 }
+
+# Names of a column that holds what a model answers, where no column goes by a name of a condition.
+ANSWERS = frozenset(
+    (
+        *(
+            "prediction",
+            "predictions",
+            "predicted",
+            "predicted_label",
+            "predicted_class",
+            "predicted_condition",
+            "pred",
+        ),
+        *(
+            "pred_label",
+            "pred_class",
+            "y_pred",
+            "yhat",
+            "y_hat",
+            "answer",
+            "response",
+            "output",
+            "grade",
+            "predicted_grade",
+        ),
+    )
+)
 
 KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
 
@@ -276,7 +304,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
     if not offered and kind is None and options.findings:
         return "set"
-    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not _holds_text(column)]
+    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not holds_text(column)]
     if not offered and kind != "set" and not spare:  # a spare column of numbers may be the score
         several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
         if not several.any() or kind == "ranking":
@@ -352,14 +380,60 @@ def case_column(
     usual = found.get("case") or (PANDAS_INDEX if PANDAS_INDEX in free else None)
     if usual is not None or not free or free[0] != table.columns[0]:
         return usual
-    return free[0] if free[0] == "" or _holds_text(table[free[0]]) else None
+    return free[0] if free[0] == "" or holds_text(table[free[0]]) else None
 
 
-def _holds_text(column: pl.Series) -> bool:
+def holds_text(column: pl.Series) -> bool:
+    """Tell whether a cell of a column is no number."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return False
     text = column.cast(pl.String)
     return text.cast(pl.Float64, strict=False).null_count() > text.null_count()
+
+
+def roles_here(given: Said, names: Collection[str]) -> dict[str, str]:
+    """Keep what is said of columns that a file has, in roles that predictions have.
+
+    >>> roles_here({"case": "patient", "condition": "dx", "annotator": "reader"}, ["patient", "reader", "score"])
+    {'case': 'patient'}
+    """
+    return {role: name for role, name in given.items() if role in ALIASES and name is not None and name in names}
+
+
+def column_of_answers(table: pl.DataFrame, options: PredictionOptions) -> dict[str, str]:
+    """Find the role of the one column that is called like an answer, or stands alone beside the cases.
+
+    Text, and whole numbers, are conditions; numbers with fractions are scores. There is none where a column goes by the
+    name of a condition, or by that of the role.
+
+    >>> asked = PredictionOptions(conditions=["Eczema", "Tinea"])
+    >>> column_of_answers(pl.DataFrame({"case": ["c1"], "model_a": ["Tinea"]}), asked)
+    {'condition': 'model_a'}
+    """
+    names, given = set(options.names or ()), options.columns
+    case = case_column(table, options.names, given=given.get("case"))
+    others = [name for name in table.columns if name != case]
+    is_settled = (
+        options.findings or case is None or not names or not given.keys().isdisjoint(("condition", *KIND_OF_ROLE))
+    )
+    if is_settled or not names.isdisjoint(others):
+        return {}
+    called = [name for name in others if tables.normalised(name) in ANSWERS]
+    rivals = [name for name in others if tables.normalised(name) in ALIASES["condition"]]
+    if called and rivals:
+        raise DissensusError(
+            "two columns could be the answers of the model",
+            expected="one of them",
+            got=f"{rivals[0]!r} and {called[0]!r}",
+            advice=f"leave out what is no answer (--ignore {rivals[0]} or --ignore {called[0]}), or rename it",
+        )
+    has_role = {tables.normalised(name) for name in others} & {*ALIASES["score"], *ALIASES["rank"], "p"}
+    found = called or ([] if rivals or has_role else others)
+    if len(found) != 1 or is_number(found[0]):
+        return {}
+    numbers = None if holds_text(table[found[0]]) else table[found[0]].cast(pl.Float64, strict=False).drop_nulls()
+    is_scored = numbers is not None and bool((numbers != numbers.round()).any())
+    return {("score" if is_scored else "condition"): found[0]}
 
 
 def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ def examine_predictions(
 ) -> PredictionReading:
     """Read predictions and tell what was understood of the file; parameters are those of :func:`read_predictions`.
 
-    The file ``may_lack`` what is to be ignored.
+    The file ``may_lack`` what is to be ignored, and what roles are given.
     """
     own_name, place = named_path(path) if isinstance(path, str | PathLike) else ("model", path)
     names = {what: tuple(said.pop(what)) for what in ("conditions", "cases") if said.get(what) is not None}
@@ -237,6 +237,8 @@ def examine_predictions(
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
     how: dict[str, Any] = {"ignore": ignore, "only": only, "lists": False, "may_lack": may_lack}
+    if may_lack and source.is_table:
+        options = replace(options, columns=forms.roles_here(options.columns, source.table.columns))
     source = prepared(_as_records(source, options), options.columns, **how)
     if source.path.suffix.lower() == INSPECT:  # by which rows may have been chosen
         source = replace(source, content=source.table.drop("epoch", "model"))
@@ -296,12 +298,17 @@ def examine_source(
     >>> examine_source(source, options=PredictionOptions("A")).predictions.to_scores()
     array([[0.2, 0.8]])
     """
-    place = str(source.path)
+    place, is_table = str(source.path), source.is_table and format is None
     try:
+        answers = forms.column_of_answers(source.table, options) if is_table else {}
+        options = replace(options, columns={**options.columns, **answers})
         name = format or _recognised(source, options)
         said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
         columns = tuple(columns)
         refuse_unheard(options.columns, columns, f"the format {name}")
+        for name_of in answers.values():
+            why = BY_NAME if normalised(name_of) in forms.ANSWERS else "as the only column beside the case"
+            columns = tuple(replace(one, reason=why) if one.name == name_of else one for one in columns)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error.at(place) from None
@@ -513,6 +520,9 @@ def _columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) ->
     beside = {role: given.get(role) for role in NUMBER_ALIASES}
     found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
     case = forms.case_column(table.drop(found.values()), given=given.get("case"))
+    others = [name for name in table.columns if name != case]
+    if not found and case is not None and len(others) == 1 and not forms.holds_text(table[others[0]]):
+        found = {"score": others[0]}  # whatever it is called
     return found if case is None else {**found, "case": case}
 
 

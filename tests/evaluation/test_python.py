@@ -34,6 +34,20 @@ def test_labels_and_ratings_come_as_vectors_too() -> None:
     assert numbers.metrics[0].name == "mean absolute error"
 
 
+def test_labels_of_many_conditions_and_the_truth_come_in_any_form(tmp_path: Path) -> None:
+    names, trees = [f"c{i}" for i in range(12)], ["oak", "elm", "ash"] * 4
+    study = ds.read({"case": names * 2, "reader": ["ann"] * 12 + ["bob"] * 12, "label": trees + trees[::-1]})
+    frame = pd.DataFrame({"plot": names, "ground_truth": trees})
+    frame.to_csv(tmp_path / "truth.csv", index=False)
+    known = [tmp_path / "truth.csv", frame, pl.from_pandas(frame), pd.Series(trees, index=names)]
+    models = {"list": trees, "array": np.array(trees), "frame": pd.DataFrame({"case": names, "tree": trees})}
+    for truth in [dict(zip(names, trees, strict=True)), *known]:
+        result = ds.evaluate(study, models, truth=truth, aggregations=["dirichlet"], draws=8)
+        assert result.to_frame().filter(estimand="truth", metric="top-1 accuracy")["mean"].to_list() == [1.0] * 3
+    with pytest.raises(ds.DissensusError, match="truth is not of the right kind"):
+        ds.evaluate(study, models, truth=3)
+
+
 def test_a_study_may_be_a_path_and_models_are_not_needed(tmp_path: Path) -> None:
     pl.DataFrame(COLUMNS).write_csv(tmp_path / "o.csv")
     result = ds.evaluate(tmp_path / "o.csv", draws=20, aggregations=["dirichlet:1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from dissensus.certainty.categories import Categories
 from dissensus.core.arrays import FloatArray, Path
 from dissensus.core.checks import check_choice, check_count, checked
 from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.files import open_source
 from dissensus.core.names import Readable, case_positions, check_names, in_order_of_keys
 from dissensus.core.output import expect
 from dissensus.core.ragged import offsets_from_lengths
@@ -59,7 +61,8 @@ from dissensus.evaluation.tally import (
 )
 from dissensus.metrics.base import Metric
 from dissensus.predictions.lists import Predictions
-from dissensus.study.reading import as_study
+from dissensus.study.reading import as_study, examine_truth
+from dissensus.study.reading.format import Options
 from dissensus.study.study import Study
 
 if TYPE_CHECKING:
@@ -102,7 +105,7 @@ def evaluate(
     panel: bool | None = None,
     leads: Leads = "agreement",
     reference: Calibration | Literal["calibrated"] | None = None,
-    truth: Mapping[str, Any] | Study | None = None,
+    truth: Readable | None = None,
     trained_on: Sequence[str] = (),
     margin: float | None = None,
     called: str = "annotator",
@@ -165,8 +168,8 @@ def evaluate(
         or what :func:`calibrate` found before. By default reliability 1 of the first aggregation.
     truth
         What is known to be true, by name of the case: a condition or grade, of ratings a number, of checklists the
-        findings that are present; or a study of such answers. Models are then compared with it as well, under the run
-        and the estimand ``truth``.
+        findings that are present; or a study, a file, a data frame or a series of such answers. Models are then
+        compared with it as well, under the run and the estimand ``truth``.
     trained_on
         Names of models that were trained on these annotations, or on some of them. They are evaluated, but do not
         inform the prior of the panel estimate, and ``Evaluation.trained_on`` names them.
@@ -262,13 +265,14 @@ def evaluate(
     )
 
 
-def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
+def truth_of(given: Readable, study: Study) -> Study:
     """Return what is known to be true as a study with an opinion per case.
 
     Parameters
     ----------
     given
-        By name of the case a condition, of ratings a number, of checklists the findings that are present; or a study.
+        By name of the case a condition, of ratings a number, of checklists the findings that are present; or a study, a
+        file, a data frame, or a series whose index names the cases.
     study
         Whose cases it is about.
 
@@ -279,6 +283,13 @@ def truth_of(given: Mapping[str, Any] | Study, study: Study) -> Study:
     >>> truth_of({"x": "b"}, said).n_opinions
     1
     """
+    if isinstance(given, str | PathLike) or hasattr(given, "columns"):
+        given = examine_truth(open_source(given), study, options=Options()).study
+    elif hasattr(given, "index") and hasattr(given, "dtype"):
+        given = dict(zip(map(str, given.index), given.tolist(), strict=True))
+    if not isinstance(given, Mapping | Study):
+        expected = "a mapping from cases, a study, a file, a data frame, or a series whose index names the cases"
+        raise DissensusError("truth is not of the right kind", expected=expected, got=type(given).__name__)
     counts = study.counted.panel.votes_per_case
     known = set(given.case_names if isinstance(given, Study) else given)
     lacking = [name for name, n in zip(study.case_names, counts, strict=True) if n and name not in known]

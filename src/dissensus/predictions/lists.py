@@ -720,7 +720,7 @@ def aligned_models(
     """Return what every model says of the cases and conditions of a study; bare scores are in their order already.
 
     Files, frames, dictionaries and labelled vectors are read, as :func:`read_predictions` does. A vector holds a number
-    per case: a rating, or, where the question is ``"binary"``, the probability of the positive answer.
+    per case, a rating, or, where the question is ``"binary"``, the probability of the positive answer; or a label.
 
     Examples
     --------
@@ -738,7 +738,7 @@ def aligned_models(
             index = [str(label) for label in getattr(said, "index", ())]
             said = dict(zip(index, said.tolist(), strict=True)) if {*index} & {*case_names} else np.asarray(said)
         is_vector = isinstance(said, np.ndarray | list | tuple) and np.ndim(np.asarray(said, dtype=object)) == 1
-        if is_vector and how["binary"]:
+        if is_vector and (how["binary"] or all(isinstance(label, str) for label in said)):
             check_length("score", len(said), len(case_names))
             said = dict(zip(case_names, np.asarray(said).tolist(), strict=True))
         if isinstance(said, Predictions):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from dissensus.core import checks
+from dissensus.core.arrays import Forwarded, IntArray
 from dissensus.core.checks import check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
 from dissensus.core.names import Cases, case_positions, check_names
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray
 
 # What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
@@ -367,30 +368,11 @@ class Predictions(Received):
             raise DissensusError(f"model {self.name!r} gives {self.kind}, not numbers", advice=advice)
         return self.to_scores()[:, self.conditions.index(name)]
 
-    @property
-    def n_cases(self) -> int:
-        """Number of cases."""
-        return len(self.case_names)
-
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions, K."""
-        return len(self.conditions)
-
-    @property
-    def n_entries(self) -> int:
-        """Number of listed conditions over all cases."""
-        return len(self.codes)
-
-    @property
-    def entries_per_case(self) -> IntArray:
-        """Number of listed conditions of each case, shape (n_cases,)."""
-        return np.diff(self.offsets)
-
-    @property
-    def case_of_entry(self) -> IntArray:
-        """Position of the case of each entry, shape (n_entries,)."""
-        return row_of_each(self.offsets)
+    n_cases = Forwarded[int]("case_names", "Number of cases.", len)
+    n_conditions = Forwarded[int]("conditions", "Number of conditions, K.", len)
+    n_entries = Forwarded[int]("codes", "Number of listed conditions over all cases.", len)
+    entries_per_case = Forwarded[IntArray]("offsets", "Number of listed conditions, (n_cases,).", np.diff)
+    case_of_entry = Forwarded[IntArray]("offsets", "Position of the case of each entry, (n_entries,).", row_of_each)
 
     @property
     def has_tie(self) -> BoolArray:

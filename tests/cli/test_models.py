@@ -176,7 +176,7 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     cases, best = STUDY.annotations.case_names, STUDY.theta.argmax(axis=1)
     labels = [STUDY.annotations.conditions[place] for place in best]
     known = pl.DataFrame({"case": cases, "label": labels})
-    known.write_csv("truth.csv")
+    known.rename({"case": "patient", "label": "ground_truth"}).write_csv("truth.csv")  # usual names of what is true
     words = [*models, "--aggregation", "dirichlet:1", "--metric", "top-k-accuracy:1", "--draws", "50"]
     outcome = run("evaluate", "opinions.csv", *words, "--truth", "truth.csv", "--out", "out")
     assert "truth" in outcome.out.split("\n")[2]
@@ -205,7 +205,7 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
 @pytest.mark.parametrize(
     ("opinions", "said", "truth", "expected"),
     [
-        ("case,annotator,score\nx,a,1\nx,b,2\ny,a,4\ny,b,6\n", "x,2\ny,5\n", "case,score\nx,1\ny,7\n", 1.5),
+        ("case,annotator,score\nx,a,1\nx,b,2\ny,a,4\ny,b,6\n", "x,2\ny,5\n", "patient,depth\nx,1\ny,7\n", 1.5),
         (
             "case,annotator,finding,present\nx,a,AF,1\nx,b,AF,0\ny,a,ST,1\ny,b,AF,1\n",
             None,
@@ -218,7 +218,7 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
 def test_truth_of_numbers_and_findings(run: Run, opinions: str, said: str | None, truth: str, expected: float) -> None:
     Path("said.csv").write_text(opinions)
     Path("truth.csv").write_text(truth)
-    Path("M.csv").write_text(f"case,value\n{said}" if said else "case,AF,ST\nx,0.9,0.1\ny,0.2,0.8\n")
+    Path("M.csv").write_text(f"patient,stars\n{said}" if said else "case,AF,ST\nx,0.9,0.1\ny,0.2,0.8\n")
     metric = "mean-absolute-error" if said else "top-k-accuracy:1"
     words = ["--predictions", "M=M.csv", "--metric", metric, "--no-report", "--out", "out", "--truth", "truth.csv"]
     run("evaluate", "said.csv", *words, "--draws", "20", "--annotators", "fixed").done()

@@ -30,6 +30,7 @@ LONG = "case_id,label,score\nc2,Eczema,0.4\nc2,Tinea,0.4\nc2,Psoriasis,0.2\n" + 
 SETS = np.array([[1, 0, 1], [0, 0, 0]])
 OF_SETS: list[Any] = [[["Eczema", "Tinea"]], []]
 ALPHAS = np.stack([np.zeros((2, 3)), [[0, 1, 0]] * 2], axis=2).astype(np.bool_)
+ANSWERS, OF_ANSWERS = "case,ANSWER\nc2,Eczema\nc1,Tinea\n", [[["Tinea"]], [["Eczema"]]]
 ONES, ARRAY = [[1.0, 0, 0], [0, 1, 0]], np.array(SCORES)
 REVERSED = {"case_ids": CASES[::-1], "classes": NAMES[::-1]}
 TWICE = {"probs": [[1.0], [1.0]], "case_ids": ["c1", "c1"], "classes": ["a"]}
@@ -51,6 +52,11 @@ READ: list[tuple[str, Any, dict[str, Any], Any]] = [
     ("m.npz", {"probs": ARRAY[::-1, ::-1], **REVERSED}, {}, SCORES),
     ("m.npz", {"scores": ARRAY[::-1, ::-1], "cases": CASES[::-1], "conditions": NAMES[::-1]}, {}, SCORES),
     ("m.npz", {"arr_0": SCORES}, {}, SCORES),
+    *(("m.csv", ANSWERS.replace("ANSWER", name), {}, OF_ANSWERS) for name in ("y_pred", "Predicted label", "ResNet")),
+    ("m.csv", "case,prediction,prob,note\nc1,Tinea,0.9,-\nc2,Eczema,0.7,-\n", {}, [[0, 0, 0.9], [0.7, 0, 0]]),
+    ("m.csv", "case,output\nc1,0.25\nc2,1\n", {"conditions": ["no", "yes"], "binary": True}, [[0.75, 0.25], [0, 1]]),
+    ("m.csv", "case,pred\nc1,2\nc2,0\n", {}, OF_ANSWERS),
+    ("m.csv", "patient,dx\n1,Tinea\n2,Eczema\n", {"cases": ["1", "2"], "columns": {"case": "patient"}}, OF_ANSWERS),
     *(("A.parquet", pl.read_csv(text.encode()), {}, SCORES) for text in (WIDE, LONG)),
 ]
 
@@ -71,6 +77,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], tuple[str, ...]]] = [
     ("m.npy", np.ones((3, 3)), STUDY, ("does not fit", "2 rows (cases) and 3 columns", "3 rows and 3 columns")),
     ("m.npy", np.ones((2, 3)), {}, ("its cases and its conditions", "shape (2, 3)", "np.savez")),
     ("m.npz", TWICE, {}, ("several rows",)),
+    ("m.csv", "case,label,prediction\nc1,a,b\n", {"conditions": ["a", "b"]}, ("two columns", "--ignore label")),
     ("m.npz", {"probs": np.array([[None]], dtype=object)}, {}, ("without pickled objects",)),
     ("m.npy", np.ones(3), STUDY, ("must be a matrix",)),
     ("m.npy", np.ones((2, 2, 3)), STUDY, ("average an ensemble",)),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import dissensus as ds
 from dissensus.cli import options, terminal
@@ -143,22 +143,16 @@ class Evaluate:
 
     def read_truth(self, study: ds.Study) -> Reading:
         """Read what is known to be true like the opinions of one annotator, with the conditions of the study."""
-        from dissensus.core.files import open_source
+        from dissensus.core.files import Limits, open_source
         from dissensus.evaluation.evaluator import truth_of
+        from dissensus.study.reading import examine_truth
+        from dissensus.study.reading.format import Options
 
         assert self.truth is not None, "asked for"
-        ignore = self.said.get("ignore") or ()
-        source = open_source(self.truth) if ignore else None
-        known = source.table.columns if source is not None and source.is_table else ()
-        reading = ds.examine(
-            self.truth,
-            {"ratings": "ratings", "checklists": "checklist"}.get(study.kind),
-            conditions=study.conditions or None,
-            question=cast(Any, study.question) if study.kind == "rankings" else None,
-            nothing=self.said.get("nothing") if study.kind == "checklists" else None,
-            ignore=[name for name in ignore if name in known],
-            limits=options.limit_sizes(self.said),
-        )
+        limits = Limits.given(options.limit_sizes(self.said))
+        said = Options(columns=options.column_roles(self.said), nothing=self.said.get("nothing"), limits=limits)
+        source = open_source(self.truth, limits)
+        reading = examine_truth(source, study, options=said, ignore=tuple(self.said.get("ignore") or ()))
         options.say_receipt(reading.receipt)
         try:
             truth_of(reading.study, study)

@@ -494,6 +494,7 @@ def read_models(models: Given, study: ds.Study, said: Given) -> dict[str, Predic
             findings=study.kind == "checklists",
             binary=study.question == "binary",
             kind=kinds.get(name),
+            columns=column_roles(said),
             positive=said.get("positive"),
             allow_missing=bool(models.get("allow_missing")),
             limits=limit_sizes(said),

@@ -49,7 +49,7 @@ from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
 from dissensus.predictions import reader
 from dissensus.predictions.lists import PredictionKind, PredictionOptions, Predictions, common_kind
-from dissensus.predictions.reader import case_column
+from dissensus.predictions.reader import case_column, roles_here
 from dissensus.study import reading as study_reading
 from dissensus.study.opinions import kept_opinions
 from dissensus.study.reading.format import Options
@@ -152,7 +152,8 @@ class Reading:
         columns, given = list(table.schema), self.options.columns if name == STUDY else {}
         with placed(self.places[name]):
             if name.startswith("model"):
-                of_model = case_column(table.head(SEEN).drop(self.ignore, strict=False), self.options.conditions)
+                seen, here = table.head(SEEN).drop(self.ignore, strict=False), roles_here(self.options.columns, columns)
+                of_model = case_column(seen, self.options.conditions, given=here.get("case"))
                 if of_model is None:
                     raise missing_column(["case"], CASE, columns)
                 return of_model
@@ -202,6 +203,7 @@ class Reading:
         source = Source(FilePath(place), "parquet", frame)
         asked: dict[str, Any] = {"findings": study.kind == "checklists", "binary": study.question == "binary"}
         asked |= {"kind": self.kinds.get(name), "positive": self.options.positive}
+        asked |= {"columns": roles_here(self.options.columns, frame.columns)}
         options = PredictionOptions(name, conditions, study.case_names, **asked)
         # codes, and one number per case, need the names of the study
         own, examine = replace(options, conditions=conditions or study.conditions or None), reader.examine_source
@@ -215,14 +217,12 @@ class Reading:
 
     def truth(self, frame: pl.DataFrame, study: Study) -> Study:
         """Read what is known to be true of the cases of a piece, with the conditions of all."""
-        place, form = self.places[TRUTH], {"ratings": "ratings", "checklists": "checklist"}.get(study.kind)
-        how: dict[str, Any] = {"nothing": self.options.nothing if study.kind == "checklists" else None}
-        how |= {"question": study.question if study.kind == "rankings" else None, "limits": self.options.limits}
-        options = Options(study.conditions or None, format_is_given=form is not None, **how)
+        place = self.places[TRUTH]
         with placed(place):
-            known = truth_of({}, study) if not len(frame) else None
-            source = Source(FilePath(place), "parquet", frame.drop(self.ignore, strict=False))
-            found = known or study_reading.examine_source(source, form, options=options, place=place).study
+            source = Source(FilePath(place), "parquet", frame)
+            how: dict[str, Any] = {"options": self.options, "ignore": self.ignore, "place": place}
+            found = truth_of({}, study) if not len(frame) else None
+            found = found or study_reading.examine_truth(source, study, **how).study
             return Questions.of(truth_of(found, study), {}).study
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
@@ -16,6 +16,7 @@ import polars as pl
 from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source, polars_frame
+from dissensus.core.names import Said
 from dissensus.core.receipt import (
     AS_SAID,
     BY_NAME,
@@ -59,6 +60,23 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
     "rank": tables.ALIASES["rank"],
 }
+
+# Names of a column that holds what a model answers, where no column goes by a name of a condition.
+ANSWERS = frozenset(
+    (
+        *(
+            "prediction",
+            "predictions",
+            "predicted",
+            "predicted_label",
+            "predicted_class",
+            "predicted_condition",
+            "pred",
+        ),
+        *("pred_label", "pred_class", "y_pred", "yhat", "y_hat", "answer", "response", "output", "grade"),
+        "predicted_grade",
+    )
+)
 
 KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
 
@@ -249,7 +267,7 @@ def examine_predictions(
 ) -> PredictionReading:
     """Read predictions and tell what was understood of the file; parameters are those of :func:`read_predictions`.
 
-    The file ``may_lack`` what is to be ignored.
+    The file ``may_lack`` what is to be ignored, and what roles are given.
     """
     own_name, place = named_path(path) if isinstance(path, str | PathLike) else ("model", path)
     names = {what: tuple(said.pop(what)) for what in ("conditions", "cases") if said.get(what) is not None}
@@ -266,6 +284,8 @@ def examine_predictions(
     if mark is not None and not all(is_number(cell) for cell in first.split(mark)):  # a table with a header
         source = source.as_table(limits=allowed, headless=True)
     how: dict[str, Any] = {"ignore": ignore, "only": only, "lists": False, "may_lack": may_lack}
+    if may_lack and source.is_table:
+        options = replace(options, columns=roles_here(options.columns, source.table.columns))
     source = prepared(_as_records(source, options), options.columns, **how)
     if source.path.suffix.lower() == INSPECT:  # by which rows may have been chosen
         source = replace(source, content=source.table.drop("epoch", "model"))
@@ -325,12 +345,17 @@ def examine_source(
     >>> examine_source(source, options=PredictionOptions("A")).predictions.to_scores()
     array([[0.2, 0.8]])
     """
-    place = str(source.path)
+    place, is_table = str(source.path), source.is_table and format is None
     try:
+        answers = column_of_answers(source.table, options) if is_table else {}
+        options = replace(options, columns={**options.columns, **answers})
         name = format or _recognised(source, options)
         said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
         columns = tuple(columns)
         refuse_unheard(options.columns, columns, f"the format {name}")
+        for name_of in answers.values():
+            why = BY_NAME if normalised(name_of) in ANSWERS else "as the only column beside the case"
+            columns = tuple(replace(one, reason=why) if one.name == name_of else one for one in columns)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
         raise error.at(place) from None
@@ -545,7 +570,7 @@ def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: Predic
     offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
     if not offered and kind is None and options.findings:
         return "set"
-    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not _holds_text(column)]
+    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not holds_text(column)]
     if not offered and kind != "set" and not spare:  # a spare column of numbers may be the score
         several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
         if not several.any() or kind == "ranking":
@@ -618,14 +643,60 @@ def case_column(
     usual = found.get("case") or (PANDAS_INDEX if PANDAS_INDEX in free else None)
     if usual is not None or not free or free[0] != table.columns[0]:
         return usual
-    return free[0] if free[0] == "" or _holds_text(table[free[0]]) else None
+    return free[0] if free[0] == "" or holds_text(table[free[0]]) else None
 
 
-def _holds_text(column: pl.Series) -> bool:
+def holds_text(column: pl.Series) -> bool:
+    """Tell whether a cell of a column is no number."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return False
     text = column.cast(pl.String)
     return text.cast(pl.Float64, strict=False).null_count() > text.null_count()
+
+
+def roles_here(given: Said, names: Collection[str]) -> dict[str, str]:
+    """Keep what is said of columns that a file has, in roles that predictions have.
+
+    >>> roles_here({"case": "patient", "condition": "dx", "annotator": "reader"}, ["patient", "reader", "score"])
+    {'case': 'patient'}
+    """
+    return {role: name for role, name in given.items() if role in ALIASES and name is not None and name in names}
+
+
+def column_of_answers(table: pl.DataFrame, options: PredictionOptions) -> dict[str, str]:
+    """Find the role of the one column that is called like an answer, or stands alone beside the cases.
+
+    Text, and whole numbers, are conditions; numbers with fractions are scores. There is none where a column goes by the
+    name of a condition, or by that of the role.
+
+    >>> asked = PredictionOptions(conditions=["Eczema", "Tinea"])
+    >>> column_of_answers(pl.DataFrame({"case": ["c1"], "model_a": ["Tinea"]}), asked)
+    {'condition': 'model_a'}
+    """
+    names, given = set(options.names or ()), options.columns
+    case = case_column(table, options.names, given=given.get("case"))
+    others = [name for name in table.columns if name != case]
+    is_settled = (
+        options.findings or case is None or not names or not given.keys().isdisjoint(("condition", *KIND_OF_ROLE))
+    )
+    if is_settled or not names.isdisjoint(others):
+        return {}
+    called = [name for name in others if normalised(name) in ANSWERS]
+    rivals = [name for name in others if normalised(name) in ALIASES["condition"]]
+    if called and rivals:
+        raise DissensusError(
+            "two columns could be the answers of the model",
+            expected="one of them",
+            got=f"{rivals[0]!r} and {called[0]!r}",
+            advice=f"leave out what is no answer (--ignore {rivals[0]} or --ignore {called[0]}), or rename it",
+        )
+    has_role = {normalised(name) for name in others} & {*ALIASES["score"], *ALIASES["rank"], "p"}
+    found = called or ([] if rivals or has_role else others)
+    if len(found) != 1 or is_number(found[0]):
+        return {}
+    numbers = None if holds_text(table[found[0]]) else table[found[0]].cast(pl.Float64, strict=False).drop_nulls()
+    is_scored = numbers is not None and bool((numbers != numbers.round()).any())
+    return {("score" if is_scored else "condition"): found[0]}
 
 
 def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:
@@ -694,6 +765,9 @@ def _columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) ->
     beside = {role: given.get(role) for role in NUMBER_ALIASES}
     found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
     case = case_column(table.drop(found.values()), given=given.get("case"))
+    others = [name for name in table.columns if name != case]
+    if not found and case is not None and len(others) == 1 and not holds_text(table[others[0]]):
+        found = {"score": others[0]}  # whatever it is called
     return found if case is None else {**found, "case": case}
 
 

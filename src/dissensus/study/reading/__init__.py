@@ -27,7 +27,7 @@ from dissensus.study.question import asked_of, chosen_question, question_in_word
 from dissensus.study.reading.annotator_files import listed_files
 from dissensus.study.reading.format import Format, Options, Parsed, has_role, prepared, refuse_types
 from dissensus.study.study import Study
-from dissensus.study.tables import INTEGER, refuse_unsaid, study_from_table
+from dissensus.study.tables import INTEGER, RATING_ALIASES, find_columns, refuse_unsaid, study_from_table
 
 __all__ = ["Reading", "examine", "read"]
 
@@ -243,6 +243,38 @@ def examine_source(
         named = any(str(path) in error.where for path in files)
         raise error if named else error.at(place or str(source.path)) from None
     return Reading(study.with_receipt(receipt), receipt, replace(source, content=None))
+
+
+def examine_truth(
+    source: Source, study: Study, *, options: Options, ignore: Sequence[str] = (), place: str = ""
+) -> Reading:
+    """Read what is known to be true, like the opinions of one annotator, with the conditions of a study.
+
+    The file may lack what is to be ignored, and what roles are given. A number stands in the one column beside the
+    cases, whatever it is called.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from pathlib import Path
+    >>> study = Study.from_scores([[3.0, 4.0]], case_names=["c1"])
+    >>> source = Source(Path("biopsies"), "parquet", pl.DataFrame({"case": ["c1"], "depth": [3.5]}))
+    >>> examine_truth(source, study, options=Options()).study
+    Ratings: 1 case, 1 rating from 3.5 to 3.5
+    """
+    source = prepared(source, {}, ignore=ignore, may_lack=True)
+    names: Sequence[str] = source.table.columns if source.is_table else ()
+    columns = {role: name for role, name in options.columns.items() if name in names}
+    if study.kind == "ratings" and "score" not in columns and source.is_table:
+        roles = find_columns(names, columns, required=(), aliases=RATING_ALIASES)
+        case = columns["case"] = roles.get("case", source.table.columns[0])
+        others = [name for name in names if name != case]
+        columns |= {"score": others[0]} if "score" not in roles and len(others) == 1 else {}
+    form = {"ratings": "ratings", "checklists": "checklist"}.get(study.kind)
+    asked: dict[str, Any] = {"conditions": study.conditions or None, "columns": columns}
+    asked |= {"nothing": options.nothing if study.kind == "checklists" else None, "is_truth": True}
+    asked |= {"question": study.question if study.kind == "rankings" else None, "limits": options.limits}
+    return examine_source(source, form, options=Options(**asked, format_is_given=form is not None), place=place)
 
 
 def _parsed(chosen: Format, source: Source, options: Options) -> tuple[Study, Receipt]:

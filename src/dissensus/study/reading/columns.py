@@ -165,7 +165,7 @@ def labels_of(column: pl.Series) -> pl.Series:
 
 
 def _oddity(name: str, column: pl.Series, options: Options) -> str:
-    if normalised(name) in REFERENCES:
+    if normalised(name) in REFERENCES and not options.is_truth:
         return "is called like a reference, not like an annotator"
     if options.conditions is None and all_like(column, NUMBER):
         return "holds numbers"
@@ -249,7 +249,7 @@ def refuse_findings(table: pl.DataFrame, case: str, annotators: Sequence[str], o
     known = {normalised(name) for name in options.conditions}
     alike = [name for name in annotators if normalised(name) in known]
     codes = {code for name in annotators for code in _codes(table[name])}
-    references = [name for name in annotators if normalised(name) in REFERENCES]
+    references = [name for name in annotators if normalised(name) in REFERENCES and not options.is_truth]
     got = ""
     if alike:
         got = f"columns that are called like conditions: {listing(alike)}"
@@ -562,8 +562,15 @@ class Cleanlab(Format):
         refuse_findings(table, case, columns, options)
         codes = pl.col("condition").str.strip_chars().str.replace(r"\.0*$", "")
         said = filled(cells, codes, "annotator")
-        if options.conditions is None and not (options.question == "grades" and options.format_is_given):
+        if options.conditions is None and options.question != "grades":
             raise tables.integers_need_names(said["condition"].drop_nulls().unique().sort().to_list(), CODES_OR_VOTES)
+        if options.conditions is None and not options.format_is_given:
+            raise FormatError(
+                "the cells could be grades or votes",
+                expected="word of which: a column per annotator holds grades, a column per grade holds votes",
+                got=f"columns {listing(table.columns, most=12)}",
+                advice="say --format cleanlab (format='cleanlab') for grades, or --format counts for votes",
+            )
         return Parsed(said, columns=roles, assumed=assumed)
 
 

@@ -56,6 +56,8 @@ class Options:
         Whether the user named the format, which confirms what would otherwise be a guess.
     limits
         What a file may ask for.
+    is_truth
+        Whether the file holds what is known to be true, in a column that may be called like that.
     """
 
     conditions: tuple[str, ...] | None = None
@@ -72,6 +74,7 @@ class Options:
     positive: str | None = None
     format_is_given: bool = False
     limits: Limits = LIMITS
+    is_truth: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from os import PathLike
@@ -72,20 +72,21 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 class Forwarded(Generic[Kind]):
-    """Read an attribute of a part on the whole, given its path and what it is.
+    """Read an attribute of a part on the whole, given its path and what it is, or what a function makes of it.
 
     Examples
     --------
     >>> class Line:
     ...     text = "some words"
     ...     begins = Forwarded[Any]("text.startswith", "Whether the text begins with something.")
-    >>> Line().begins("some")
-    True
+    ...     length = Forwarded[int]("text", "Number of letters.", len)
+    >>> Line().begins("some"), Line().length
+    (True, 10)
     """
 
-    def __init__(self, path: str, doc: str) -> None:
-        self.read, self.__doc__ = attrgetter(path), doc
+    def __init__(self, path: str, doc: str, made: Callable[[Any], Kind] | None = None) -> None:
+        self.read, self.made, self.__doc__ = attrgetter(path), made, doc
 
     def __get__(self, whole: object, kind: type) -> Kind:
-        found: Kind = self if whole is None else self.read(whole)  # type: ignore[assignment]
-        return found
+        found: Any = self if whole is None else self.read(whole)
+        return found if whole is None or self.made is None else self.made(found)

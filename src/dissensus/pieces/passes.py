@@ -48,9 +48,8 @@ from dissensus.pieces.inputs import STRATA, STUDY, TRUTH, Input
 from dissensus.pieces.partition import parquet
 from dissensus.pieces.run_directory import Storage, piece_of, table_of
 from dissensus.predictions import reader
-from dissensus.predictions.forms import case_column, roles_here
-from dissensus.predictions.lists import PredictionKind, Predictions, common_kind
-from dissensus.predictions.reader import PredictionOptions
+from dissensus.predictions.lists import PredictionKind, PredictionOptions, Predictions, common_kind
+from dissensus.predictions.reader import case_column, roles_here
 from dissensus.study import reading as study_reading
 from dissensus.study.opinions import kept_opinions
 from dissensus.study.reading.format import Options

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from dissensus.core import checks
+from dissensus.core.arrays import Forwarded, IntArray
 from dissensus.core.checks import check_length, checked, with_checked_methods
 from dissensus.core.errors import DissensusError, DissensusWarning, known_name, listing
 from dissensus.core.names import Cases, case_positions, check_names
-from dissensus.core.ragged import frozen, row_of_each, take_rows
+from dissensus.core.ragged import begins_run, frozen, offsets_from_lengths, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import repr_html
-from dissensus.study.builders import numeric_array, unknown_condition
+from dissensus.study.builders import condition_codes, condition_names, numbered_names, numeric_array, unknown_condition
 from dissensus.study.diagnosis import percent, plural, span
 from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from narwhals.typing import IntoDataFrame
     from numpy.typing import ArrayLike
 
-    from dissensus.core.arrays import BoolArray, FloatArray, IntArray
+    from dissensus.core.arrays import BoolArray, FloatArray
 
 # What the numbers of a prediction mean.
 PredictionKind: TypeAlias = Literal["scores", "ranking", "set", "numbers"]
@@ -39,6 +39,8 @@ NUMBER, DEVIATION = "number", "sd"
 
 # Names in the order of their codes; a number K stands for "0" to "K - 1".
 Conditions: TypeAlias = "Sequence[str] | int | None"
+
+NOT_SEEN = "leave out the cases that the model did not see"
 
 # How many cases that one side lacks are kept by name.
 EXAMPLES = 5
@@ -171,8 +173,6 @@ class Predictions(Received):
         >>> said.codes, said.values
         (array([1, 0, 2]), array([0.7, 0.2, 0.1]))
         """
-        from dissensus.predictions.forms import PredictionOptions, from_matrix
-
         return from_matrix(scores, PredictionOptions(name, conditions, case_names, findings=findings))
 
     @staticmethod
@@ -202,8 +202,6 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Eczema'], ['Psoriasis', 'Tinea']], [['Tinea']]]
         """
-        from dissensus.predictions.forms import PredictionOptions, from_lists
-
         return from_lists("ranking", rankings, PredictionOptions(name, conditions, case_names))
 
     @staticmethod
@@ -230,8 +228,6 @@ class Predictions(Received):
         >>> Predictions.from_sets([[True, False, True]], ["Eczema", "Psoriasis", "Tinea"]).to_lists()
         [[['Eczema', 'Tinea']]]
         """
-        from dissensus.predictions.forms import PredictionOptions, from_lists
-
         return from_lists("set", sets, PredictionOptions(name, conditions, case_names))
 
     @staticmethod
@@ -274,7 +270,7 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.forms import PredictionOptions, from_long
+        from dissensus.predictions.reader import from_long
 
         columns = {"case": case, "condition": condition, "score": score, "rank": rank}
         return from_long(frame, PredictionOptions(name, conditions, columns=columns, kind=kind, findings=findings))
@@ -310,7 +306,7 @@ class Predictions(Received):
         >>> said.to_lists()
         [[['Tinea'], ['Eczema']]]
         """
-        from dissensus.predictions.forms import PredictionOptions, from_wide
+        from dissensus.predictions.reader import from_wide
 
         own = {"case": case}
         return from_wide(frame, PredictionOptions(name, conditions, columns=own, kind=kind, findings=findings))
@@ -341,8 +337,6 @@ class Predictions(Received):
         >>> said.kind, said.numbers
         ('numbers', array([2.5, 4. ]))
         """
-        from dissensus.predictions.forms import PredictionOptions, from_matrix
-
         given, form = [numbers] if deviations is None else [numbers, deviations], "a list with one number per case"
         columns = [numeric_array(values, "numbers", form, "(cases,)") for values in given]
         check_length(DEVIATION, len(columns[-1]), len(columns[0]))
@@ -367,30 +361,11 @@ class Predictions(Received):
             raise DissensusError(f"model {self.name!r} gives {self.kind}, not numbers", advice=advice)
         return self.to_scores()[:, self.conditions.index(name)]
 
-    @property
-    def n_cases(self) -> int:
-        """Number of cases."""
-        return len(self.case_names)
-
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions, K."""
-        return len(self.conditions)
-
-    @property
-    def n_entries(self) -> int:
-        """Number of listed conditions over all cases."""
-        return len(self.codes)
-
-    @property
-    def entries_per_case(self) -> IntArray:
-        """Number of listed conditions of each case, shape (n_cases,)."""
-        return np.diff(self.offsets)
-
-    @property
-    def case_of_entry(self) -> IntArray:
-        """Position of the case of each entry, shape (n_entries,)."""
-        return row_of_each(self.offsets)
+    n_cases = Forwarded[int]("case_names", "Number of cases.", len)
+    n_conditions = Forwarded[int]("conditions", "Number of conditions, K.", len)
+    n_entries = Forwarded[int]("codes", "Number of listed conditions over all cases.", len)
+    entries_per_case = Forwarded[IntArray]("offsets", "Number of listed conditions, (n_cases,).", np.diff)
+    case_of_entry = Forwarded[IntArray]("offsets", "Position of the case of each entry, (n_entries,).", row_of_each)
 
     @property
     def has_tie(self) -> BoolArray:
@@ -595,6 +570,203 @@ def in_order(case: IntArray, codes: IntArray, values: FloatArray) -> bool:
     same_value = values[1:] == values[:-1]
     better = (values[1:] < values[:-1]) | (same_value & (codes[1:] > codes[:-1]))
     return bool(((case[1:] > case[:-1]) | (same_case & better)).all())
+
+
+# Building ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PredictionOptions:
+    """What is said about predictions beyond their content; see :func:`read_predictions`."""
+
+    name: str = "model"
+    conditions: Conditions = None
+    cases: Sequence[str] | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    kind: PredictionKind | None = None
+    alpha_index: int | None = None
+    positive: str | None = None
+    findings: bool = False
+    binary: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the conditions, where they are known."""
+        return None if self.conditions is None else condition_names([], self.conditions)
+
+
+class Subject(NamedTuple):
+    """Whose predictions, about which cases and conditions; they are built from values of all conditions, or of some.
+
+    What is not listed has the score 0, which all conditions of a case may have only if they are ``findings``.
+    """
+
+    name: str
+    conditions: tuple[str, ...]
+    case_names: tuple[str, ...]
+    findings: bool = False
+
+    def place(self, case: int, code: int | None = None) -> str:
+        """Say where a value stands: its row, its case and its condition."""
+        condition = "" if code is None else f", condition {self.conditions[code]!r}"
+        return f"row {case + 1}, case {self.case_names[case]!r}{condition}"
+
+    def with_all(self, matrix: FloatArray, kind: PredictionKind = "scores") -> Predictions:
+        """Build from a value for every case and condition, shape (n_cases, K)."""
+        wrong = np.argwhere(~np.isfinite(matrix))
+        if len(wrong):
+            row, column = map(int, wrong[0])
+            are_scores = kind == "scores"
+            raise DissensusError(
+                "a score is not a finite number" if are_scores else f"a {self.conditions[column]} is not finite",
+                expected=f"a number for every case{' and condition' * are_scores}",
+                got=f"{matrix[row, column]}; {len(wrong)} such in all",
+                where=self.place(row, column if are_scores else None),
+                advice="" if are_scores else NOT_SEEN,
+            )
+        if kind == "scores":
+            self._refuse_zeros(np.asarray(~matrix.any(axis=1)))
+        order = np.argsort(-matrix, axis=1, kind="stable")
+        offsets = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+        values = np.take_along_axis(matrix, order, axis=1).ravel()
+        return Predictions(self.name, kind, *self[1:3], offsets, order.ravel(), values, complete=True)
+
+    def with_some(self, kind: PredictionKind, case: IntArray, codes: IntArray, values: FloatArray) -> Predictions:
+        """Build from listed conditions in any order: on which case, which one, how good; ranks become counts of blocks.
+
+        Scores may be negative only where all conditions have one.
+        """
+        n_conditions, lengths = len(self.conditions), np.bincount(case, minlength=len(self.case_names))
+        keys = np.sort(case * n_conditions + codes)
+        twice = keys[1:][~begins_run(keys)[1:]]
+        if len(twice):
+            row, code = divmod(int(twice[0]), n_conditions)
+            raise DissensusError(
+                f"condition {self.conditions[code]!r} is listed twice on one case",
+                expected="every condition at most once per case",
+                got=f"{len(twice)} repeated",
+                where=f"case {self.case_names[row]!r}",
+            )
+        if kind == "scores" and (values < 0).any():
+            if (lengths < n_conditions).any():
+                negative = int((values < 0).argmax())
+                raise DissensusError(
+                    "a score is negative although some conditions have none",
+                    expected=f"scores of zero or more, or a score for all {n_conditions} conditions on every case",
+                    got=str(values[negative]),
+                    where=self.place(int(case[negative]), int(codes[negative])),
+                    advice="what has no score counts as 0: give probabilities, or the logits of all conditions",
+                )
+            matrix = np.empty((len(lengths), n_conditions))
+            matrix[case, codes] = values
+            return self.with_all(matrix)
+        if kind == "scores":
+            case, codes, values = case[values != 0], codes[values != 0], values[values != 0]
+            lengths = np.bincount(case, minlength=len(lengths))
+            self._refuse_zeros(lengths == 0)
+        if not in_order(case, codes, values):
+            import polars as pl
+
+            by = {"case": case, "minus_value": 0.0 - values, "code": codes}
+            order = pl.DataFrame(by).select(pl.arg_sort_by(*by)).to_series().to_numpy()
+            case, codes, values = case[order], codes[order], values[order]
+        if kind == "ranking":  # count the blocks from that of each condition to the last of its case
+            block = np.cumsum(begins_run(case, values))
+            last = np.zeros(len(lengths), dtype=np.int64)
+            last[case] = block
+            values = (last[case] - block + 1).astype(np.float64)
+        return Predictions(self.name, kind, *self[1:3], offsets_from_lengths(lengths), codes, values)
+
+    def _refuse_zeros(self, empty: BoolArray) -> None:
+        if empty.any() and not self.findings:
+            cases = np.flatnonzero(empty)
+            raise DissensusError(
+                "all scores of a case are zero",
+                expected="at least one score that is not zero for every case",
+                got=f"{len(cases)} of {len(empty)} cases: {listing(self.case_names[case] for case in cases)}",
+                where=self.place(int(cases[0])),
+                advice=NOT_SEEN,
+            )
+
+
+# Matrices ---------------------------------------------------------------------------------------------
+
+
+def from_matrix(values: ArrayLike, options: PredictionOptions) -> Predictions:
+    """Build scores, sets of 0 and 1, or numbers; see the methods of :class:`Predictions`."""
+    what = {"set": "sets", "numbers": "numbers"}.get(str(options.kind), "scores")
+    if hasattr(values, "columns"):
+        raise DissensusError(
+            f"{what} must be a matrix without names",
+            got="a data frame, whose columns could be in another order",
+            advice="use Predictions.from_wide, which goes by the names of the columns",
+        )
+    matrix = numeric_array(values, what)
+    n_cases, n_conditions = matrix.shape
+    columns = options.names or condition_names([], n_conditions)
+    rows = tuple(map(str, options.cases)) if options.cases is not None else numbered_names(None, n_cases)
+    if (len(rows), len(columns)) != matrix.shape:
+        turned = (len(columns), len(rows)) == matrix.shape
+        raise DissensusError(
+            "the matrix does not fit the names",
+            expected=f"{len(rows)} rows (cases) and {len(columns)} columns (conditions)",
+            got=f"{n_cases} rows and {n_conditions} columns",
+            advice="transpose the matrix" if turned else "give one case per row and one condition per column",
+        )
+    subject = Subject(options.name, columns, rows, options.findings)
+    fits = {"sets": (matrix == 0) | (matrix == 1), "numbers": (matrix >= 0) | (np.arange(n_conditions) == 0)}
+    wrong = np.argwhere(~fits.get(what, np.ones((1, 1), dtype=np.bool_)))
+    if len(wrong):
+        problem = "a matrix of sets must hold 0 and 1 only" if what == "sets" else "an sd is negative"
+        raise DissensusError(problem, got=f"{matrix[tuple(wrong[0])]:g}", where=subject.place(*map(int, wrong[0])))
+    if what == "sets":
+        case, codes = np.nonzero(matrix)
+        return subject.with_some("set", case, codes, np.ones(len(codes)))
+    return subject.with_all(matrix.astype(np.float64), options.kind or "scores")
+
+
+# Nested lists -----------------------------------------------------------------------------------------
+
+
+def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> Predictions:
+    """Flatten case > block > condition, or the members of one set per case; sets may be a matrix, too.
+
+    See :meth:`Predictions.from_rankings` and :meth:`Predictions.from_sets`.
+    """
+    if kind == "set" and isinstance(lists, np.ndarray):
+        return from_matrix(lists, replace(options, kind=kind))
+    if kind == "set":
+        unfit = [row for row in lists if not isinstance(row, Collection)]
+        if unfit:
+            raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
+        first = next((row for row in lists if len(row)), ())
+        if not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first):
+            return from_matrix(lists, replace(options, kind=kind))
+    cases = [_items(one, kind) for one in lists]
+    blocks = [[one] for one in cases]
+    if kind == "ranking":
+        single = (str, Integral, np.bool_, float, type(None))
+        blocks = [[[item] if isinstance(item, single) else _items(item, "block") for item in one] for one in cases]
+    mentions = [mention for one in blocks for block in one for mention in block]
+    names = condition_names(mentions, options.conditions)
+    subject = Subject(options.name, names, numbered_names(options.cases, len(cases)))
+    empty = [case for case, one in enumerate(blocks) if kind == "ranking" and not all(one)]
+    if empty:
+        where = subject.place(empty[0])
+        raise DissensusError("a block is empty", expected="at least one condition in every block", where=where)
+    sizes = np.array([len(block) for one in blocks for block in one], dtype=np.int64)
+    case = np.repeat(np.repeat(np.arange(len(blocks)), [len(one) for one in blocks]), sizes)
+    rank = np.array([rank for one in blocks for rank in range(len(one))], dtype=np.float64)
+    values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
+    codes = condition_codes(mentions, names, lambda at: subject.place(int(case[at])))
+    return subject.with_some(kind, case, codes, values)
+
+
+def _items(value: Any, what: str) -> list[Any]:
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Sequence | set | frozenset | np.ndarray):
+        expected = "case > condition or block of tied conditions"
+        raise DissensusError(f"a {what} must be a list", expected=expected, got=f"{value!r:.60}")
+    return list(value)
 
 
 # What deserves a look ---------------------------------------------------------------------------------
@@ -829,8 +1001,6 @@ class Match:
 
 def with_conditions(predictions: Predictions, conditions: tuple[str, ...]) -> Predictions:
     """Put the vocabulary into another order, or add conditions that the model never lists."""
-    from dissensus.predictions.forms import Subject
-
     check_names("condition", conditions)
     known = {name: code for code, name in enumerate(conditions)}
     recoded = np.array([known.get(name, -1) for name in predictions.conditions], dtype=np.int64)
@@ -866,8 +1036,6 @@ def predictions_of_finding(model: Predictions, finding: str, case_names: Sequenc
     >>> said.case_names, said.conditions, said.to_scores().tolist()
     (('x / AF', 'y / AF'), ('absent', 'present'), [[0.09999999999999998, 0.9], [0.8, 0.2]])
     """
-    from dissensus.predictions.forms import Subject
-
     if model.kind == "ranking":
         raise DissensusError(
             "an order of findings does not say which are present",

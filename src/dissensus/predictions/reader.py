@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from dissensus.core.checks import checked
+from dissensus.core.checks import check_choice, checked
 from dissensus.core.errors import DissensusError, FormatError, known_name, listing
-from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source
+from dissensus.core.files import IN_MEMORY, INSPECT, SEPARATORS, Limits, Source, is_number, open_source, polars_frame
+from dissensus.core.names import Said
 from dissensus.core.receipt import (
     AS_SAID,
     BY_NAME,
@@ -26,21 +27,67 @@ from dissensus.core.receipt import (
     refuse_unheard,
     warn_of_losses,
 )
-from dissensus.predictions import forms
-from dissensus.predictions.forms import ALIASES, KIND_OF_ROLE
-from dissensus.predictions.forms import PredictionOptions as PredictionOptions
-from dissensus.predictions.lists import DEVIATION, NUMBER, aligned, check_predictions
+from dissensus.predictions.lists import (
+    DEVIATION,
+    NUMBER,
+    PredictionKind,
+    PredictionOptions,
+    Predictions,
+    Subject,
+    aligned,
+    check_predictions,
+    from_lists,
+    from_matrix,
+)
+from dissensus.study import tables
+from dissensus.study.builders import unknown_condition
 from dissensus.study.reading.format import as_list, as_name, as_object, as_table, prepared
 from dissensus.study.tables import find_columns, missing_column, normalised, refuse_repeated_cases, refuse_rows
 
 if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
     from numpy.typing import NDArray
 
-    from dissensus.core.arrays import Path
-    from dissensus.predictions.lists import PredictionKind, Predictions
+    from dissensus.core.arrays import FloatArray, Path
 
 # ``name=path``: the name ends at the first ``=`` without a backslash; a path before it holds a bare slash.
 NAMED = re.compile(r"(?P<name>(?:[^=/\\]|\\[=/\\])*)=(?P<path>.*)", re.DOTALL)
+
+# The roles a column of a long table can have, and the names it goes by, first choice first.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "case": tables.ALIASES["case"],
+    "condition": (*tables.ALIASES["condition"], *tables.ONLY_FINDINGS),
+    "score": ("score", "probability", "prob", "confidence", "logit", "scores", "probs"),
+    "rank": tables.ALIASES["rank"],
+}
+
+# Names of a column that holds what a model answers, where no column goes by a name of a condition.
+ANSWERS = frozenset(
+    (
+        *(
+            "prediction",
+            "predictions",
+            "predicted",
+            "predicted_label",
+            "predicted_class",
+            "predicted_condition",
+            "pred",
+        ),
+        *("pred_label", "pred_class", "y_pred", "yhat", "y_hat", "answer", "response", "output", "grade"),
+        "predicted_grade",
+    )
+)
+
+KIND_OF_ROLE: dict[str, PredictionKind] = {"score": "scores", "rank": "ranking"}
+
+# The column in which pandas writes an index without a name to Parquet.
+PANDAS_INDEX = "__index_level_0__"
+
+# Why a matrix is of neither kind, and what to do.
+NO_MATRIX = {
+    "numbers": ("one number per case", "give the numbers in one column beside the case"),
+    "ranking": ("rankings", "the order of scores is a ranking already; give ranks as a long table"),
+}
 
 # Names of the arrays of an npz file, first choice first.
 MATRIX_KEYS = ("probs", "scores", "predictions", "numbers", "probabilities", "logits", "sets", "pred_probs", "arr_0")
@@ -238,7 +285,7 @@ def examine_predictions(
         source = source.as_table(limits=allowed, headless=True)
     how: dict[str, Any] = {"ignore": ignore, "only": only, "lists": False, "may_lack": may_lack}
     if may_lack and source.is_table:
-        options = replace(options, columns=forms.roles_here(options.columns, source.table.columns))
+        options = replace(options, columns=roles_here(options.columns, source.table.columns))
     source = prepared(_as_records(source, options), options.columns, **how)
     if source.path.suffix.lower() == INSPECT:  # by which rows may have been chosen
         source = replace(source, content=source.table.drop("epoch", "model"))
@@ -300,14 +347,14 @@ def examine_source(
     """
     place, is_table = str(source.path), source.is_table and format is None
     try:
-        answers = forms.column_of_answers(source.table, options) if is_table else {}
+        answers = column_of_answers(source.table, options) if is_table else {}
         options = replace(options, columns={**options.columns, **answers})
         name = format or _recognised(source, options)
         said, columns, assumed = FORMATS[known_name("format", name, FORMATS, purpose="of predictions")](source, options)
         columns = tuple(columns)
         refuse_unheard(options.columns, columns, f"the format {name}")
         for name_of in answers.values():
-            why = BY_NAME if normalised(name_of) in forms.ANSWERS else "as the only column beside the case"
+            why = BY_NAME if normalised(name_of) in ANSWERS else "as the only column beside the case"
             columns = tuple(replace(one, reason=why) if one.name == name_of else one for one in columns)
         predictions, notes = aligned(said, options.cases, options.names, allow_missing=allow_missing)
     except DissensusError as error:
@@ -424,8 +471,8 @@ def _from_array(array: NDArray[Any], options: PredictionOptions) -> Predictions:
     refuse_repeated_cases(options.cases or ())
     if options.kind != "numbers":
         is_binary = array.dtype.kind in "biu" and bool(((array == 0) | (array == 1)).all())
-        options = replace(options, kind=forms.kind_of_matrix(options, are_binary=is_binary))
-    return forms.from_matrix(array, options)
+        options = replace(options, kind=kind_of_matrix(options, are_binary=is_binary))
+    return from_matrix(array, options)
 
 
 def _names(arrays: Mapping[str, NDArray[Any]], role: str) -> tuple[str, ...] | None:
@@ -489,9 +536,207 @@ def _bad_line(lines: Sequence[str], separator: str | None) -> FormatError:
 # Tables -----------------------------------------------------------------------------------------------
 
 
+def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
+    """Build from any data frame, without a Python loop over rows; see :meth:`Predictions.from_long`."""
+    table = polars_frame(frame)
+    roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
+    kind = _kind_of_rows(table, roles, options)
+    needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, kind) == kind}
+    table, _ = tables.without_declarations(tables.tidied(tables.with_roles(table, needed)))
+    case, case_names = tables.case_codes(table["case"])
+    codes, known = tables.label_codes(table, options.names)
+    role, is_ranking = ("rank", True) if kind == "ranking" else ("score", False)
+    # a number per row that is larger for better conditions
+    values = -np.arange(len(table), dtype=np.float64) if is_ranking else np.ones(len(table))
+    if kind != "set" and role in table.columns:
+        numbers, silent = table[role], table["condition"].is_null()
+        tables.refuse_rows(table, numbers.is_not_null() & silent, role, f"a row has a {role} but no condition")
+        fits = numbers.is_finite() & (numbers > 0) if is_ranking else numbers.is_finite()
+        problem = "a rank must be a positive number; 1 is best" if is_ranking else "a score is not a finite number"
+        tables.refuse_rows(table, ~fits.fill_null(False) & ~silent, role, problem)
+        values = (-1.0 if is_ranking else 1.0) * numbers.fill_null(0.0).to_numpy()
+    subject, listed = Subject(options.name, known, case_names, options.findings), codes >= 0
+    return subject.with_some(kind, case[listed], codes[listed], values[listed])
+
+
+def _kind_of_rows(table: pl.DataFrame, roles: Mapping[str, str], options: PredictionOptions) -> PredictionKind:
+    """Settle what the rows mean: what is asked for, or what the one column of numbers says.
+
+    Rows without a number are certain if a case has one label; several need a word, unless they are findings, which are
+    all present.
+    """
+    kind = options.kind
+    check_choice("kind", kind or "scores", get_args(PredictionKind))
+    offered = [KIND_OF_ROLE[role] for role in roles if role in KIND_OF_ROLE]
+    if not offered and kind is None and options.findings:
+        return "set"
+    spare = [column for column in table.drop(roles.values()) if len(column.drop_nulls()) and not holds_text(column)]
+    if not offered and kind != "set" and not spare:  # a spare column of numbers may be the score
+        several = table.drop_nulls(roles["condition"])[roles["case"]].is_duplicated()
+        if not several.any() or kind == "ranking":
+            return kind or "ranking"
+        raise DissensusError(
+            "a case has several labels, and no score or rank",
+            expected="one label per case, a column 'score' or 'rank', or a word: set or ranking (by the order of rows)",
+            got=f"{several.sum()} such rows; columns {listing(table.columns, most=12)}",
+            advice="say kind='set' or kind='ranking' (--kind set)",
+        )
+    if kind in KIND_OF_ROLE.values() and kind not in offered:
+        role = "score" if kind == "scores" else "rank"
+        raise tables.missing_column([role], ALIASES, table.columns)
+    if kind is not None or len(offered) == 1:
+        return kind or offered[0]
+    both = ("the table has scores and ranks", "one of them", "say which counts: kind='scores' or kind='ranking'")
+    none = "the table has no score column and no rank column", "a column named 'score' or 'rank' or the like"
+    rename = "rename the column, or say kind='set' if the rows of a case are a set"
+    problem, expected, advice = both if offered else (*none, rename)
+    raise DissensusError(problem, expected=expected, got=f"columns {listing(table.columns, most=12)}", advice=advice)
+
+
+def from_wide(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
+    """Build from one row per case and one column per condition; see :meth:`Predictions.from_wide`.
+
+    Without a column for the case, ``options.cases`` names the rows.
+    """
+    table = polars_frame(frame)
+    column = case_column(table, options.names, given=options.columns.get("case"))
+    rows = row_names(table, column, options.cases)
+    cells, conditions = table if column is None else table.drop(column), options.names
+    columns, known = cells.columns, conditions or cells.columns
+    repeated = [name.rpartition("_duplicated_")[0] for name in columns if name.rpartition("_duplicated_")[0] in columns]
+    if repeated:
+        raise DissensusError(f"condition {repeated[0]!r} has several columns", expected="one column per condition")
+    are_codes = all(map(is_number, columns)) and not set(columns) <= set(conditions or ())  # which need a list
+    if are_codes and not all(name.isdecimal() for name in columns):
+        got, expected = f"numbers: {listing(columns)}", "the names of conditions in the first row"
+        raise DissensusError("the table seems to have no header", expected=expected, got=got)
+    if are_codes and conditions is None:
+        raise tables.integers_need_names(columns)
+    named = {str(code): name for code, name in enumerate(known)} if are_codes else {name: name for name in known}
+    keys = {name: str(int(name)) if are_codes else name for name in columns}
+    unknown = [name for name, key in keys.items() if key not in named]
+    if unknown:
+        raise unknown_condition(unknown[0], conditions or (), f"columns {listing(unknown)}")
+    names = tuple(named[key] for key in keys.values())
+    binary, matrix = numbers_in(cells, rows)
+    kind = kind_of_matrix(options, are_binary=binary)
+    return from_matrix(matrix, replace(options, conditions=names, cases=rows, kind=kind))
+
+
+def kind_of_matrix(options: PredictionOptions, *, are_binary: bool) -> PredictionKind:
+    """Tell scores from sets, as said or by what cells hold; a matrix is neither rankings nor one number per case."""
+    kind = options.kind or ("set" if are_binary else "scores")
+    check_choice("kind", kind, get_args(PredictionKind))
+    if kind in NO_MATRIX:
+        what, advice = NO_MATRIX[kind]
+        expected = "kind='scores' or kind='set'"
+        raise DissensusError(f"a matrix holds scores or sets, not {what}", expected=expected, advice=advice)
+    return kind
+
+
+def case_column(
+    table: pl.DataFrame, conditions: Sequence[str] | None = None, *, given: str | None = None
+) -> str | None:
+    """Find the column with the names of cases: given, by a usual name, or the first if it holds text."""
+    free = [column for column in table.columns if column not in set(conditions or ())]
+    found = tables.find_columns(free, {"case": given}, aliases={"case": ALIASES["case"]}, required=())
+    usual = found.get("case") or (PANDAS_INDEX if PANDAS_INDEX in free else None)
+    if usual is not None or not free or free[0] != table.columns[0]:
+        return usual
+    return free[0] if free[0] == "" or holds_text(table[free[0]]) else None
+
+
+def holds_text(column: pl.Series) -> bool:
+    """Tell whether a cell of a column is no number."""
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return False
+    text = column.cast(pl.String)
+    return text.cast(pl.Float64, strict=False).null_count() > text.null_count()
+
+
+def roles_here(given: Said, names: Collection[str]) -> dict[str, str]:
+    """Keep what is said of columns that a file has, in roles that predictions have.
+
+    >>> roles_here({"case": "patient", "condition": "dx", "annotator": "reader"}, ["patient", "reader", "score"])
+    {'case': 'patient'}
+    """
+    return {role: name for role, name in given.items() if role in ALIASES and name is not None and name in names}
+
+
+def column_of_answers(table: pl.DataFrame, options: PredictionOptions) -> dict[str, str]:
+    """Find the role of the one column that is called like an answer, or stands alone beside the cases.
+
+    Text, and whole numbers, are conditions; numbers with fractions are scores. There is none where a column goes by the
+    name of a condition, or by that of the role.
+
+    >>> asked = PredictionOptions(conditions=["Eczema", "Tinea"])
+    >>> column_of_answers(pl.DataFrame({"case": ["c1"], "model_a": ["Tinea"]}), asked)
+    {'condition': 'model_a'}
+    """
+    names, given = set(options.names or ()), options.columns
+    case = case_column(table, options.names, given=given.get("case"))
+    others = [name for name in table.columns if name != case]
+    is_settled = (
+        options.findings or case is None or not names or not given.keys().isdisjoint(("condition", *KIND_OF_ROLE))
+    )
+    if is_settled or not names.isdisjoint(others):
+        return {}
+    called = [name for name in others if normalised(name) in ANSWERS]
+    rivals = [name for name in others if normalised(name) in ALIASES["condition"]]
+    if called and rivals:
+        raise DissensusError(
+            "two columns could be the answers of the model",
+            expected="one of them",
+            got=f"{rivals[0]!r} and {called[0]!r}",
+            advice=f"leave out what is no answer (--ignore {rivals[0]} or --ignore {called[0]}), or rename it",
+        )
+    has_role = {normalised(name) for name in others} & {*ALIASES["score"], *ALIASES["rank"], "p"}
+    found = called or ([] if rivals or has_role else others)
+    if len(found) != 1 or is_number(found[0]):
+        return {}
+    numbers = None if holds_text(table[found[0]]) else table[found[0]].cast(pl.Float64, strict=False).drop_nulls()
+    is_scored = numbers is not None and bool((numbers != numbers.round()).any())
+    return {("score" if is_scored else "condition"): found[0]}
+
+
+def row_names(table: pl.DataFrame, column: str | None, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Name the case of each row: by a column, or as given where there is none."""
+    if column is None:
+        if given is None:
+            raise tables.missing_column(["case"], ALIASES, table.columns)
+        return tuple(given)
+    return tuple(tables.one_row_each(table.select(pl.col(column).cast(pl.String).alias("case"))))
+
+
+def numbers_in(cells: pl.DataFrame, case_names: Sequence[str]) -> tuple[bool, FloatArray]:
+    """Return the cells as a matrix, and whether they are booleans or the integers 0 and 1."""
+    nested = [column for column, dtype in cells.schema.items() if dtype.is_nested()]
+    if nested:
+        raise DissensusError("a cell holds several values", expected="a number", where=f"column {nested[0]!r}")
+    text = [column for column, dtype in cells.schema.items() if dtype == pl.String]
+    if text:
+        tidy = pl.col(text).str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0", "": None})
+        cells = cells.with_columns(tidy)
+    whole = [name for name, dtype in cells.schema.items() if dtype.is_integer() or dtype == pl.Boolean or name in text]
+    is_binary = (cells[name].cast(pl.String).is_in(("0", "1", "true", "false")).all() for name in whole)
+    binary = len(whole) == cells.width and all(is_binary)
+    numbers = cells.select(pl.all().cast(pl.Float64, strict=False))
+    for column in (name for name in cells.columns if numbers[name].null_count()):
+        row = numbers[column].is_null().arg_max() or 0
+        value = cells[column][row]
+        case = f", case {case_names[row]!r}" if row < len(case_names) else ""
+        raise DissensusError(
+            "a score is missing" if value is None else "a score is not a number",
+            expected="a number for every case and condition",
+            got="an empty cell" if value is None else repr(value),
+            where=f"row {row + 1}{case}, column {column!r}",
+        )
+    return binary, numbers.to_numpy().astype(np.float64)
+
+
 def _long(source: Source, options: PredictionOptions) -> Told:
     table, given = as_table(source), options.columns
-    said = forms.from_long(table, options)
+    said = from_long(table, options)
     found = find_columns(table.columns, given, aliases=ALIASES)
     used = {role: name for role, name in found.items() if KIND_OF_ROLE.get(role, said.kind) == said.kind}
     spare = {found[role]: f"the predictions are read as {said.kind}" for role in found.keys() - used.keys()}
@@ -502,9 +747,9 @@ def _long(source: Source, options: PredictionOptions) -> Told:
 def _wide(source: Source, options: PredictionOptions, said: Predictions | None = None) -> Told:
     """Read one row per case and one column per condition, unless they were made something else of already."""
     table = as_table(source)
-    said = forms.from_wide(table, options) if said is None else said
+    said = from_wide(table, options) if said is None else said
     given, conditions = options.columns.get("case"), options.names or ()
-    case = forms.case_column(table, conditions, given=given)
+    case = case_column(table, conditions, given=given)
     by_name = case is not None and normalised(case) in ALIASES["case"]
     reason = AS_SAID if given is not None else BY_NAME if by_name else "as the first column"
     role = (OF_CONDITION.get(said.kind, ""), "as every other column")
@@ -519,9 +764,9 @@ def _columns_of_numbers(table: pl.DataFrame, given: Mapping[str, str | None]) ->
     """Find the columns of cases and numbers, and maybe of standard deviations."""
     beside = {role: given.get(role) for role in NUMBER_ALIASES}
     found = find_columns(table.columns, beside, aliases=NUMBER_ALIASES, required=())
-    case = forms.case_column(table.drop(found.values()), given=given.get("case"))
+    case = case_column(table.drop(found.values()), given=given.get("case"))
     others = [name for name in table.columns if name != case]
-    if not found and case is not None and len(others) == 1 and not forms.holds_text(table[others[0]]):
+    if not found and case is not None and len(others) == 1 and not holds_text(table[others[0]]):
         found = {"score": others[0]}  # whatever it is called
     return found if case is None else {**found, "case": case}
 
@@ -532,10 +777,10 @@ def _numbers(source: Source, options: PredictionOptions) -> Told:
     roles = _columns_of_numbers(table, options.columns)
     if "score" not in roles:
         raise missing_column(["score"], NUMBER_ALIASES, table.columns)
-    cases = forms.row_names(table, roles.get("case"), options.cases)
-    _, numbers = forms.numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
+    cases = row_names(table, roles.get("case"), options.cases)
+    _, numbers = numbers_in(table.select(roles[role] for role in NUMBER_ALIASES if role in roles), cases)
     names = (NUMBER, DEVIATION)[: numbers.shape[1]]
-    said = forms.from_matrix(numbers, replace(options, conditions=names, cases=cases, kind="numbers"))
+    said = from_matrix(numbers, replace(options, conditions=names, cases=cases, kind="numbers"))
     told = {"number" if role == "score" else role: column for role, column in roles.items()}
     given = {**options.columns, "number": options.columns.get("score")}
     return said, columns_of(table.columns, told, given), {ROWS_BY_POSITION: "case" not in roles}
@@ -547,7 +792,7 @@ def _numbers(source: Source, options: PredictionOptions) -> Told:
 def _probability_column(table: pl.DataFrame, options: PredictionOptions) -> str | None:
     """Find the one column beside the cases: named like one of two conditions, or like a score."""
     known, columns = set(options.names or ()), options.columns
-    case = forms.case_column(table, options.names, given=columns.get("case"))
+    case = case_column(table, options.names, given=columns.get("case"))
     others = [column for column in table.columns if column != case]
     if len(others) != 1 or columns.get("score") not in (None, others[0]):
         return None
@@ -593,7 +838,7 @@ def _binary(source: Source, options: PredictionOptions) -> Told:
     )
     both = table.drop(column).with_columns(share.alias(positive), (1 - share).alias(other))
     options = replace(options, kind="scores")
-    said, columns, assumed = _wide(source, options, forms.from_wide(both, options))
+    said, columns, assumed = _wide(source, options, from_wide(both, options))
     is_said = options.positive is not None or options.columns.get("score") is not None
     role = Column(column, f"probability of {positive!r}", AS_SAID if is_said else BY_NAME)
     columns = (role if one.name == column else one for one in columns)
@@ -636,9 +881,9 @@ def _lines(source: Source, options: PredictionOptions) -> Told:
     if kind == "scores":
         schema = {"case": pl.String, "condition": pl.String, "score": pl.Float64}
         table = pl.DataFrame(scores, schema=schema, orient="row", strict=False)
-        said = forms.from_long(table, replace(options, columns={}, kind=kind))
+        said = from_long(table, replace(options, columns={}, kind=kind))
     else:
-        said = forms.from_lists(kind, lists, replace(options, cases=cases))
+        said = from_lists(kind, lists, replace(options, cases=cases))
     roles = dict.fromkeys(LIST_KEYS[kind], kind) | dict.fromkeys(ALIASES["case"], "case")
     found = {key: roles.get(normalised(key), "") for row in source.content for key in row}
     columns = (Column(key, role, BY_NAME if role else "") for key, role in found.items())

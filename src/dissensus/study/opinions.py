@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dissensus.core.arrays import BoolArray, FloatArray, IntArray, KeyArray
+from dissensus.core.arrays import BoolArray, FloatArray, Forwarded, IntArray, KeyArray
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import AnyQuestion, Unranked, case_keys
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, take_rows, weighted_counts
@@ -168,25 +168,15 @@ class Opinions:
     support: IntArray
     question: AnyQuestion = "conditions"
 
-    @property
-    def n_cases(self) -> int:
-        """Number of annotated cases."""
-        return len(self.case_names)
-
-    @property
-    def support_sizes(self) -> IntArray:
-        """U of each case, shape (n_cases,)."""
-        return np.diff(self.support_offsets)
+    n_cases = Forwarded[int]("case_names", "Number of annotated cases.", len)
+    support_sizes = Forwarded[IntArray]("support_offsets", "U of each case, shape (n_cases,).", np.diff)
 
     @property
     def rest_sizes(self) -> IntArray:
         """K - U of each case, shape (n_cases,)."""
         return len(self.conditions) - self.support_sizes
 
-    @property
-    def case_of_ranking(self) -> IntArray:
-        """Position of the case of each ranking, shape (n_rankings,)."""
-        return row_of_each(self.ranking_offsets)
+    case_of_ranking = Forwarded[IntArray]("ranking_offsets", "Position of the case of each ranking.", row_of_each)
 
     @property
     def member_of_mention(self) -> IntArray:
@@ -297,10 +287,7 @@ class Moments:
     weights: FloatArray
     annotator_names: tuple[str, ...]
 
-    @property
-    def n_cases(self) -> int:
-        """Number of rated cases."""
-        return len(self.case_names)
+    n_cases = Forwarded[int]("case_names", "Number of rated cases.", len)
 
     @property
     def median(self) -> float:

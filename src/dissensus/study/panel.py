@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.core import ragged
-from dissensus.core.arrays import FloatArray, IntArray, Value
+from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
 from dissensus.core.checks import check_fields, check_length, check_offsets, check_weights
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Cases, case_positions, check_names, check_not_empty
@@ -21,6 +21,11 @@ ANONYMOUS = -1
 
 # Votes of a study add up to at most this: up to here every whole number is a float that no other one becomes.
 MOST_VOTES = 2**53 - 1
+
+
+def any_but_one(numbers: IntArray | FloatArray) -> bool:
+    """Tell whether any weight, or number of votes, is not one."""
+    return bool((numbers != 1).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,20 +112,11 @@ class Panel(Value):
             advice = "give an opinion that should count for more a weight, or leave the names of annotators out"
             raise DissensusError("an annotator with a name has one vote", got=got, advice=advice)
 
-    @property
-    def n_cases(self) -> int:
-        """Number of cases, annotated or not."""
-        return len(self.case_names)
-
-    @property
-    def n_opinions(self) -> int:
-        """Number of opinions on all cases; one that several annotators share counts once."""
-        return len(self.annotators)
-
-    @property
-    def opinions_per_case(self) -> IntArray:
-        """Number of opinions on each case; one that several annotators share counts once, shape (n_cases,)."""
-        return np.diff(self.opinion_offsets)
+    n_cases = Forwarded[int]("case_names", "Number of cases, annotated or not.", len)
+    n_opinions = Forwarded[int]("annotators", "Number of opinions; one that several annotators share counts once.", len)
+    opinions_per_case = Forwarded[IntArray](
+        "opinion_offsets", "Number of opinions, (n_cases,); shared ones count once.", np.diff
+    )
 
     @property
     def n_votes(self) -> int:
@@ -144,10 +140,7 @@ class Panel(Value):
         distinct = np.bincount(who // max(len(self.annotator_names), 1), minlength=self.n_cases)
         return np.asarray(nameless + distinct, dtype=np.int64)
 
-    @property
-    def case_of_opinion(self) -> IntArray:
-        """Position of the case behind each opinion, shape (n_opinions,)."""
-        return ragged.row_of_each(self.opinion_offsets)
+    case_of_opinion = Forwarded[IntArray]("opinion_offsets", "Case of each opinion, (n_opinions,).", ragged.row_of_each)
 
     @property
     def clusters(self) -> IntArray:
@@ -168,20 +161,9 @@ class Panel(Value):
         code = {name: place for place, name in enumerate(self.unit_names)}
         return np.array([*(code[name] for name in self.annotator_groups), ANONYMOUS])[self.annotators]
 
-    @property
-    def is_weighted(self) -> bool:
-        """Whether any opinion has a weight other than one."""
-        return bool((self.weights != 1).any())
-
-    @property
-    def has_votes(self) -> bool:
-        """Whether several annotators share any opinion."""
-        return bool((self.votes != 1).any())
-
-    @property
-    def has_case_weights(self) -> bool:
-        """Whether any case has a weight other than one."""
-        return bool((self.case_weights != 1).any())
+    is_weighted = Forwarded[bool]("weights", "Whether any opinion has a weight other than one.", any_but_one)
+    has_votes = Forwarded[bool]("votes", "Whether several annotators share any opinion.", any_but_one)
+    has_case_weights = Forwarded[bool]("case_weights", "Whether any case has a weight other than one.", any_but_one)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

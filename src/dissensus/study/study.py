@@ -502,25 +502,14 @@ class Study(Received):
         """The noun of one opinion."""
         return KINDS[self.kind].opinion
 
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions, K."""
-        return len(self.conditions)
-
+    n_conditions = Forwarded[int]("conditions", "Number of conditions, K.", len)
     findings = Forwarded[tuple[str, ...]]("conditions", "Names of the findings.")
     n_findings = n_conditions
 
     # What was said ------------------------------------------------------------------------------------
 
-    @property
-    def blocks_per_ranking(self) -> IntArray:
-        """Number of blocks of each ranking, shape (n_rankings,)."""
-        return np.diff(self.block_offsets)
-
-    @property
-    def block_sizes(self) -> IntArray:
-        """Number of tied conditions in each block, shape (n_blocks,)."""
-        return np.diff(self.code_offsets)
+    blocks_per_ranking = Forwarded[IntArray]("block_offsets", "Number of blocks, shape (n_rankings,).", np.diff)
+    block_sizes = Forwarded[IntArray]("code_offsets", "Number of tied conditions, shape (n_blocks,).", np.diff)
 
     @property
     def mentions_per_ranking(self) -> IntArray:

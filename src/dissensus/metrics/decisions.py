@@ -487,7 +487,7 @@ class CohenKappa(ConfusionMetric):
 
     def formula(self, hits: Any, labels: Any, calls: Any, distance: Any) -> Any:  # noqa: ARG002
         """Compare the distances with those of chance."""
-        chance = ((labels @ self.costs(labels.shape[-1])) * calls).sum(axis=-1)
+        chance = (product(labels, self.costs(labels.shape[-1])) * calls).sum(axis=-1)
         return 1 - distance * labels.sum(axis=-1) / chance
 
     def costs(self, n_conditions: int) -> FloatArray:

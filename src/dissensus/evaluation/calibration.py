@@ -36,7 +36,7 @@ from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Readable, case_keys
-from dissensus.core.output import directory_written_whole, expect, foreign_entry
+from dissensus.core.output import directory_written_whole, expect, foreign_content
 from dissensus.core.ragged import (
     Average,
     clustered,
@@ -736,15 +736,9 @@ def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibrat
     return Calibration(specs, scores, split, models, record["counts"])
 
 
-def not_a_calibration(place: FilePath) -> str:
-    """Say what in a directory must not be lost; nothing if it holds a calibration and nothing else."""
-    try:
-        record = json.loads((place / "calibration.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        return f"no calibration.json with the format {FORMAT!r}"
-    return foreign_entry(place, ("calibration.json", *(f"{name}.csv" for name in TABLES)))
+# Says what in a directory must not be lost; nothing if it holds a calibration and nothing else.
+FILES = ("calibration.json", *(f"{name}.csv" for name in TABLES))
+not_a_calibration = partial(foreign_content, file=FILES[0], form=FORMAT, known=FILES)
 
 
 # In words ------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def beside_table(
     head = ("", f"with one {who}", "worth", usual, "uncertainty-adjusted", "large panel (estimate)", "truth")
     groups: dict[str, list[tuple[str, ...]]] = {}
     for metric in metrics:
-        own = {one.model: one for one in every if one.metric.name == metric.name}
+        own = {one.model: one for one in every if one.metric == metric.name}
         beside = experts.rows if experts is not None else ()
         known = {row["model"]: row for row in beside if row["metric"] == metric.name}
         worth = experts.worth if experts is not None and metric.name == evaluation.primary else {}
@@ -278,7 +278,7 @@ class Sensitivity(ReportSection):
         evaluation, results = subject.evaluation, subject.tables.to_frame()
         order = ranked(evaluation) if evaluation.models else []
         every = side_by_side(evaluation, results) if order else []
-        found = [one for one in every if one.metric.name == evaluation.primary]
+        found = [one for one in every if one.metric == evaluation.primary]
         prior = evaluation.prior if evaluation.panel is not None else None
         gain = None if prior is None else prior.held_out_gain
         several = len(evaluation.adjusted_runs) > 1

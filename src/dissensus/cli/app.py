@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,24 +19,14 @@ from dissensus.cli.options import Overwrite, bundled, option
 from dissensus.cli.saved_results import cases, compare, plot, report
 from dissensus.cli.terminal import compile_with_progress
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.core.screen import Screen, visible
+from dissensus.core.screen import Screen
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
-@contextmanager
-def _visible_mistakes() -> Iterator[None]:
-    try:
-        yield
-    except Exception as mistake:
-        if isinstance(mistake, UsageError) and mistake.message != (mistake.ctx and mistake.ctx.get_help()):
-            mistake.message = visible(mistake.message)
-        raise
-
-
-class VisibleGroup(TyperGroup):
-    """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
+class Commands(TyperGroup):
+    """The commands."""
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return --help, which is off by default: to make sure of a value that is none takes imports."""
@@ -46,9 +34,6 @@ class VisibleGroup(TyperGroup):
         if found is not None:
             found.default = False
         return found
-
-    parse_args = _visible_mistakes()(TyperGroup.parse_args)
-    invoke = _visible_mistakes()(TyperGroup.invoke)
 
 
 # Options that the help of every command shows; --help-all shows the others.
@@ -116,7 +101,7 @@ def python_defaults(place: str) -> dict[str, Any]:
 
 
 app = typer.Typer(
-    cls=VisibleGroup,
+    cls=Commands,
     name="dissensus",
     no_args_is_help=True,
     add_completion=False,

@@ -76,17 +76,9 @@ def python_defaults(place: str) -> dict[str, Any]:
     module, _, name = place.partition(":")
     found = find_spec(module)
     tree = ast.parse(Path(str(found and found.origin)).read_text(encoding="utf-8"))
-    constants = {
-        target.id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
     (signature, *_) = (node.args for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-    values = {one.arg: value for one, value in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if value}
-    known = {one: constants.get(value.id) if isinstance(value, ast.Name) else value for one, value in values.items()}
-    return {one: value.value for one, value in known.items() if isinstance(value, ast.Constant)}
+    values = zip(signature.kwonlyargs, signature.kw_defaults, strict=True)
+    return {one.arg: value.value for one, value in values if isinstance(value, ast.Constant)}
 
 
 app = typer.Typer(

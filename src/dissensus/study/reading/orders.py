@@ -18,7 +18,14 @@ from dissensus.core.errors import FormatError, listing
 from dissensus.core.files import Source, checked_path, read_text
 from dissensus.core.names import check_names
 from dissensus.core.receipt import BY_NAME, Column, Note, codes_in_words
-from dissensus.study.builders import from_confidences, from_ranking_arrays, nested_levels, nested_mentions, stacked
+from dissensus.study.builders import (
+    Rows,
+    from_confidences,
+    from_ranking_arrays,
+    nested_levels,
+    nested_mentions,
+    stacked,
+)
 from dissensus.study.canonical import long_table
 from dissensus.study.reading import format as read
 from dissensus.study.reading.columns import names_beside
@@ -135,12 +142,7 @@ def _array_named(source: Source, name: str) -> NDArray[Any]:
 
 
 def _of_rows(
-    source: Source,
-    options: Options,
-    stack: tuple[NDArray[Any], list[int]],
-    build: Callable[..., Study],
-    roles: dict[str, str],
-    *more: str,
+    source: Source, options: Options, stack: Rows, build: Callable[..., Study], roles: dict[str, str], *more: str
 ) -> Parsed:
     """Build with the names of conditions and cases that are given, in the file or beside it, and say which they are."""
     arrays, (rows, sizes) = source.content if source.kind == "npz" else {}, stack

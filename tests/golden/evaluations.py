@@ -29,7 +29,7 @@ CASES: dict[str, Callable[[], Tables]] = {}
 
 TOLERANCE = 1e-9
 
-# Where the search for the prior of a panel ends depends on the last digits of the processor's logarithms: 6e-8 was seen.
+# Where the search for the prior of a panel ends depends on the last digits of a processor's logarithms: 6e-8 was seen.
 FITTED, OF_FIT = 1e-6, ("fit_sd", "low", "high")
 DRAWS, LEVEL = 60, 0.9
 

@@ -187,7 +187,7 @@ def test_it_equals_the_trace_of_soft_permutation_matrices_in_any_form(problem: P
     assert mean_average_overlap(one, other, **how) == pytest.approx(value, abs=1e-12)
     shuffled = [random.sample(block, len(block)) for block in naive.completed(a, n_conditions)]  # with a last block
     assert mean_average_overlap(shuffled, b, **how) == pytest.approx(value, abs=1e-12)
-    vectors, signs = soft_rankings(Study.from_rankings([[a, b]], n_conditions), depth)
+    vectors, signs = soft_rankings(Study.from_rankings([[a, b]], n_conditions), depth, n_conditions)
     np.testing.assert_allclose((vectors * vectors) @ signs, 1.0, atol=1e-12)
     assert ((vectors[[0]] * vectors[[1]]) @ signs)[0] == pytest.approx(value, abs=1e-12)
 
@@ -233,7 +233,7 @@ def test_many_conditions_cost_nothing_and_blocks_may_be_arrays_and_tuples() -> N
         ([[0]], [[1]], 1.5, 3, "depth must be a whole number"),
         ([[0]], [[1]], 4, 3, "depth is larger than the number of conditions"),
         ([[0]], [[1]], 1, 0, "n_conditions must be a whole number"),
-        ([[0], [1, 0]], [[1]], 1, 3, "condition 0 is mentioned twice"),
+        ([[0], [1, 0]], [[1]], 1, 3, "condition '0' is mentioned twice"),
         ([[0]], [["a", "a"]], 1, 3, "condition 'a' is mentioned twice"),
         ([["a"], ["b"]], [["c"]], 1, 2, "more conditions than there are"),
         ([[0]], [[3]], 1, 3, "a condition code is out of range"),
@@ -242,10 +242,10 @@ def test_many_conditions_cost_nothing_and_blocks_may_be_arrays_and_tuples() -> N
         ([[0.5]], [[0]], 1, 3, "neither a name nor a code"),
         ([[True]], [[0]], 1, 3, "neither a name nor a code"),
         ([[["a"]]], [["a"]], 1, 3, "neither a name nor a code"),
-        (["Eczema"], [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
-        ("Eczema", [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
-        ([0, 1], [[0]], 1, 3, "a ranking must be a list of blocks"),
-        (None, [[0]], 1, 3, "a ranking must be a list of blocks"),
+        (["Eczema"], [["Eczema"]], 1, 3, "rankings are nested to the wrong depth"),
+        ("Eczema", [["Eczema"]], 1, 3, "rankings are nested to the wrong depth"),
+        ([0, 1], [[0]], 1, 3, "rankings are nested to the wrong depth"),
+        (None, [[0]], 1, 3, "rankings are nested to the wrong depth"),
         ([[0], []], [[0]], 1, 3, "a block is empty"),
     ],
 )

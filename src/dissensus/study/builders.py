@@ -167,14 +167,16 @@ def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | N
     return tuple(sorted({str(mention) for mention in mentions}))
 
 
+def is_code(one: Any) -> bool:
+    """Tell a code of a condition: a whole number, and no answer."""
+    return isinstance(one, Integral) and not isinstance(one, bool)
+
+
 def condition_codes(
     mentions: Sequence[Any], names: tuple[str, ...], where: Callable[[int], str] = lambda _: ""
 ) -> IntArray:
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
     known = {name: code for code, name in enumerate(names)}
-
-    def is_code(one: Any) -> bool:
-        return isinstance(one, Integral) and not isinstance(one, bool)
 
     def code(one: Any) -> int:
         if isinstance(one, str):

@@ -67,9 +67,6 @@ FORMAT, VERSION = "dissensus calibration", 1
 
 TABLES = ("scores", "panel_split", "models")
 
-# Draws per case: measured to be enough for a score to two digits.
-DRAWS = 400
-
 # Scores closer than this count as equal: one percent of the probability of a ranking, and what draws leave open.
 NEGLIGIBLE = 0.01
 
@@ -364,7 +361,7 @@ def calibrate(
     predictions: Any = None,
     *,
     max_pairs: int = 5000,
-    draws: int = DRAWS,
+    draws: int = 400,  # measured to be enough for a score to two digits
     seed: int = 0,
     threads: int | None = None,
     refine: bool = False,

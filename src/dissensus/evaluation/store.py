@@ -44,7 +44,7 @@ from dissensus.evaluation.tally import is_of_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
-from dissensus.study.study import Study, restored_study
+from dissensus.study.study import Study
 
 Arrays: TypeAlias = Mapping[Name, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
@@ -321,8 +321,7 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own: Described = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
-    settled: Described = {name: told[name] for name in ("conditions", "settings")}
-    study = restored_study(told["kind"], panel, **settled, arrays=own).with_receipt(_receipt(told))
+    study = Study(tuple(told["conditions"]), panel, **told["settings"], **own).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
         sums = places_again(sums, study, described["strata"], described["seed"])

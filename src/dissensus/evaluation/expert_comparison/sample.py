@@ -614,7 +614,6 @@ class Sample:
 
     def _with_whole(self) -> Sample:
         """Write the values of metrics of a whole data set into their places."""
-        labels = self.pairs.labels.T if self.sees_whole else np.empty((0, 0))
         for place, metric in enumerate(self.metrics):
             if metric.sees == "data set":
                 ours, theirs = sides_of(metric, self.experts)
@@ -622,13 +621,8 @@ class Sample:
                     self.alone[place], self.involved[place] = self.pairs.summed(self.of_pairs(place))
                 for row, own in zip(self.of_models, self.sides, strict=True):
                     base, slopes = own.linear(theirs)
-                    row[place] = base + (slopes[:, self.pairs.cell_case] * labels).sum(axis=0)
+                    row[place] = base + (slopes[:, self.pairs.cell_case] * self.pairs.labels.T).sum(axis=0)
         return self
-
-    @property
-    def sees_whole(self) -> bool:
-        """Whether a metric is of a whole data set."""
-        return any(metric.sees == "data set" for metric in self.metrics)
 
     def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
         """Put together rows about some of the cases."""
@@ -838,9 +832,9 @@ class Sample:
             share = pairs.shares[own] / weighted_counts(row, pairs.shares[own], len(cases))[row]
             values = both[..., own] * share
             means, weights = weighted_counts(row, values, len(cases)), self.pairs.weights[cases]
-            others = self.others[:, own] if self.sees_whole else np.empty((0, 0))
             for k, metric in enumerate(self.metrics):
                 if metric.sees == "data set":
+                    others = self.others[:, own]
                     alone = self.side(self.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
                     said = weighted_counts(row, share * others, len(cases))
                     ours, theirs = sides_of(metric, alone)

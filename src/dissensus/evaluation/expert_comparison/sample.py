@@ -796,22 +796,22 @@ class Sample:
         units = study.panel.units
         _, group = np.unique(case * (int(units.max()) + 1) + units, return_inverse=True)
         own = weighted_counts(case, inner(choices, choices), study.n_cases)
-        same, n_pairs = [], []
-        for row in (group, case):
-            case_of = np.zeros(int(row.max()) + 1, dtype=np.int64)
-            case_of[row] = case
-            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(case_of), len(row))) @ choices
+
+        def paired(row: IntArray) -> tuple[FloatArray, FloatArray]:
+            """Sum over pairs of opinions of one row, and count them, by case."""
             sizes = np.bincount(row).astype(np.float64)
-            same.append(weighted_counts(case_of, inner(sums, sums), study.n_cases) - own)
-            n_pairs.append(weighted_counts(case_of, sizes * (sizes - 1), study.n_cases))
-        both = (n_pairs[0] > 0) & (n_pairs[1] > n_pairs[0])
-        within, between = (
-            (same[0] / np.maximum(n_pairs[0], 1))[both],
-            ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
-        )
-        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
+            case_of = np.zeros(len(sizes), dtype=np.int64)
+            case_of[row] = case
+            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(sizes), len(row))) @ choices
+            same = weighted_counts(case_of, inner(sums, sums), study.n_cases) - own
+            return same, weighted_counts(case_of, sizes * (sizes - 1), study.n_cases)
+
+        (alike, n_within), (same, n_pairs) = paired(group), paired(case)
+        both = (n_within > 0) & (n_pairs > n_within)
         if not both.any():
             return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
+        within, between = alike[both] / n_within[both], (same - alike)[both] / (n_pairs - n_within)[both]
+        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
         gap = estimates(within - between, weights, self.pairs.clusters[both], bounds, None, level)
         return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 

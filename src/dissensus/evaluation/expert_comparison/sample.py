@@ -312,9 +312,7 @@ def needs_scores(metric: Metric) -> bool:
 def first_shares(model: Predictions, n_conditions: int) -> Matrix:
     """Return how a model shares its first choice among conditions, shape (n_cases, K); sparse."""
     case = model.case_of_entry
-    best = np.full(model.n_cases, -np.inf)
-    np.maximum.at(best, case, model.values)
-    first = model.values == best[case]
+    first = model.values == model.values[model.offsets[:-1][case]]  # the best come first
     share = 1.0 / np.bincount(case[first], minlength=model.n_cases)[case[first]]
     return sparse(share, case[first], model.codes[first], (model.n_cases, n_conditions))
 

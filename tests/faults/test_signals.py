@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import time
 from pathlib import Path
 from random import Random
@@ -12,22 +11,12 @@ import pytest
 
 from command_calls import Outcome
 from dissensus.core.output import checked_file_target
-from faults.small_study import EVALUATE, PATIENCE, children, entries, put_study, snapshot, started, status, until
+from faults.small_study import EVALUATE, children, ended, entries, put_study, snapshot, started, status, until
 
 if os.name != "posix":
     pytest.skip("signals are sent as POSIX does", allow_module_level=True)
 
 LINE = re.compile(r"interrupted; (?P<kept>nothing was written|written before: results)\n")
-
-
-def ended(process: subprocess.Popen[str], number: int, moment: float) -> Outcome:
-    """Send a signal to a process some time from now, and wait for its end."""
-    try:
-        process.wait(moment)
-    except subprocess.TimeoutExpired:
-        process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE)
-    return Outcome(process.returncode, out, err)
 
 
 def beyond_receipts(err: str) -> str:
@@ -39,7 +28,7 @@ def beyond_receipts(err: str) -> str:
 def results_of(folder: Path, *words: str) -> dict[str, bytes]:
     """Evaluate to the end, and return what is there then."""
     with started(folder, *EVALUATE, *words) as process:
-        assert beyond_receipts(process.communicate(timeout=600)[1]) == ""
+        assert beyond_receipts(ended(process).err) == ""
     return snapshot(folder / "results")
 
 

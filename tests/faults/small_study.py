@@ -34,7 +34,7 @@ NOBODY = 65534
 PAGE = 4096
 EVALUATE = (
     *("evaluate", "opinions.csv", "--predictions", "A=A.csv", "--aggregation", "plackett-luce:3"),
-    *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--out", "results"),
+    *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--quiet", "--out", "results"),
 )
 PROCESS = """import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

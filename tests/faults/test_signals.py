@@ -19,16 +19,10 @@ if os.name != "posix":
 LINE = re.compile(r"interrupted; (?P<kept>nothing was written|written before: results)\n")
 
 
-def beyond_receipts(err: str) -> str:
-    """Return what a process said beside the receipts of what it read."""
-    lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if ": read as " not in line and not line.startswith("  "))
-
-
 def results_of(folder: Path, *words: str) -> dict[str, bytes]:
     """Evaluate to the end, and return what is there then."""
     with started(folder, *EVALUATE, *words) as process:
-        assert beyond_receipts(ended(process).err) == ""
+        assert ended(process).done().err == ""
     return snapshot(folder / "results")
 
 
@@ -49,7 +43,7 @@ def test_a_process_that_is_ended_leaves_old_or_new_and_says_which(tmp_path: Path
         if number == signal.SIGKILL:
             checked_file_target(tmp_path / "next.txt")  # the next process clears up
         elif outcome.code == 130:
-            line = LINE.fullmatch(beyond_receipts(outcome.err))
+            line = LINE.fullmatch(outcome.err)
             assert line is not None, outcome.err
             assert line["kept"].startswith("written before") == (snapshot(tmp_path / "results") == new)
         assert snapshot(tmp_path / "results") in (old, new)

@@ -351,7 +351,6 @@ def flips(comparison: Comparison) -> list[str]:
 USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
 
 # Why the truth is known.
-SIMULATED, GIVEN = "because the study is simulated", "because it was given"
 
 # A row of :meth:`Evaluation.to_frame`.
 Result: TypeAlias = dict[str, Any]
@@ -369,8 +368,8 @@ class Beside:
         The rows of the estimands, the second in the reference run; each is missing where it is not defined.
     practices
         The value against each deterministic aggregation, by its name.
-    truth, truth_reason
-        The value against the truth, where it is known, and why it is.
+    truth
+        The value against the truth, where it is known.
     """
 
     model: str
@@ -380,7 +379,6 @@ class Beside:
     panel: Result | None
     practices: Mapping[str, float]
     truth: float | None
-    truth_reason: str = ""
 
     @property
     def headline(self) -> Result:
@@ -413,10 +411,8 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
         values = [float(one[place]) for one in evaluation.point_values]
         agreed, over_draws, panel, given = (rows.get((estimand, model, name)) for estimand in kinds)
         usual = {practice: values[number] for practice, number in known.items()}
-        truth = (None, "") if given is None else (given["mean"], GIVEN)
-        if simulated:
-            truth = values[simulated[0]], SIMULATED
-        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, *truth))
+        truth = values[simulated[0]] if simulated else None if given is None else given["mean"]
+        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, truth))
     return found
 
 

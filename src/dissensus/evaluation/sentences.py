@@ -350,8 +350,6 @@ def flips(comparison: Comparison) -> list[str]:
 # The practices that every table shows, the most usual first.
 USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
 
-# Why the truth is known.
-
 # A row of :meth:`Evaluation.to_frame`.
 Result: TypeAlias = dict[str, Any]
 

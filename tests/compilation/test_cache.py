@@ -2,15 +2,15 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numba
 import pytest
 
 import dissensus
+from command_calls import printed
 from dissensus.kernels import jit
 from dissensus.kernels.jit import RULES, Kernel
 
@@ -31,12 +31,8 @@ no_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, re
 
 def run(script: str, package: Path, **variables: str) -> list[str]:
     """Run a script in a process of its own; return the words it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(package.parent), **variables}
-    environment.pop("NUMBA_CACHE_DIR", None)
-    command = [sys.executable, "-P", "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    here = partial(printed, PYTHONPATH=str(package.parent), NUMBA_CACHE_DIR=None)
+    return here("-P", "-c", script, **variables).split()
 
 
 @pytest.fixture

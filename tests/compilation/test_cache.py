@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -29,7 +30,7 @@ print(hashlib.sha256(weights.tobytes()).hexdigest(), misses, case_weights.dispat
 no_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may do all")
 
 
-def run(script: str, package: Path, **variables: str) -> list[str]:
+def run(script: str, package: Path, **variables: Any) -> list[str]:
     """Run a script in a process of its own; return the words it prints."""
     here = partial(printed, PYTHONPATH=str(package.parent), NUMBA_CACHE_DIR=None)
     return here("-P", "-c", script, **variables).split()

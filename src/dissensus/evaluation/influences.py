@@ -249,8 +249,7 @@ def whole_of(
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         runs = ((truth, first) for truth in wanted for first in range(0, n_draws[truth], length))
         tasks = [(truth, range(first, min(first + length, n_draws[truth]), step)) for truth, first in runs]
-        for done in [pool.submit(fill, *task) for task in tasks]:
-            done.result()
+        list(pool.map(lambda task: fill(*task), tasks))
         for (m, k), sums in _answered(data, counted, step, pool).items():
             values[m, k] = metrics[k].of_added(sums)
     rests = [[metric.rests_upon(added[m, k]) for k, metric in enumerate(metrics)] for m in range(len(marks))]

@@ -216,7 +216,7 @@ def study_from_table(
     check_choice("duplicates", duplicates, get_args(Duplicates))
     question = question or ("numbers" if "score" in table.columns else None)
     question = question or ("findings" if "present" in table.columns else None)
-    table = tidied(table, None if question == "numbers" else tie_separator)
+    table = categorised(tidied(table, None if question == "numbers" else tie_separator))
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
     table, declared = without_declarations(table)
     annotators = name_codes(table, "annotator", declared.get("annotator"))
@@ -389,38 +389,53 @@ def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str,
 
 def case_codes(column: pl.Series) -> Codes:
     """Give the cases, each of which has a name, numbers in order of appearance."""
-    begins = column.ne_missing(column.shift())
-    named = column.filter(begins)
+    codes = column.rle_id().to_numpy().astype(np.int64)
+    named = column.filter(begins_run(codes))
     if (named[1:] > named[:-1]).all() or named.n_unique() == len(named):
-        codes, found = np.cumsum(begins.to_numpy()) - 1, named.to_list()
+        names = tuple(named.to_list())
     else:
-        codes, found = encoded(column)
-    names = tuple(found)
+        codes, names = _in_order(column.cast(own_categories()))
     different_names.add(names)  # so that nobody has to look again
     texts.add(names)
     return codes, names
 
 
-def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
-    """Give the texts of a column numbers in order of appearance, -1 where there is none, in one pass over it."""
-    category = column.cast(pl.Categorical(pl.Categories.random()))
-    present = category.drop_nulls().unique(maintain_order=True)
-    position = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
-    position[present.to_physical().to_numpy()] = np.arange(len(present))
-    codes = category.to_physical().fill_null(len(present)).to_numpy()
-    return position[codes], present.cast(pl.String).to_list()
+def own_categories() -> pl.Categorical:
+    """Return a type of categories that no other column has."""
+    return pl.Categorical(pl.Categories.random())
+
+
+def categorised(table: pl.DataFrame) -> pl.DataFrame:
+    """Turn names into categories, all columns side by side, but for those of cases, which mostly stand together."""
+    names = [role for role in NAMES if role in table.columns and role != "case"]
+    return table.with_columns(pl.col(role).cast(own_categories()) for role in names)
+
+
+def _in_order(category: pl.Series, declared: tuple[str, ...] = ()) -> Codes:
+    """Give names numbers in order of appearance after the declared ones, -1 where there is none."""
+    present = _present(category)
+    names = tuple(dict.fromkeys([*declared, *present.cast(pl.String).to_list()]))
+    return _numbers(category, present, {name: code for code, name in enumerate(names)}), names
+
+
+def _present(category: pl.Series) -> pl.Series:
+    """Return the categories of a column in order of appearance."""
+    return category.drop_nulls().unique(maintain_order=True)
+
+
+def _numbers(category: pl.Series, present: pl.Series, number_of: Mapping[str, int]) -> IntArray:
+    """Return the number of each row by its category, -1 where there is none."""
+    own = present.to_physical().to_numpy()
+    numbers = np.full(own.max(initial=0) + 2, ANONYMOUS, dtype=np.int64)
+    numbers[own] = [number_of[name] for name in present.cast(pl.String).to_list()]
+    return numbers[category.to_physical().fill_null(len(numbers) - 1).to_numpy()]
 
 
 def name_codes(table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None) -> Codes:
     """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
     if role not in table.columns:
         return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
-    codes, found = encoded(table[role])
-    names = tuple(dict.fromkeys([*(declared or ()), *found]))
-    if not declared:
-        return codes, names
-    number = {name: code for code, name in enumerate(names)}
-    return np.array([*(number[name] for name in found), ANONYMOUS], dtype=np.int64)[codes], names
+    return _in_order(table[role], declared or ())
 
 
 def label_codes(
@@ -430,7 +445,8 @@ def label_codes(
 
     Integers stand for names that must be listed, unless they are names themselves, as grades are.
     """
-    codes, labels = encoded(table["condition"])
+    present = _present(table["condition"])
+    labels = present.cast(pl.String).to_list()
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
         if integers and not are_named and not {*labels} == {"0", "1"}:
@@ -441,10 +457,10 @@ def label_codes(
         code_of = {label: int(float(label)) for label in labels if 0 <= float(label) < len(known)}
     unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
-        row = (table["condition"] == unknown[0]).arg_max() or 0
+        row = (table["condition"].cast(pl.String) == unknown[0]).arg_max() or 0
         what = "finding" if are_findings else "condition"
         raise unknown_condition(unknown[0], known, place(table, row), what)
-    return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
+    return _numbers(table["condition"], present, code_of), known
 
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
@@ -513,8 +529,8 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, questi
     if not named:
         anonymous = "rank" in table.columns or "confidence" in table.columns
         return np.where(nobody, -1, case if anonymous else np.arange(len(case), dtype=np.int64))
-    key = case * (len(annotators[1]) + 1)
-    key += annotators[0] + 1
+    key = case * (len(annotators[1]) + 1) + 1
+    key += annotators[0]
     if "annotation" in table.columns:
         annotation, names = name_codes(table, "annotation")
         key = key * (len(names) + 1) + annotation + 1
@@ -533,8 +549,8 @@ def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> np.ndarray:
 
 def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     """Return the opinion of each row, -1 where there is none, and the first row of each; a key is that of one case."""
-    begins = begins_run(key)
-    first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
+    of_row = pl.Series(key).rle_id().to_numpy().astype(np.int64)
+    first = np.flatnonzero(begins_run(of_row))
     is_whole = begins_run(np.sort(key[first], kind="stable")).all()  # fast where keys nearly ascend
     if not is_whole or not (np.diff(case[first]) >= 0).all():  # rows are scattered
         present, first, of_row = np.unique(key, return_index=True, return_inverse=True)

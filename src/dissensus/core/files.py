@@ -182,6 +182,11 @@ class Source:
         return self.kind in ("table", "parquet")
 
     @property
+    def is_delimited(self) -> bool:
+        """Whether the content is a table that the bytes spell out, letters and their accents composed."""
+        return self.kind == "table" and len(self.data) > 0 and self.path.suffix.lower() in TABLE_ENDINGS
+
+    @property
     def text(self) -> str:
         """The file as text, whatever was made of it."""
         return decoded(self.data, self.path)

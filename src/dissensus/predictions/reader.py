@@ -542,7 +542,7 @@ def from_long(frame: IntoDataFrame, options: PredictionOptions) -> Predictions:
     roles = tables.find_columns(table.columns, options.columns, aliases=ALIASES)
     kind = _kind_of_rows(table, roles, options)
     needed = {role: column for role, column in roles.items() if KIND_OF_ROLE.get(role, kind) == kind}
-    table, _ = tables.without_declarations(tables.categorised(tables.tidied(tables.with_roles(table, needed))))
+    table, _ = tables.without_declarations(tables.tidied(tables.with_roles(table, needed)))
     case, case_names = tables.case_codes(table["case"])
     codes, known = tables.label_codes(table, options.names)
     role, is_ranking = ("rank", True) if kind == "ranking" else ("score", False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -216,21 +217,25 @@ def study_from_table(
     check_choice("duplicates", duplicates, get_args(Duplicates))
     question = question or ("numbers" if "score" in table.columns else None)
     question = question or ("findings" if "present" in table.columns else None)
-    table = categorised(tidied(table, None if question == "numbers" else tie_separator))
+    table = tidied(table, None if question == "numbers" else tie_separator)
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
     table, declared = without_declarations(table)
-    annotators = name_codes(table, "annotator", declared.get("annotator"))
+    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
+    asked = None
+    if question != "numbers" and question != "findings":
+        asked = chosen_question(question, positive) or declared_question
+    are_named, are_findings = asked in ("binary", "grades"), question == "findings"
+    with ThreadPoolExecutor() as pool:  # columns are coded side by side
+        naming = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
+        if question != "numbers":
+            labelling = pool.submit(label_codes, table, known, are_named=are_named, are_findings=are_findings)
+        cases, annotators = case_codes(table["case"]), naming.result()
+        codes, names = labelling.result() if question != "numbers" else (np.empty(0, dtype=np.int64), ())
+    table, notes = without_zero_votes(table)
+    panel, opinion = gathered(table, cases, annotators, question)
     if question == "numbers":
-        table, notes = without_zero_votes(table)
-        panel, opinion = gathered(table, annotators, question)
         scored = np.argsort(opinion, kind="stable")[int((opinion < 0).sum()) :]
         return Study((), panel, scores=table["score"].to_numpy()[scored], question="numbers"), notes
-    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
-    asked = None if question == "findings" else chosen_question(question, positive) or declared_question
-    are_named, are_findings = asked in ("binary", "grades"), question == "findings"
-    codes, names = label_codes(table, known, are_named=are_named, are_findings=are_findings)
-    table, notes = without_zero_votes(table)
-    panel, opinion = gathered(table, annotators, question)
     if are_findings:
         answers, repeated = _answers(table, panel, opinion, (codes, names), duplicates)
         return Study(names, panel, answers=answers, question="findings"), notes + repeated
@@ -394,48 +399,34 @@ def case_codes(column: pl.Series) -> Codes:
     if (named[1:] > named[:-1]).all() or named.n_unique() == len(named):
         names = tuple(named.to_list())
     else:
-        codes, names = _in_order(column.cast(own_categories()))
+        codes, names = name_codes(pl.DataFrame({"case": column}), "case")
     different_names.add(names)  # so that nobody has to look again
     texts.add(names)
     return codes, names
 
 
-def own_categories() -> pl.Categorical:
-    """Return a type of categories that no other column has."""
-    return pl.Categorical(pl.Categories.random())
+def categories(column: pl.Series) -> tuple[pl.Series, pl.Series, list[str]]:
+    """Return a column of text as categories of its own, and the different ones in order of appearance, as text too."""
+    category = column.cast(pl.Categorical(pl.Categories.random()))
+    present = category.drop_nulls().unique(maintain_order=True)
+    return category, present, present.cast(pl.String).to_list()
 
 
-def categorised(table: pl.DataFrame) -> pl.DataFrame:
-    """Turn names into categories, all columns side by side, but for those of cases, which mostly stand together."""
-    names = [role for role in NAMES if role in table.columns and role != "case"]
-    return table.with_columns(pl.col(role).cast(own_categories()) for role in names)
-
-
-def _in_order(category: pl.Series, declared: tuple[str, ...] = ()) -> Codes:
-    """Give names numbers in order of appearance after the declared ones, -1 where there is none."""
-    present = _present(category)
-    names = tuple(dict.fromkeys([*declared, *present.cast(pl.String).to_list()]))
-    return _numbers(category, present, {name: code for code, name in enumerate(names)}), names
-
-
-def _present(category: pl.Series) -> pl.Series:
-    """Return the categories of a column in order of appearance."""
-    return category.drop_nulls().unique(maintain_order=True)
-
-
-def _numbers(category: pl.Series, present: pl.Series, number_of: Mapping[str, int]) -> IntArray:
-    """Return the number of each row by its category, -1 where there is none."""
-    own = present.to_physical().to_numpy()
-    numbers = np.full(own.max(initial=0) + 2, ANONYMOUS, dtype=np.int64)
-    numbers[own] = [number_of[name] for name in present.cast(pl.String).to_list()]
-    return numbers[category.to_physical().fill_null(len(numbers) - 1).to_numpy()]
+def numbers_of(category: pl.Series, present: pl.Series, numbers: Sequence[int]) -> IntArray:
+    """Return the number of the category in each row, -1 where there is none; ``numbers`` are of those present."""
+    number_of = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
+    number_of[present.to_physical().to_numpy()] = numbers
+    return np.asarray(number_of[category.to_physical().fill_null(len(present)).to_numpy()])
 
 
 def name_codes(table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None) -> Codes:
     """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
     if role not in table.columns:
         return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
-    return _in_order(table[role], declared or ())
+    category, present, found = categories(table[role])
+    names = tuple(dict.fromkeys([*(declared or ()), *found]))
+    number = {name: code for code, name in enumerate(names)}
+    return numbers_of(category, present, [number[name] for name in found]), names
 
 
 def label_codes(
@@ -445,8 +436,7 @@ def label_codes(
 
     Integers stand for names that must be listed, unless they are names themselves, as grades are.
     """
-    present = _present(table["condition"])
-    labels = present.cast(pl.String).to_list()
+    category, present, labels = categories(table["condition"])
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
         if integers and not are_named and not {*labels} == {"0", "1"}:
@@ -457,10 +447,10 @@ def label_codes(
         code_of = {label: int(float(label)) for label in labels if 0 <= float(label) < len(known)}
     unknown = sorted(label for label in labels if label not in code_of)
     if unknown:
-        row = (table["condition"].cast(pl.String) == unknown[0]).arg_max() or 0
+        row = (table["condition"] == unknown[0]).arg_max() or 0
         what = "finding" if are_findings else "condition"
         raise unknown_condition(unknown[0], known, place(table, row), what)
-    return _numbers(table["condition"], present, code_of), known
+    return numbers_of(category, present, [code_of[label] for label in labels]), known
 
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
@@ -473,12 +463,14 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | None) -> tuple[Panel, IntArray]:
+def gathered(
+    table: pl.DataFrame, cases: Codes, annotators: Codes, question: AnyQuestion | None
+) -> tuple[Panel, IntArray]:
     """Gather the rows of each opinion: the panel that gave them, and the opinion of each row, -1 where there is none.
 
     Opinions are in order of case, then of appearance.
     """
-    case, case_names = case_codes(table["case"])
+    case, case_names = cases
     of_row, first = _runs(_opinion_keys(table, case, annotators, question), case)
     groups: tuple[str, ...] = ()
     if "group" in table.columns and table["group"].null_count() < len(table):
@@ -537,8 +529,7 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, questi
     orphan, expected = pl.Series(_all_null(table, named) & ~nobody), "an annotator in every row with a condition"
     advice = "name the annotator, or number the annotations of each case in a column 'annotation'"
     refuse_rows(table, orphan, named[0], "a row has no annotator", expected=expected, advice=advice)
-    key[nobody] = -1
-    return key
+    return np.where(nobody, -1, key) if nobody.any() else key
 
 
 def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> np.ndarray:
@@ -549,8 +540,8 @@ def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> np.ndarray:
 
 def _runs(key: IntArray, case: IntArray) -> tuple[IntArray, IntArray]:
     """Return the opinion of each row, -1 where there is none, and the first row of each; a key is that of one case."""
-    of_row = pl.Series(key).rle_id().to_numpy().astype(np.int64)
-    first = np.flatnonzero(begins_run(of_row))
+    begins = begins_run(key)
+    first, of_row = np.flatnonzero(begins), np.cumsum(begins) - 1
     is_whole = begins_run(np.sort(key[first], kind="stable")).all()  # fast where keys nearly ascend
     if not is_whole or not (np.diff(case[first]) >= 0).all():  # rows are scattered
         present, first, of_row = np.unique(key, return_index=True, return_inverse=True)

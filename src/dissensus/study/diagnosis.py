@@ -16,6 +16,7 @@ from dissensus.core.errors import listing
 from dissensus.core.names import spelt
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.receipt import shortened, spaced, tied_in_words
+from dissensus.core.screen import counted
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.question import NOT_ASSESSED, PRESENT, question_in_words
 
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
 SIGNS = tuple("+-\N{MINUS SIGN}\N{EN DASH}*#%")
 
 # Numbers in words -----------------------------------------------------------------------------------------
-
-
-def plural(count: int, noun: str) -> str:
-    """Count a noun, with separators.
-
-    >>> plural(1, "case"), plural(1200, "case")
-    ('1 case', '1,200 cases')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def span(values: IntArray) -> str:
@@ -159,7 +151,7 @@ def diagnose(study: Study) -> Diagnosis:
         (len(never), noun, f" never {'present' if is_list else 'used'}", never),
     )
     told = [
-        f"{plural(count, what)}{text}" + (f" ({listing(names, most=3)})" if names else "")
+        f"{counted(count, what)}{text}" + (f" ({listing(names, most=3)})" if names else "")
         for count, what, text, names in found
         if count
     ]
@@ -356,11 +348,11 @@ def methods_of(study: Study) -> str:
     asked = question_in_words(study)
     return {
         "conditions": f"{cases} ranked {people}; a ranking may hold ties and need not mention every one of the "
-        f"{plural(study.n_conditions, 'condition')}, and those that were not mentioned were {below}.",
+        f"{counted(study.n_conditions, 'condition')}, and those that were not mentioned were {below}.",
         "binary": f"{cases} judged {people}, who were {asked}.",
         "grades": f"{cases} {asked} {people}.",
         "numbers": f"{cases} rated {people}.",
-        "findings": f"{cases} assessed {people} for {plural(study.n_conditions, 'finding')}; every finding was a "
+        "findings": f"{cases} assessed {people} for {counted(study.n_conditions, 'finding')}; every finding was a "
         "question of its own, present or absent, and what was not assessed was no opinion.",
     }[study.question]
 
@@ -460,16 +452,16 @@ def _blocks(study: Study, opinion: int) -> list[list[int]]:
 
 def headline(study: Study) -> str:
     """Tell a person in a line what is inside."""
-    head = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
-    missing = f"; {plural(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
+    head = f"{counted(study.n_cases, 'case')}, {counted(study.n_votes, study.opinion)}"
+    missing = f"; {counted(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
     if study.kind == "ratings":
         scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
         return f"Ratings: {head}{scores}{missing.format('without a rating')}"
     if study.kind == "checklists":
-        nothing, listed = numbers_of(study)["nothing_found"], plural(study.n_findings, "finding")
+        nothing, listed = numbers_of(study)["nothing_found"], counted(study.n_findings, "finding")
         found = f"; {nothing:,} found nothing" if nothing else ""
         return f"Checklists: {head} of {listed}{found}{missing.format('not assessed')}"
-    return f"Annotations: {head}, {plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
+    return f"Annotations: {head}, {counted(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
 
 
 def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:

@@ -487,6 +487,6 @@ def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:
         annotator, votes = int(study.annotators[opinion]), int(study.votes[opinion])
         nobody = "an annotator" if votes == 1 else f"{votes} annotators"
         who = nobody if annotator < 0 else f"annotator {study.annotator_names[annotator]}"
-        case = study.case_names[study.panel.case_of_opinion[opinion]]
+        case = study.case_names[np.searchsorted(study.panel.opinion_offsets, opinion, side="right") - 1]
         sentences.append(shortened(f"{who} on case {case} said: {words_of_opinion(study, opinion)}"))
     return tuple(sentences)

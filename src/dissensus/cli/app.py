@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dissensus.cli.decisions import conformal, experts, judges, plan, relabel
 from dissensus.cli.evaluate import demo, evaluate
@@ -23,6 +23,17 @@ from dissensus.core.screen import Screen
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+class Commands(TyperGroup):
+    """The commands."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return --help, which is off by default: to make sure of a value that is none takes imports."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.default = False
+        return found
 
 
 # Options that the help of every command shows; --help-all shows the others.
@@ -82,6 +93,7 @@ def python_defaults(place: str) -> dict[str, Any]:
 
 
 app = typer.Typer(
+    cls=Commands,
     name="dissensus",
     no_args_is_help=True,
     add_completion=False,

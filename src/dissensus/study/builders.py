@@ -266,8 +266,8 @@ def assemble(
         order = np.lexsort((level, ranking))
         ranking, level, codes = ranking[order], level[order], codes[order]
     without_repeats(names, panel, ranking, codes)
-    first = np.flatnonzero(begins_run(ranking, level))
-    code_offsets = np.append(first, len(codes))
+    code_offsets = np.flatnonzero(np.append(begins_run(ranking, level), True))
+    first = code_offsets[:-1]
     if len(first) < len(codes):  # the codes of a block ascend
         first_key = row_of_each(code_offsets) * len(names)
         codes = np.sort(first_key + codes, kind="stable") - first_key

@@ -103,13 +103,12 @@ def records(evaluation: Evaluation) -> list[dict[str, Any]]:
     known = {(row["metric"], row["model"]): row for row in experts.rows} if experts else {}
     found = []
     for one in side_by_side(evaluation, evaluation.to_frame()) if evaluation.models else ():
-        name, beside = one.metric.name, known.get((one.metric.name, one.model), {})
+        name, beside = one.metric, known.get((one.metric, one.model), {})
         agreed = beside or one.agreement or {}
         row = {"metric": name, "model": one.model, "agreement": agreed.get("agreement", agreed.get("mean"))}
         row |= {part: agreed.get(part) for part in ("low", "high")}
         row |= {part: beside.get(part) for part in BESIDE_ONE}
-        is_first = experts is not None and one.model in experts.worth and name == evaluation.primary
-        worth = experts.worth[one.model] if experts is not None and is_first else None
+        worth = experts.worth.get(one.model) if experts is not None and name == evaluation.primary else None
         row |= {"worth": worth and worth.value, "worth_low": worth and worth.low, "worth_high": worth and worth.high}
         row |= {practice.replace(" ", "_"): value for practice, value in list(one.practices.items())[:1]}
         for estimand in ESTIMATED:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dissensus.core.screen import NOTHING, counted, interval, number, percent, small_probability
-from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
+from dissensus.evaluation.calibration import best, certainty, informed, models, plateau
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
 from dissensus.evaluation.first_screen import WRONG, first_screen, missed, triage, why_panel_is_withheld
 from dissensus.evaluation.sentences import (
@@ -142,7 +142,7 @@ def beside_table(
     head = ("", f"with one {who}", "worth", usual, "uncertainty-adjusted", "large panel (estimate)", "truth")
     groups: dict[str, list[tuple[str, ...]]] = {}
     for metric in metrics:
-        own = {one.model: one for one in every if one.metric.name == metric.name}
+        own = {one.model: one for one in every if one.metric == metric.name}
         beside = experts.rows if experts is not None else ()
         known = {row["model"]: row for row in beside if row["metric"] == metric.name}
         worth = experts.worth if experts is not None and metric.name == evaluation.primary else {}
@@ -278,7 +278,7 @@ class Sensitivity(ReportSection):
         evaluation, results = subject.evaluation, subject.tables.to_frame()
         order = ranked(evaluation) if evaluation.models else []
         every = side_by_side(evaluation, results) if order else []
-        found = [one for one in every if one.metric.name == evaluation.primary]
+        found = [one for one in every if one.metric == evaluation.primary]
         prior = evaluation.prior if evaluation.panel is not None else None
         gain = None if prior is None else prior.held_out_gain
         several = len(evaluation.adjusted_runs) > 1
@@ -390,7 +390,6 @@ def positive_cases(evaluation: Evaluation) -> str:
 
 def trust(found: Any) -> dict[str, Any]:
     """Say what held-out annotators confirmed, with tables of bins, of models and of aggregations."""
-    whole = next(row for row in reversed(found.split_rows) if row["aggregation"] == found.labels[found.best_place])
     bins = [
         (f"{row['low']:g} to {row['high']:g}", row["n_cases"], *(number(row[name], 2) for name in BINS.values()))
         for row in found.curve().to_dicts()
@@ -405,7 +404,7 @@ def trust(found: Any) -> dict[str, Any]:
         else (row["aggregation"], number(row["score"]), number(row["difference"]), "yes" if row["on_plateau"] else "")
         for row in sorted(found.score_rows, key=lambda row: -float(row["score"]))
     ]
-    sentences = (agreed(whole), best(found), plateau(found), *informed(found), *models(found))
+    sentences = (certainty(found)[-1], best(found), plateau(found), *informed(found), *models(found))
     captions = {"bins": "Certainty, stated and confirmed", "scores": "Scores of all aggregations"}
     captions["agreements"] = "Agreement of models with held-out annotators"
     heads = {"bins": ["certainty", "cases", *BINS], "agreements": AGREEMENTS, "scores": SCORES}

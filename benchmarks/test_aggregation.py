@@ -62,7 +62,7 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
         counts = sample_plackett_luce(posterior, keys, np.arange(n_cases), 1, WARMUP, values)
     else:
         shapes, columns = fill.args[:2]
-        counts = sample_dirichlet(shapes, columns, keys, np.arange(n_cases), values)
+        counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)
     shapes = np.resize(shapes[shapes > 1.0], 1024)
     streams = new_streams()
     spreads = np.empty_like(shapes)

@@ -429,14 +429,15 @@ class Values:
         means = ratio(drawn.means(worth * self.of_orders), share)
         gaps = self.of_orders - np.repeat(means, np.diff(drawn.orders.offsets), axis=-1)
         spread = ratio(drawn.means(worth * gaps**2), share)
-        weights = np.where(np.isnan(self.of_draws), 0.0, drawn.of_draws(worth))
+        counted = drawn.of_draws(worth) if self.of_draws.size else np.ones(1)
+        weights = np.where(np.isnan(self.of_draws), 0.0, counted)
         counts = weights.sum(axis=-1)
         values = np.where(weights > 0, self.of_draws, 0.0)
         others = ratio((weights * values).sum(axis=-1), counts)
         with np.errstate(invalid="ignore"):
             squares = np.where(weights > 0, weights * (values - others[..., None]) ** 2, 0.0)
         shares = share[None, None]
-        if (weights != drawn.of_draws(worth)).any():
+        if (weights != counted).any():
             shares = self.arranged(np.broadcast_to(share, means.shape), weights.mean(axis=-1))
         return (
             self.arranged(means, others),

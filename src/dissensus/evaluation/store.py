@@ -101,7 +101,8 @@ not_results = partial(foreign_content, file="run.json", form=FORMAT, known=(*FIL
 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
-    (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
+    summary = [{**row, "interval": [row["low"], row["high"]]} for row in evaluation.to_frame().to_dicts()]
+    (place / "summary.json").write_text(_json(summary), encoding="utf-8")
     write_parquet(evaluation.per_draw(), place / "per_draw.parquet")
     if not evaluation.is_sample:
         write_parquet(evaluation.per_case(), place / BY_CASE[0])
@@ -184,12 +185,6 @@ def load(directory: Path) -> Evaluation:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise FormatError("the results do not fit together", got=repr(error), where=str(place)) from error
     return found
-
-
-def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return the tidy rows of the summary, with the interval as a pair."""
-    rows = evaluation.to_frame().to_dicts()
-    return [{**row, "interval": [row["low"], row["high"]]} for row in rows]
 
 
 def _json(value: object) -> str:

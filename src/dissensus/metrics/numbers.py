@@ -224,7 +224,7 @@ class RMSE(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0]]))
-    >>> RMSE().of_draws(said, np.array([[[1.0, 1.0], [1.0, 4.0], [1.0, 16.0]]]))  # 1, y and its square
+    >>> RMSE().of_draws(said, np.array([[[1.0, 1.0], [1.0, 4.0], [1.0, 16.0]]]))
     array([1.41421356])
     """
 
@@ -258,7 +258,7 @@ class Correlation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> Correlation().of_draws(said, np.array([[[1.0, 1.0, 1.0], [1.0, 5.0, 9.0], [1.0, 25.0, 81.0]]]))
+    >>> Correlation().of_draws(said, np.array([[[1.0] * 3, [1.0, 5.0, 9.0], [1.0, 25.0, 81.0]]]))
     array([1.])
     """
 
@@ -287,7 +287,7 @@ class ConcordanceCorrelation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> ConcordanceCorrelation().of_draws(said, np.array([[[1.0, 1.0, 1.0], [2.0, 3.0, 4.0], [4.0, 9.0, 16.0]]]))
+    >>> ConcordanceCorrelation().of_draws(said, np.array([[[1.0] * 3, [2.0, 3.0, 4.0], [4.0, 9.0, 16.0]]]))
     array([0.57142857])
     """
 

@@ -134,12 +134,6 @@ def test_a_calibration_comes_back_from_disk(found: ds.Calibration, tmp_path: Pat
     assert again.panel_split.equals(found.panel_split)
     assert repr(again) == repr(found)
     assert pickle.loads(pickle.dumps(found)).record() == found.record()
-    with pytest.raises(ds.DissensusError):
-        found.save(tmp_path / "trust")
-    found.save(tmp_path / "trust", overwrite=True)
-    (tmp_path / "trust" / "mine.txt").write_text("kept")
-    with pytest.raises(ds.DissensusError, match="mine"):
-        found.save(tmp_path / "trust", overwrite=True)
 
 
 TWO = ds.Study.from_counts([[1, 1]], ["a", "b"])

@@ -250,6 +250,11 @@ def comparison_of(result: ds.Evaluation, *, margin: float | None = None) -> Tabl
     return {"compare": compared.to_frame(), "ranks": first_of(compared.rank_frame(), 250), "flips": compared.flips()}
 
 
+def named(parts: Mapping[str, Tables]) -> Tables:
+    """Put tables of several parts together."""
+    return {f"{kind} {name}": frame for kind, tables in parts.items() for name, frame in tables.items()}
+
+
 def first_of(frame: pl.DataFrame, n: int) -> pl.DataFrame:
     """Take about ``n`` rows from all over a long table, always the same ones whatever the order of its rows."""
     keys = sorted(name for name, kind in frame.schema.items() if not kind.is_float() and not kind.is_nested())
@@ -407,11 +412,9 @@ def ties() -> Tables:
     names, cases = [f"c{n}" for n in range(6)], [f"case {n}" for n in range(30)]
     models = {"A": ds.Predictions.from_scores(scores(30, 6, 1), names, case_names=cases), "B": scores(30, 6, 2)}
     metrics = ["top-k-accuracy:1", "set-accuracy:2", "average-overlap:3", "brier-score", "auroc", "matthews"]
-    found: Tables = {}
-    for unranked, specs in (("below", ["plackett-luce:1,5", "dirichlet:1"]), ("unobserved", ["plackett-luce:1,5"])):
-        result = evaluated(tied_study(unranked), models, specs, metrics, seed=2, strata=sites(30, 3))
-        found |= {f"{unranked} {name}": frame for name, frame in tables_of(result).items()}
-    return found
+    how: dict[str, Any] = {"seed": 2, "strata": sites(30, 3)}
+    specs = {"below": ["plackett-luce:1,5", "dirichlet:1"], "unobserved": ["plackett-luce:1,5"]}
+    return named({kind: tables_of(evaluated(tied_study(kind), models, specs[kind], metrics, **how)) for kind in specs})
 
 
 @case
@@ -428,11 +431,9 @@ def sets_and_lists() -> Tables:
             for name, k in lists.items()
         },
     }
-    return {
-        f"{kind} {name}": frame
-        for kind, metrics in (("sets", SETS), ("lists", RANKED[:4]))
-        for name, frame in tables_of(evaluated(study, models[kind], ["plackett-luce:1"], metrics, **FIXED)).items()
-    }
+    asked = {"sets": SETS, "lists": RANKED[:4]}
+    how: dict[str, Any] = {"aggregations": ["plackett-luce:1"], **FIXED}
+    return named({kind: tables_of(evaluated(study, models[kind], metrics=asked[kind], **how)) for kind in asked})
 
 
 @case
@@ -549,7 +550,7 @@ def calibration_of_other_questions() -> Tables:
         "finding": ds.calibrate(one, ["plackett-luce:1,3"], draws=DRAWS),
         "ties": ds.calibrate(tied_study(), ["plackett-luce:1,3", "probabilistic-inverse-rank:30"], draws=DRAWS),
     }
-    return {f"{kind} {name}": frame for kind, each in found.items() for name, frame in calibration_of(each).items()}
+    return named({kind: calibration_of(one) for kind, one in found.items()})
 
 
 # Draws --------------------------------------------------------------------------------------------------

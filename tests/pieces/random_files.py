@@ -13,7 +13,6 @@ import polars as pl
 
 import dissensus as ds
 from dissensus.evaluation.sentences import decision, settled
-from dissensus.evaluation.store import summary_rows
 from dissensus.pieces.evaluation import evaluate_files
 
 GROUPS = ("none", "few", "many", "own", "one")
@@ -90,7 +89,7 @@ class Files:
 def tables_of(result: ds.Evaluation) -> dict[str, Any]:
     """Return everything that is said about all cases, by name."""
     found = {
-        "summary": json.dumps(summary_rows(result)),
+        "summary": json.dumps(result.to_frame().to_dicts()),
         "runs": [(run.label, run.n_draws, run.n_chains, dict(run.fitted)) for run in result.runs],
         "cases": (result.n_cases, result.n_excluded, result.n_groups, result.conditions),
         "point_estimates": result.point_estimates(),

@@ -407,7 +407,7 @@ def numbers_of_opinion(study: Study, opinion: int, code: Callable[[int], int]) -
     if study.kind == "ratings":
         return [round(float(study.scores[opinion]), 6)]
     if study.kind == "checklists":
-        present, missing = (np.flatnonzero(study.answers[opinion] == one).tolist() for one in (PRESENT, NOT_ASSESSED))
+        present, missing = _blocks(study, opinion)
         return [*map(code, present), *(-code(finding) - 1 for finding in missing)]
     coded = ([code(condition) for condition in block] for block in _blocks(study, opinion))
     return [number for first, *tied in coded for number in (first, *(-other - 1 for other in tied))]
@@ -427,22 +427,22 @@ def words_of_opinion(study: Study, opinion: int) -> str:
     'AF, RBBB; not assessed: ST'
     """
     check_position(study.opinion, opinion, study.n_opinions)
-    names = study.conditions
     if study.kind == "ratings":
         return f"{study.scores[opinion]:g}"
+    blocks = [[study.conditions[code] for code in block] for block in _blocks(study, opinion)]
     if study.kind == "checklists":
-        row = study.answers[opinion]
-        if (row == NOT_ASSESSED).all():
+        if len(blocks[1]) == study.n_findings:
             return "nothing assessed"
-        present, missing = (
-            ", ".join(names[code] for code in np.flatnonzero(row == one)) for one in (PRESENT, NOT_ASSESSED)
-        )
+        present, missing = map(", ".join, blocks)
         return (present or "nothing found") + (f"; not assessed: {missing}" if missing else "")
-    ranked = tied_in_words([names[code] for code in block] for block in _blocks(study, opinion))
+    ranked = tied_in_words(blocks)
     return f"grade {ranked}" if study.question == "grades" and ranked else ranked
 
 
 def _blocks(study: Study, opinion: int) -> list[list[int]]:
+    """Return the codes of every block; of a checklist, of what is present and of what was not assessed."""
+    if study.kind == "checklists":
+        return [np.flatnonzero(study.answers[opinion] == one).tolist() for one in (PRESENT, NOT_ASSESSED)]
     offsets = study.code_offsets[study.block_offsets[opinion] : study.block_offsets[opinion + 1] + 1]
     return [study.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
 

@@ -169,6 +169,8 @@ def test_a_case_without_a_label_has_a_code_of_its_own() -> None:
     assert metric.of_draws(said, labels) == 1
     assert np.isnan(metric.of_draws(said, np.zeros((1, 2, 4))))
     assert np.isnan(metric.slopes(said, np.zeros((2, 4)))).all()
+    assert metric.id not in Metric.family.known()
+    assert metric.record()["parameters"] == {"name": "missing", "truth": "top"}
 
 
 @pytest.mark.parametrize(
@@ -187,11 +189,3 @@ def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
     assert (found**2).sum() == pytest.approx((expected**2).sum(), rel=0.02 if n == 200 else 0.15)
     if n == 200:
         np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
-
-
-def test_a_data_set_function_is_stored_as_any_function_is() -> None:
-    metric = UserDataSetMetric("own area", auroc, range=(0, 1), meaning="Own area.", truth="soft")
-    assert metric.record()["parameters"] == {"name": "own area", "truth": "soft"}
-    assert metric.id not in Metric.family.known()
-    assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.added(some_said(4), np.full((1, 2, 4), 0.5))[0] == pytest.approx(some_said(4).weights.sum())

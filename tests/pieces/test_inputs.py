@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.core.bundle import restored
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.pieces import inputs as module
 from dissensus.pieces import partition
@@ -231,7 +230,7 @@ def split(place: Path, n_buckets: int = 3, *, n_files: int = 3, partitioned: boo
         for chunk in how.chunks:
             partition.scatter(settings, chunk)
         done = [partition.gather(settings, bucket) for bucket in range(n_buckets)]
-    known = Pieces.joined([restored(one, [Pieces, Match]) for one in done])
+    known = Pieces.joined(done)
     return Split(how, known, {piece: how.frames(piece) for piece in known.digests})
 
 
@@ -315,7 +314,7 @@ def test_a_split_that_was_begun_goes_on_where_it_was(tmp_path: Path, monkeypatch
     expected = split(tmp_path / "whole", 4, study=opinions(30, 1)).digests
     found = split(tmp_path / "again", 4, study=opinions(30, 1))
     folder = tmp_path / "again" / found.how.folder
-    for name in ("study-000001", "bucket-00002", "0-00002"):
+    for name in ("study-000001", "0-00002"):
         (folder / name).unlink()
     monkeypatch.setattr(partition, "rows_in", rows := Mock(side_effect=rows_in))
     assert split(tmp_path / "again", 4, study=opinions(30, 1)).digests == expected

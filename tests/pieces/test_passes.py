@@ -188,7 +188,7 @@ def test_receipts_add_up_and_skip_pieces_without_anything() -> None:
     assert (merged.format, merged.assumed, merged.examples) == ("long", ("one", "two"), ("e",))
     assert {note.found: (note.count, note.examples) for note in merged.notes} == {
         "cases without a prediction": (2, ("x",)),
-        "empty sets": (5, ("a", "b")),
+        "empty sets": (5, ("a", "b", "c")),
     }
     assert merged_receipts([merged_receipts(receipts[:2]), other]) == merged
     refused("format is not the same", merged_receipts, [one, Receipt("scores/", "wide")])

@@ -70,12 +70,12 @@ SHOWN_CASES = 2000
 
 # What is asked and kept as it is given.
 AS_GIVEN = (
-    *("primary", "draws", "seed", "level", "annotators", "panel", "leads", "margin", "called", "categories"),
-    "protocol",
+    *("primary", "draws", "seed", "level", "annotators", "panel"),
+    *("leads", "margin", "called", "categories", "protocol"),
 )
 
-# Files that are put together at a time, and sums of passes that come to this process at most.
-FEW, MOST_SUMS = 16, 4096
+# Files that are put together at a time.
+FEW = 16
 
 # What was learned from all cases, and what is known of the split input.
 LESSONS, INDEX = f"{PIECES}/learned.bundle", "index"
@@ -207,10 +207,8 @@ def evaluate_files(
     files |= {name: one for name, one in ((STRATA, strata), (TRUTH, truth)) if one is not None}
     _refuse_inside(directory, [part for one in files.values() for part in files_of(one)])
     inputs = {name: Input.of(one, is_small=name in (STRATA, TRUTH)) for name, one in files.items()}
-    places = {
-        name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
-        for name, one in files.items()
-    }
+    named = ((name, list(map(str, files_of(one)))) for name, one in files.items())
+    places = {name: parts[0] if isinstance(files[name], str | PathLike) else listing(parts) for name, parts in named}
     how = Reading.of(places, list(predictions), reading or {})
     columns = {name: how.case_column(name, one) for name, one in inputs.items()}
     if protocol is not None:
@@ -338,7 +336,7 @@ class FileEvaluation:
             sums,
             held=held.result(),
             pieces=passes.cases_in(storage, cases),
-            excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
+            excluded=tuple(sums[passes.EXCLUDED].tolist()),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
             moved=self._left_out(settings, sorted({*leading})),
@@ -347,7 +345,7 @@ class FileEvaluation:
             trained_on=tuple(self.asked["trained_on"]),
             experts=experts.result(),
             disputed=self._disputed(settings, sums),
-            protocol=self.asked.get("protocol"),
+            protocol=self.asked["protocol"],
         )
         found = self._described(found, shown)
 
@@ -379,9 +377,8 @@ class FileEvaluation:
         settings, storage, index = pickle.dumps(partition), partition.storage, f"{partition.folder}/{INDEX}"
         if storage.has(index):
             advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
-            return cast(
-                "split.Pieces", storage.restored(index, [split.Pieces, Match], "the split input is damaged", advice)
-            )
+            known: split.Pieces = storage.restored(index, [split.Pieces, Match], "the split input is damaged", advice)
+            return known
         if partition.files:
             marks, told = {split.absolute(place): one.mark for place, one in self.facts.items()}, {}
             for piece, own in partition.files.items():
@@ -392,7 +389,7 @@ class FileEvaluation:
             list(self._worked(split.scatter, settings, "splitting by case", chunks))
             buckets = {f"{number:05d}": number for number in range(partition.n_buckets)}
             done = self._worked(split.gather, settings, "putting cases together", buckets)
-        found = split.Pieces.joined([known for _, known in sorted(done, key=itemgetter(0))])
+        found = split.Pieces.joined([own for _, own in sorted(done, key=itemgetter(0))])
         if not found.digests:
             raise FormatError("no row names its case", where=self.reading.places[STUDY], advice="give the rows names")
         storage.write(index, bundled(found))
@@ -594,11 +591,8 @@ class FileEvaluation:
 
         def total(request: case_prior.Request) -> FloatArray:
             settings = pickle.dumps((self.partition, reading, request, self.asked["seed"], finding))
-            names = list(self.pieces.digests)
-            size = -(-len(names) // MOST_SUMS)
-            groups = {names[first]: names[first : first + size] for first in range(0, len(names), size)}
-            sizes = {name: sum(self.pieces.sizes[one] for one in group) for name, group in groups.items()}
-            found = dict(self._worked(passes.sum_pieces, settings, what, groups, sizes))
+            names = {name: name for name in self.pieces.digests}
+            found = dict(self._worked(passes.sum_piece, settings, what, names, self.pieces.sizes))
             return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}

@@ -622,21 +622,20 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
     return write(piece_of(key, "sums"), written(kept))
 
 
-def sum_pieces(settings: bytes, pieces: Sequence[str]) -> FloatArray | None:
-    """Sum over the cases of some pieces what the fit of an informed prior asks for: the work of its passes."""
+def sum_piece(settings: bytes, name: str) -> FloatArray | None:
+    """Sum over the cases of a piece what the fit of an informed prior asks for: the work of its passes."""
     partition, reading, request, seed, finding = pickle.loads(settings)
-    found: list[FloatArray] = []
-    for piece in filter(None, (Piece.read(partition.frames(one), reading) for one in pieces)):
-        asked = piece.questions
-        study, models = asked.of_part(asked.parts[finding])
-        study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
-        opinions, weights = kept_opinions(study.counted), None
-        if request.sought == "refits":  # each case counts as in the first resamples
-            cases = study.panel.positions(list(opinions.case_names))
-            weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
-        if opinions.n_cases:
-            found.append(request.of_part(opinions, models, weights, asked.labels_by_case))
-    return np.asarray(sum(found)) if found else None
+    piece = Piece.read(partition.frames(name), reading)
+    if piece is None:
+        return None
+    asked = piece.questions
+    study, models = asked.of_part(asked.parts[finding])
+    study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
+    opinions, weights = kept_opinions(study.counted), None
+    if request.sought == "refits":  # each case counts as in the first resamples
+        cases = study.panel.positions(list(opinions.case_names))
+        weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
+    return request.of_part(opinions, models, weights, asked.labels_by_case) if opinions.n_cases else None
 
 
 # Sums ----------------------------------------------------------------------------------------------------

@@ -227,10 +227,16 @@ def test_names_across_pieces_that_are_fractions_are_refused(tmp_path: Path) -> N
 # Any order, any executor --------------------------------------------------------------------------------
 
 
-def test_executors_change_nothing(tmp_path: Path) -> None:
+def test_executors_and_scratches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = few().at_once(tmp_path / "once", **FEW)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
         found = few().in_pieces(tmp_path / "in", shard_size=6, executor=executor, threads=1, **FEW)
-    assert not list(differences(few().at_once(tmp_path / "once", **FEW), found))
+    assert not list(differences(once, found))
+    conf = pytest.importorskip("fsspec.config").conf
+    monkeypatch.setitem(conf, "file", {"auto_mkdir": True})  # as object stores do
+    found = few().in_pieces(tmp_path / "out", shard_size=6, scratch=f"file://{tmp_path}/store", **FEW)
+    assert not list(differences(once, found))
+    assert {one.name for one in (tmp_path / "store").glob("run-*/*")} == {"pieces", "per_case", "certainty"}
 
 
 # Errors -------------------------------------------------------------------------------------------------

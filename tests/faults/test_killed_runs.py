@@ -120,24 +120,6 @@ def until_pieces(run: Path, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_process_is_told_that_the_first_one_writes_there(whole: Whole, tmp_path: Path) -> None:
-    folder = tmp_path / "twice"
-    put_large_study(folder)
-    process = begun(folder, EVALUATE)
-    until_pieces(folder / "run", 1)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGSTOP)
-    try:
-        outcomes = [told(folder, *EVALUATE, *more) for more in (("--resume",), ("--overwrite",))]
-    finally:
-        os.kill(process.pid, signal.SIGCONT)
-    for outcome in outcomes:
-        assert outcome.refused("another process writes into this directory", f"process {process.pid} on")
-    assert ended(process, folder).code == 0
-    check_finished(folder, whole)
-
-
-@pytest.mark.slow
 def test_of_two_processes_that_begin_together_one_ends_well(whole: Whole, tmp_path: Path) -> None:
     folder, other = tmp_path / "together", tmp_path / "beside"
     put_large_study(folder)

@@ -91,7 +91,7 @@ def told(named: int | None, **options: str) -> str:
     names = None if named is None else own
     said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
     result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
-    one = sentences.leading(result, result.to_frame())[0]
+    one = sentences.side_by_side(result, result.to_frame())[0]
     return " ".join(sentences.shares(result, one.adjusted or {}))
 
 

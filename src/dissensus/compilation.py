@@ -50,10 +50,9 @@ def draw(*specs: str, question: Any = "conditions") -> None:
         list(draws_of(spec, question))
 
 
-def split_rests() -> None:
-    """Draw from Dirichlet distributions, and ask for conditions that nobody mentioned, alike or not."""
-    draw("probabilistic-inverse-rank:10")
-    for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
+def split_rests(*specs: str) -> None:
+    """Draw from aggregations, and ask for conditions that nobody mentioned."""
+    for spec in specs:
         for batch in draws_of(spec):
             batch.dense()
             batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
@@ -123,9 +122,11 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
     "ordered-probit": partial(draw, "ordered-probit:warmup=1", question="grades"),
     "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
-    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
+    "plackett-luce": partial(split_rests, "plackett-luce:1.3:warmup=1"),
     "plackett-luce-ml": estimate,
-    "dirichlet": split_rests,
+    "dirichlet": partial(
+        split_rests, "probabilistic-inverse-rank:10", "dirichlet", "dirichlet:prior=frequency:alpha=5"
+    ),
     "normal-inverse-gamma": rate,
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "calibration": hold_out,

@@ -15,7 +15,7 @@ from dissensus.aggregations.base import restored_aggregation
 from dissensus.agreement import annotator_confusion, annotator_gradings, annotator_quality
 from dissensus.kernels.ordered_probit import log_chance
 from naive_dawid_skene import Vote, exact_truths, grid_of_two, log_row, maximised, naive_chain
-from naive_ordered_probit import Opinion, chances, drawn_prior, perceived_chain, weighted_means
+from naive_ordered_probit import Opinion, chances, drawn_prior, weighted_means
 from shared_data import SHARED, needs_shared
 
 WHOLE: list[Vote] = [(0, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 1), (1, 1, 0, 1), (2, 0, 1, 1), (2, 1, 1, 1)]
@@ -352,20 +352,6 @@ def test_plausibilities_and_shifts_are_those_of_weighted_draws_of_the_prior(opin
     np.testing.assert_allclose(drawn.mean(), expected, atol=0.015)
     found = annotator_gradings(said, draws=20_000, seed=3)["shift"].to_numpy()
     np.testing.assert_allclose(found, shifts, atol=0.04)
-
-
-@pytest.mark.slow
-def test_a_sampler_of_what_annotators_perceive_finds_the_same() -> None:
-    shifts, spreads, limits = np.array([-0.5, 0.1, 0.6]), np.array([0.4, 0.5, 0.8]), np.array([-0.4, 0.7])
-    opinions, _ = graded_answers(shifts, spreads, limits, 12, seed=4)
-    slow = perceived_chain(opinions, 12, 3, 3, sweeps=6000, seed=5)
-    record = graded_record(graded(opinions, 12, 3).opinions, draws=4000, chains=4, warmup=300, seed=6)
-    for name in ("shifts", "limits", "spreads"):
-        drawn, kept = getattr(record, name), slow[name]
-        batches = kept[: len(kept) // 20 * 20].reshape(20, -1, kept.shape[1]).mean(axis=1)
-        error = batches.std(axis=0, ddof=1) / np.sqrt(20)
-        # eight numbers, each within five errors of the slow sampler: a false alarm in a million
-        assert (np.abs(drawn.mean(axis=0) - kept.mean(axis=0)) < 5 * error + 0.02).all(), name
 
 
 def test_probabilities_of_intervals_are_those_of_scipy_even_far_away() -> None:

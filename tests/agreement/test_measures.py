@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 import dissensus as ds
 import naive_agreement as naive
@@ -19,11 +19,7 @@ from dissensus.agreement.coefficients import Alpha, Table, disagreement_of, krip
 from shared_data import dermatology, needs_shared
 from strategies import rankings
 
-NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
-GRADED = (
-    *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
-    *("gwet-ac2-linear", "gwet-ac2-quadratic"),
-)
+NOMINAL, GRADED = coefficients.OF_LABELS, coefficients.OF_GRADES
 CREDITS = ("none", "linear", "quadratic")
 PEOPLE = ("Ada", "Bo", "Cy", "Di")
 TARGETS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
@@ -55,13 +51,6 @@ def disputed(n_cases: int, seed: int = 0, **more: Any) -> ds.Study:
     truth = rng.integers(4, size=(n_cases, 1))
     said = np.where(rng.random((n_cases, 3)) < 0.6, truth, rng.integers(4, size=(n_cases, 3)))
     return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], **more)
-
-
-def rated(n_cases: int, seed: int) -> ds.Study:
-    """Simulate ratings of which half the variance lies between cases; the annotators are always the same five."""
-    rng = np.random.default_rng(seed)
-    shifts = np.array([-0.6, -0.2, 0.0, 0.3, 0.5])
-    return ratings_of(rng.normal(size=(n_cases, 1)) + shifts + 0.9 * rng.normal(size=(n_cases, 5)))
 
 
 # Published -----------------------------------------------------------------------------------------------
@@ -125,17 +114,6 @@ def test_published_examples_have_the_published_values(study: Any, measure: str, 
 # By another route ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("credit", CREDITS)
-@given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
-def test_two_annotators_have_the_kappa_of_scikit_learn(credit: Any, pairs: list[tuple[int, int]]) -> None:
-    assume(len({code for pair in pairs for code in pair}) > 1)
-    table = [{"Ada": a, "Bo": b} for a, b in pairs]
-    weights = None if credit == "none" else credit
-    expected = cohen_kappa_score(*zip(*pairs, strict=True), labels=range(4), weights=weights)
-    found = coefficients.mean_kappa(Table.of(study_of(table)), credit, least=1).values(np.ones((1, len(table))))[0]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
 @given(table=TABLES, times=st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table, times: list[int]) -> None:
     repeated = [case for case, count in zip(table, times, strict=False) for _ in range(count)]
@@ -150,19 +128,8 @@ def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table
             np.testing.assert_allclose(gwet, naive.gwet_coefficient(repeated, 4, credit), atol=1e-12)
         cohen = coefficients.mean_kappa(table_of_choices, credit, least=1).values(counts)[0]  # type: ignore[arg-type]
         np.testing.assert_allclose(cohen, naive.mean_cohen_kappa(repeated, 1, 4, credit), atol=1e-12)
-
-
-@given(table=TABLES)
-def test_pairs_need_enough_common_cases(table: naive.Table) -> None:
-    found = coefficients.mean_kappa(Table.of(study_of(table)), "none", least=3).values(np.ones((1, len(table))))[0]
+    found = coefficients.mean_kappa(table_of_choices, "none", least=3).values(np.ones((1, len(table))))[0]
     np.testing.assert_allclose(found, naive.mean_cohen_kappa(table, 3, 4, "none"), atol=1e-12)
-
-
-def test_full_tables_have_the_correlations_of_the_analysis_of_variance() -> None:
-    scores = 1e4 + np.random.default_rng(0).normal(size=(12, 5)) + np.arange(12)[:, None] / 5
-    single, averaged = naive.intraclass(scores)
-    assert value(ratings_of(scores), "icc-2-1") == pytest.approx(single, abs=1e-9)
-    assert value(ratings_of(scores), "icc-2-k") == pytest.approx(averaged, abs=1e-9)
 
 
 @given(seed=st.integers(0, 1000))
@@ -171,7 +138,8 @@ def test_components_of_incomplete_panels_are_those_of_quadratic_forms(seed: int)
     scores, keep = rng.normal(size=(9, 4)) + np.arange(4), rng.random((9, 4)) < 0.7
     keep[0] = keep[:, 0] = True
     rows = [(int(i), int(j), float(scores[i, j])) for i, j in zip(*np.nonzero(keep), strict=True)]
-    found = np.array(coefficients.variance_components(Table.of(ratings_of(scores, keep)))[0](np.ones((1, 9))))[:3, 0]
+    far = Table.of(ratings_of(1e4 + scores, keep))
+    found = np.array(coefficients.variance_components(far)[0](np.ones((1, 9))))[:3, 0]
     np.testing.assert_allclose(found, naive.variance_components(rows), atol=1e-9)
 
 
@@ -251,23 +219,6 @@ def test_what_is_undefined_says_why() -> None:
         assert empty["note"].str.starts_with("undefined").all()
 
 
-@pytest.mark.parametrize(
-    ("message", "ask"),
-    [
-        ("measures is not understood", lambda said: agreement_measures(said, ["kappa"])),
-        ("measures is not understood", lambda said: agreement_measures(said, ["icc-2-1"])),
-        ("there is no measure to compute", lambda said: agreement_measures(said, [])),
-        ("level must be between 0 and 1", lambda said: agreement_measures(said, level=2.0)),
-        ("two annotators", lambda said: cohen_kappa(said, ("Ada", "Ada"))),
-        ("Bob", lambda said: cohen_kappa(said, ("Ada", "Bob"))),
-        ("credit is not understood", lambda said: cohen_kappa(said, ("Ada", "Bo"), credit="cubic")),  # type: ignore[arg-type]
-    ],
-)
-def test_wrong_words_are_refused(message: str, ask: Any) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        ask(disputed(12, 0))
-
-
 # Findings ------------------------------------------------------------------------------------------------
 
 
@@ -285,9 +236,6 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
     assert table["note"][4] == "mean of 2 of 2 findings"
     widths = (table["high"] - table["low"]).to_list()
     assert 0 < widths[4] < max(widths[0], widths[2])
-
-
-# Coverage ------------------------------------------------------------------------------------------------
 
 
 DISTANCES: tuple[Any, ...] = ("first-choice", "overlap", "set", "masi")
@@ -453,24 +401,30 @@ def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatc
 # Refusals ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("study", "options", "message"),
-    [
-        (disputed(3), {"distance": "euclid"}, "distance is not understood"),
-        (disputed(3), {"draws": 0}, "draws must be a whole number"),
-        (disputed(3), {"seed": -1}, "seed"),
-        (disputed(3), {"level": 1.0}, "level must be between 0 and 1"),
-        (disputed(3), {"level": "0.9"}, "level must be between 0 and 1"),
-        (disputed(3), {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
-        (disputed(3), {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
-        (disputed(3), {"distance": "ratio"}, "ratios need ratings"),
-        *((simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
-        (Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
-    ],
-)
-def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], message: str) -> None:
+SAID, ALPHA, KAPPA, WRONG = disputed(12, 0), krippendorff_alpha, cohen_kappa, "is not understood"
+REFUSED: list[tuple[Callable[..., object], Any, dict[str, Any], str]] = [
+    *((agreement_measures, SAID, {"measures": [one]}, f"measures {WRONG}") for one in ("kappa", "icc-2-1")),
+    (agreement_measures, SAID, {"measures": []}, "there is no measure to compute"),
+    (agreement_measures, SAID, {"level": 2.0}, "level must be between 0 and 1"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Ada")}, "two annotators"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Bob")}, "Bob"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Bo"), "credit": "cubic"}, f"credit {WRONG}"),
+    (ALPHA, SAID, {"distance": "euclid"}, f"distance {WRONG}"),
+    (ALPHA, SAID, {"draws": 0}, "draws must be a whole number"),
+    (ALPHA, SAID, {"seed": -1}, "seed"),
+    *((ALPHA, SAID, {"level": level}, "level must be between 0 and 1") for level in (1.0, "0.9")),
+    (ALPHA, SAID, {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
+    (ALPHA, SAID, {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
+    (ALPHA, SAID, {"distance": "ratio"}, "ratios need ratings"),
+    *((ALPHA, simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
+    (ALPHA, Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+]
+
+
+@pytest.mark.parametrize(("measure", "study", "options", "message"), REFUSED)
+def test_what_is_not_defined_is_refused(measure: Any, study: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(DissensusError, match=message):
-        krippendorff_alpha(study, **options)
+        measure(study, **options)
 
 
 @needs_shared

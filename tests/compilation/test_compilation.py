@@ -1,12 +1,11 @@
 """Compiling kernels before they are needed: all of them, those that a command needs, and in several processes."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from command_calls import printed
 from dissensus import compilation
 from dissensus.cli.app import app
 from dissensus.cli.terminal import compile_on_first_use
@@ -37,8 +36,7 @@ def test_after_compiling_nothing_is_left_to_compile_and_each_kernel_was_called_w
     compile_kernels(done=done.append)
     assert sorted(done) == sorted(missing)
     assert needed() == []
-    outcome = subprocess.run([sys.executable, "-c", COUNT_COMPILED], capture_output=True, text=True, check=True)
-    n_kernels, found, compiled = map(int, outcome.stdout.split())
+    n_kernels, found, compiled = map(int, printed("-c", COUNT_COMPILED).split())
     assert (found, compiled) == (n_kernels, 0)
     assert n_kernels > 20
 

@@ -68,14 +68,6 @@ def test_the_leader_and_the_verdict_are_those_of_agreement(result: ds.Evaluation
     assert sentences.ranked(result) == rows["model"].to_list()
 
 
-def test_the_headline_is_panel_where_there_is_one(result: ds.Evaluation, without: ds.Evaluation) -> None:
-    for one in side_by_side(result, result.to_frame()):
-        assert one.headline is one.panel is not None
-    for one in side_by_side(without, without.to_frame()):
-        assert one.panel is None
-        assert one.headline is one.adjusted
-
-
 def test_sweeps_over_reliability_and_certainty_leave_panel_out(result: ds.Evaluation, without: ds.Evaluation) -> None:
     assert sentences.settled(result) == sentences.settled(without)
     assert sentences.settled_shares(result) == sentences.settled_shares(without)
@@ -95,14 +87,14 @@ def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> 
     first, second = sentences.shares(result, {**row, "annotator_sd": 0.0})
     assert "prior 10" in first
     assert second == "There is no detectable variation between annotators."
-    adjusted = sentences.leading(result, result.to_frame())[0].adjusted
+    adjusted = side_by_side(result, result.to_frame())[0].adjusted
     assert adjusted is not None
     assert all("prior" not in one for one in sentences.shares(result, adjusted))
 
 
 def test_the_truth_is_drawn_where_it_is_known(result: ds.Evaluation, without: ds.Evaluation) -> None:
     known = with_truth(result, STUDY.truth)
-    one = sentences.leading(known, known.to_frame())[0]
+    one = side_by_side(known, known.to_frame())[0]
     assert one.panel is not None
     assert one.truth is not None
     assert known.to_frame().equals(result.to_frame())

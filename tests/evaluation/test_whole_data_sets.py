@@ -25,10 +25,11 @@ from dissensus.metrics import (
     PartialAUROC,
     Sensitivity,
     SensitivityAtSpecificity,
+    Specificity,
     SpecificityAtSensitivity,
     TopKAccuracy,
 )
-from dissensus.metrics.base import Drawn
+from dissensus.metrics.base import Average, Drawn
 from dissensus.metrics.data_set import Said
 from dissensus.plugins import Aggregation, Metric
 from dissensus.simulate.answers import SimulatedAnswers
@@ -68,13 +69,25 @@ def test_pseudo_values_foretell_what_other_weights_of_cases_do(metric: Metric) -
     assert abs(np.std(told) / np.std(moved) - 1) < 0.12
 
 
-def test_values_of_draws_are_the_metric_of_every_draw() -> None:
-    data = data_set(n=50)
-    found = data.valued([AUROC()])
-    masses = data.labels["top"].block(range(64))
-    naive = [AUROC().of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)]
-    np.testing.assert_array_equal(found.whole.values[0, 0], naive)
-    np.testing.assert_array_equal(whole_of(lambda: [data], [AUROC()], most=13).values[0, 0], naive[::5])
+def of_three_conditions(n: int = 50) -> DataSet:
+    """Make cases with one label of three in every draw, and a model with many tied scores; draw 0 has one label."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, (n, 64)).astype(np.uint8)
+    codes[:, 0] = 2
+    labels = Labels("codes", 64, codes, np.eye(3)[codes].mean(axis=1), np.empty((n, 0, 3), dtype=np.float32))
+    return DataSet((Said.of_scores(rng.integers(0, 4, (n, 3)) / 3.0, rng.uniform(0.5, 2.0, n)),), {"top": labels})
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+@pytest.mark.parametrize("data", [data_set(n=50), of_three_conditions()], ids=["two conditions", "three"])
+def test_values_of_draws_are_the_metric_of_every_draw(data: DataSet, average: Average) -> None:
+    """Of draws that are sure of their labels, sums are counted; of one draw's masses, they are added up."""
+    metrics = [AUROC(average), Sensitivity(average=average), FBeta(average=average), Specificity(average=average)]
+    found, masses = whole_of(lambda: [data], metrics).values[0], data.labels["top"].block(range(64))
+    naive = [[metric.of_draws(data.said[0], masses[[draw]])[0] for draw in range(64)] for metric in metrics]
+    np.testing.assert_allclose(found, naive, rtol=1e-12)
+    some = whole_of(lambda: [data], metrics, most=13).values[0]
+    np.testing.assert_allclose(some, np.array(naive)[:, ::5], rtol=1e-12)
 
 
 def pieces_of(data: DataSet, number: int) -> list[DataSet]:

@@ -15,7 +15,7 @@ from dissensus.aggregations import MajorityVote, MeanRating
 from dissensus.core.arrays import FloatArray
 from dissensus.metrics.base import Truth
 from dissensus.metrics.data_set import DataSetMetric, Said
-from dissensus.metrics.numbers import Limit, number_labels
+from dissensus.metrics.numbers import Limit
 from dissensus.plugins import Batch, Drawn, Metric, Predicted
 
 RNG = np.random.default_rng(4)
@@ -114,6 +114,12 @@ METRICS: tuple[DataSetMetric, ...] = (
     *(m.BlandAltman(limit, truth) for limit in LIMITS for truth in TRUTHS),
 )
 EVERY = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+
+
+def number_labels(numbers: FloatArray, truth: str = "top") -> FloatArray:
+    """Return the masses of means and deviations of ratings: 1, y and y squared, shape (n_draws, 3, n_cases)."""
+    mean, deviation = numbers[..., 0].T, numbers[..., 1].T
+    return np.stack([np.ones_like(mean), mean, mean**2 + (deviation**2 if truth == "soft" else 0.0)], axis=1)
 
 
 def said_of(x: FloatArray = X, weights: FloatArray | None = None) -> Said:

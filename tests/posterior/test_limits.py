@@ -152,9 +152,6 @@ def test_ratings_one_after_the_other_say_what_they_say_together() -> None:
     np.testing.assert_allclose(together[0], [prior.mu, prior.kappa, prior.a, prior.b])
 
 
-DISPUTED = Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["a"], ["c"]]], [[["a"]]]], ["a", "b", "c", "d"])
-
-
 def test_a_tempered_race_has_the_observed_prior_with_alpha_one_by_default(tmp_path: Path) -> None:
     file = tmp_path / "opinions.csv"
     file.write_text("case,annotator,label\nc1,Ann,a\nc1,Bo,b\n", encoding="utf-8")

@@ -7,6 +7,7 @@ known where it is the plurality of so many annotators of the same population.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -19,6 +20,7 @@ from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_of
 from dissensus.metrics import AUROC, TopKAccuracy
 from dissensus.predictions.lists import Predictions
+from simulation.coverage import slack
 from simulation.grid import crossed
 from simulation.populations import CONDITIONS, Population
 
@@ -190,9 +192,10 @@ def cells() -> Mapping[str, Callable[[int, int], Outcome]]:
     }
 
 
-def faults(name: str, found: Outcome) -> list[str]:
-    """Tell which numbers are outside of what is allowed."""
+def faults(name: str, found: Outcome, n_studies: float = math.inf) -> list[str]:
+    """Tell which numbers are outside of what is allowed, by more than the slack."""
     least = LEAST_WORTH if name.startswith("plurality") else LEAST
-    told = [(f"holds in {100 * found.holds:.1f} %", found.holds < least)]
-    told.append((f"called non-inferior in {100 * found.told:.1f} %", "worse" in name and found.told > MOST_FALSE))
+    told = [(f"holds in {100 * found.holds:.1f} %", found.holds < least - slack(least, n_studies))]
+    is_false = "worse" in name and found.told > MOST_FALSE + slack(MOST_FALSE, n_studies)
+    told.append((f"called non-inferior in {100 * found.told:.1f} %", is_false))
     return [f"{name}: {text}" for text, is_wrong in told if is_wrong]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from command_calls import printed
 from dissensus import diagnose
 from dissensus.core.errors import DissensusError
 from dissensus.study.panel import Panel, concatenate_panels
@@ -140,8 +139,6 @@ def test_64_million_votes_are_read_and_aggregated_in_little_memory(tmp_path: Pat
     np.save(tmp_path / "small.npy", np.array([[2, 1], [0, 3]]))
     np.save(tmp_path / "large.npy", np.full((10_000, 10), 640))
     paths = [str(tmp_path / name) for name in ("small.npy", "large.npy")]
-    ended = subprocess.run([sys.executable, "-c", SCRIPT, *paths], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    votes, megabytes = ended.stdout.split()
+    votes, megabytes = printed("-c", SCRIPT, *paths).split()
     assert int(votes) == 64_000_000
     assert float(megabytes) < MOST_MEGABYTES

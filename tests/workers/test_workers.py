@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from distributed import Client
 
+from command_calls import printed
 from dissensus import workers
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.workers import compiled_everywhere, connected, local_cluster, n_workers, worked
@@ -134,8 +135,7 @@ def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask(
     assert n_workers(ThreadPoolExecutor(7)) == 7
     script = "import sys; from concurrent.futures import ThreadPoolExecutor; from dissensus.workers import n_workers; "
     script += "n_workers(ThreadPoolExecutor(1)); print('distributed' in sys.modules, 'numpy' in sys.modules)"
-    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert outcome.stdout == "False False\n"
+    assert printed("-c", script) == "False False\n"
 
 
 # On a cluster -------------------------------------------------------------------------------------------

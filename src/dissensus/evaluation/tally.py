@@ -230,7 +230,7 @@ class Plan:
         names = sums["rows", "names"].tolist()
         labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
         weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
-        return with_places(sums, weights, labels)
+        return with_places(sums, weights, labels, threads or available_threads())
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""
@@ -782,7 +782,7 @@ def cases_of_places(strata: Mapping[str, npt.NDArray[Any]], certainties: FloatAr
     }
 
 
-def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArray[Any]]) -> Sums:
+def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArray[Any]], threads: int = 1) -> Sums:
     """Add what intervals of metrics of single cases are found from: sums over all cases, and over those of a place.
 
     Parameters
@@ -805,15 +805,14 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
         places |= own
         if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
-    return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted)})
+    return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted, threads)})
 
 
-def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences]) -> Mapping[Name, Array]:
+def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences], threads: int = 1) -> Mapping[Name, Array]:
     """Sum over cases, a piece at a time, what intervals are found from: for a reference and a place of cases each."""
-    parts = []
-    for start in range(0, len(weights.keys) if wanted else 0, PIECE):
-        bootstrap = weights.bootstrap(slice(start, start + PIECE), RESAMPLES)
-        found: dict[Name, Array] = {}
+
+    def of_piece(start: int) -> Sums:
+        bootstrap, found = weights.bootstrap(slice(start, start + PIECE), RESAMPLES), dict[Name, Array]()
         for name, (means, shares, rows, columns) in wanted.items():
             now = slice(*np.searchsorted(rows, (start, start + PIECE)))
             if now.start == now.stop:
@@ -823,8 +822,10 @@ def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences]) -> Ma
             if name[1] == "category":
                 own = replace(own, is_grouped=False)
             found |= place_sums(means[..., columns[now]], shares[..., columns[now]], own, few, name, pairs=is_all)
-        parts.append(Sums(found))
-    return Sums.joined(parts).arrays
+        return Sums(found)
+
+    starts = range(0, len(weights.keys) if wanted else 0, PIECE)
+    return Sums.joined(in_order((partial(of_piece, start) for start in starts), threads)).arrays
 
 
 def is_of_places(name: Name) -> bool:

@@ -338,6 +338,9 @@ class BinaryMetric(QuestionMetric):
     # Of which cases there must be some.
     about: ClassVar[tuple[str, ...]] = ("positive", "negative")
 
+    # Whether :meth:`by_answer` says it all where every draw is sure of its labels, and all cases are at hand.
+    is_counted: ClassVar[bool] = False
+
     average: Average
 
     @abstractmethod
@@ -360,6 +363,14 @@ class BinaryMetric(QuestionMetric):
             return parts
         stated, masses, marks = (np.concatenate([one[i] for one in parts], axis=-1) for i in (0, 1, 3))
         return [Part(stated, masses, said.questions, marks)]
+
+    def by_answer(self, said: Said, question: Question) -> FloatArray:
+        """Return what every case adds to a few sums if the answer is no, and if it is yes, shape (2, n_sums, m)."""
+        raise NotImplementedError
+
+    def of_answers(self, sums: FloatArray) -> FloatArray:
+        """Turn sums (n_draws, n_sums) of :meth:`by_answer` into :meth:`sums` of which the metric is the same."""
+        return sums
 
     @abstractmethod
     def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -58,6 +58,7 @@ class CountedDecisions(BinaryMetric):
     accepts: ClassVar[tuple[PredictionKind, ...]] = ("scores", "ranking")
     scale: ClassVar[Scale] = "logit"
     curves: ClassVar[tuple[CurveKind, ...]] = ("confusion",)
+    is_counted: ClassVar[bool] = True
 
     # Of which counts it is the share: of the first among those of the second.
     share: ClassVar[tuple[str, str]] = ("tp tn", "tp fp fn tn")
@@ -86,6 +87,12 @@ class CountedDecisions(BinaryMetric):
         calls = np.stack([part.stated, 1 - part.stated])
         (fp, tn), (tp, fn) = (weighted_sums(calls, part.masses[:, row]) for row in (0, 1))
         return np.stack([tp, fp, fn, tn], axis=1)
+
+    def by_answer(self, said: Said, question: Question) -> FloatArray:
+        """Return what every case adds to tp, fp, fn and tn."""
+        weights, stated = said.weights[question.rows], self.stated(said, question)
+        called, other, nothing = weights * stated, weights * (1 - stated), np.zeros_like(weights)
+        return np.stack([[nothing, called, nothing, other], [called, nothing, other, nothing]])
 
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula."""

@@ -29,26 +29,6 @@ Z = 1.96
 LEAST_SPREAD = 1e-13
 
 
-def number_labels(numbers: FloatArray, truth: Truth = "top") -> FloatArray:
-    """Return the masses of draws of numbers: 1, y and y squared, shape (n_draws, 3, n_cases).
-
-    Parameters
-    ----------
-    numbers : (n_cases, n_draws, 2)
-        Mean and standard deviation of the ratings that a large panel would give.
-    truth
-        Whether y is that mean, or a single rating.
-
-    Examples
-    --------
-    >>> number_labels(np.array([[[3.0, 2.0]]]), "soft")[0, :, 0]
-    array([ 1.,  3., 13.])
-    """
-    mean, deviation = numbers[..., 0].T, numbers[..., 1].T
-    square = mean**2 if truth == "top" else mean**2 + deviation**2
-    return np.stack([np.ones_like(mean), mean, square], axis=1)
-
-
 def expected_gap(gap: FloatArray, deviation: FloatArray) -> FloatArray:
     """Return the expected distance from zero of normal numbers with the mean ``gap``.
 
@@ -249,7 +229,7 @@ class RMSE(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0]]))
-    >>> RMSE().of_draws(said, number_labels(np.array([[[1.0, 0.0]], [[4.0, 0.0]]])))
+    >>> RMSE().of_draws(said, np.array([[[1.0, 1.0], [1.0, 4.0], [1.0, 16.0]]]))
     array([1.41421356])
     """
 
@@ -283,7 +263,7 @@ class Correlation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> Correlation().of_draws(said, number_labels(np.array([[[1.0, 0.0]], [[5.0, 0.0]], [[9.0, 0.0]]])))
+    >>> Correlation().of_draws(said, np.array([[[1.0] * 3, [1.0, 5.0, 9.0], [1.0, 25.0, 81.0]]]))
     array([1.])
     """
 
@@ -312,7 +292,7 @@ class ConcordanceCorrelation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> ConcordanceCorrelation().of_draws(said, number_labels(np.array([[[2.0, 0.0]], [[3.0, 0.0]], [[4.0, 0.0]]])))
+    >>> ConcordanceCorrelation().of_draws(said, np.array([[[1.0] * 3, [2.0, 3.0, 4.0], [4.0, 9.0, 16.0]]]))
     array([0.57142857])
     """
 

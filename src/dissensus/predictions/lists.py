@@ -19,9 +19,9 @@ from dissensus.core.errors import DissensusError, DissensusWarning, known_name, 
 from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import begins_run, frozen, offsets_from_lengths, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
-from dissensus.core.screen import repr_html
+from dissensus.core.screen import counted, repr_html
 from dissensus.study.builders import condition_codes, condition_names, numbered_names, numeric_array, unknown_condition
-from dissensus.study.diagnosis import percent, plural, span
+from dissensus.study.diagnosis import percent, span
 from dissensus.study.question import ANSWERS, PAIR
 
 if TYPE_CHECKING:
@@ -393,6 +393,8 @@ class Predictions(Received):
         [[['b']]]
         """
         rows = case_positions(cases, self._positions)
+        if np.array_equal(rows, np.arange(self.n_cases)):
+            return self
         return repeated(self, rows, [self.case_names[row] for row in rows.tolist()]).with_receipt(self.receipt)
 
     @checked
@@ -541,7 +543,7 @@ class Predictions(Received):
 
     def __repr__(self) -> str:
         n_cases, n_conditions = self.n_cases, self.n_conditions
-        cases, lines = plural(n_cases, "case"), {}
+        cases, lines = counted(n_cases, "case"), {}
         if self.kind == "numbers":
             said = f"numbers on {cases}"
             if n_cases:
@@ -550,8 +552,8 @@ class Predictions(Received):
             if n_cases and self.deviations is not None:
                 lines["standard deviation"] = f"{self.deviations.min():g} to {self.deviations.max():g}"
         else:
-            said = f"scores on {cases}" if self.kind == "scores" else plural(n_cases, self.kind)
-            said = f"{said} over {plural(n_conditions, 'condition')}"
+            said = f"scores on {cases}" if self.kind == "scores" else counted(n_cases, self.kind)
+            said = f"{said} over {counted(n_conditions, 'condition')}"
             n_listed = n_conditions - int(_unlisted(self).sum())
             lines["conditions listed"] = f"{n_listed} of {n_conditions}; {span(self.entries_per_case)} per case"
             if self.kind != "set":

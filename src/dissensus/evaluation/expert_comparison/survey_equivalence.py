@@ -89,21 +89,16 @@ class Panels:
     _known: dict[tuple[str, int], FloatArray] = field(default_factory=dict, repr=False)  # for all models that ask
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many annotators gave an opinion on each case."""
-        return np.asarray(self.study.votes_per_case)
-
-    @cached_property
     def grid(self) -> list[int]:
         """The sizes of panels that enough cases allow, ascending."""
-        known = sorted(self.sizes.tolist(), reverse=True)
+        known = sorted(self.study.votes_per_case.tolist(), reverse=True)
         most = known[LEAST_CASES - 1] - 1 if len(known) >= LEAST_CASES else 0
         return [k for k in (*range(1, 11), *LARGE) if k <= most]
 
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
         if ("agreement", k) not in self._known:
-            found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.sizes > k)
+            found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.study.votes_per_case > k)
             is_rated = self.study.kind == "ratings"
             found[able] = -(1 + 1 / k) * self._spread[1][able] if is_rated else self._counted(able, k)
             self._known["agreement", k] = found
@@ -118,7 +113,7 @@ class Panels:
         if ("moves", k) in self._known:
             return self._known["moves", k]
         said, case = self.study, self.study.panel.case_of_opinion
-        n, found = self.sizes[case], np.zeros(said.n_opinions)
+        n, found = self.study.votes_per_case[case], np.zeros(said.n_opinions)
         size = np.minimum(k, n - 2)
         if said.kind == "ratings":
             means, variances = (of[case] for of in self._spread)
@@ -136,9 +131,9 @@ class Panels:
     def _spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean rating of each case, and the variance of its ratings."""
         said, case, votes = self.study, self.study.panel.case_of_opinion, self.study.votes.astype(np.float64)
-        means = weighted_counts(case, votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
+        means = weighted_counts(case, votes * said.scores, said.n_cases) / np.maximum(self.study.votes_per_case, 1)
         squares = weighted_counts(case, votes * np.square(said.scores - means[case]), said.n_cases)
-        return means, squares / np.maximum(self.sizes - 1, 1)
+        return means, squares / np.maximum(self.study.votes_per_case - 1, 1)
 
     @cached_property
     def _first(self) -> tuple[IntArray, IntArray]:

@@ -49,7 +49,7 @@ def moved(design: Design, values: FloatArray) -> FloatArray:
 
 
 def variance_of(design: Design, values: FloatArray) -> float:
-    return float(design.spread(moved(design, values)[None, None]).of_models().variance[0, 0])
+    return float(design.spread(moved(design, values)[None, None]).part().variance[0, 0])
 
 
 def mean_squares(values: FloatArray) -> tuple[float, float]:
@@ -79,9 +79,9 @@ def test_a_difference_of_models_is_that_of_its_values() -> None:
     design = Design.of(study(crossed(one)))
     parts = [moved(design, values.ravel()) for values in (one, other, one - other)]
     spread = design.spread(np.array(parts)[:, None])
-    apart, alone = spread.of_difference(0, 1), spread.of_models()
-    assert apart.variance == pytest.approx(alone.variance[2])
-    assert apart.before == pytest.approx(alone.before[2])
+    apart, alone = spread.part((np.array([0]), np.array([1]))), spread.part()
+    assert apart.variance[0] == pytest.approx(alone.variance[2])
+    assert apart.before[0] == pytest.approx(alone.before[2])
     assert apart.freedom == 3
 
 

@@ -26,6 +26,7 @@ from dissensus.study.reading.columns import Wide, columns_by_shared_labels
 from dissensus.study.reading.format import Format, Options
 from format_examples import ANNOTATOR_FILES, ARGILLA, COUNTS, DOCCANO, LABEL_STUDIO, PREFLIB, PRODIGY, RECORDS
 from rare import rare
+from refusals import refused
 from shared_data import SHARED, dermatology, needs_shared
 
 CASES = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
@@ -147,10 +148,9 @@ FLOATS = {"file": "a.npy", "content": COUNTS.astype(float), "says": ["no known f
 @pytest.mark.parametrize("case", [*CASES["refused"], *NO_VOTES, FLOATS], ids=lambda case: case["file"])
 def test_what_is_wrong_is_named_with_its_place(case: dict[str, Any], put: Any) -> None:
     path = put_case(case, put)
-    with pytest.raises(DissensusError) as caught:
-        examine(path, **case.get("options", {}))
-    assert [part for part in case["says"] if part not in str(caught.value)] == []
-    assert str(path) in caught.value.where
+    caught = refused("", examine, path, **case.get("options", {}))
+    assert [part for part in case["says"] if part not in str(caught)] == []
+    assert str(path) in caught.where
 
 
 @pytest.mark.parametrize(
@@ -168,15 +168,12 @@ def test_a_wrong_list_of_files_is_refused(
     assert read([put(TREES, "b.csv"), str(put(TREES, "a.csv"))]).annotator_names == ("b", "a")
     monkeypatch.chdir(put(TREES, "ann.csv").parent)
     put("oak", "notes.txt")
-    with pytest.raises(DissensusError, match=problem):
-        read(given)
+    refused(problem, read, given)
 
 
 def test_formats_that_do_not_exist_or_fit_beside_others_are_named(put: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DissensusError, match=r"unknown format 'wid'[^$]*long, [^$]*did you mean 'wide'\?"):
-        read(put(f"{LONG}c1,A,x,1\n"), "wid")
-    with pytest.raises(DissensusError, match="no checklist says 'none'"):
-        read(put("case,annotator,finding\nc1,Ann,AF\n"), "checklist", nothing="none")
+    refused(r"unknown format 'wid'[^$]*long, [^$]*did you mean 'wide'\?", read, put(f"{LONG}c1,A,x,1\n"), "wid")
+    refused("no checklist says 'none'", read, put("case,annotator,finding\nc1,Ann,AF\n"), "checklist", nothing="none")
     monkeypatch.setattr(Format.family, "_declared", Format.family.known())
 
     class Greedy(Wide):
@@ -186,8 +183,7 @@ def test_formats_that_do_not_exist_or_fit_beside_others_are_named(put: Any, monk
         def recognises(self, source: Source) -> bool:  # noqa: ARG002
             return True
 
-    with pytest.raises(DissensusError, match=r"fits several formats[^$]*one of greedy, wide[^$]*--format greedy"):
-        read(put("case,Ann\nc1,x\n"))
+    refused(r"fits several formats[^$]*one of greedy, wide[^$]*--format greedy", read, put("case,Ann\nc1,x\n"))
 
 
 def test_names_beside_a_matrix_are_used(put: Any) -> None:
@@ -202,8 +198,7 @@ def test_names_beside_a_matrix_are_used(put: Any) -> None:
     )
     assert read(path, conditions=["a", "b", "c"]).conditions == ("a", "b", "c")
     put("x\n", "votes.cases.txt")
-    with pytest.raises(DissensusError, match=r"the number of cases does not fit[^$]*votes\.cases\.txt"):
-        read(path)
+    refused(r"the number of cases does not fit[^$]*votes\.cases\.txt", read, path)
 
 
 # Lists in tables ----------------------------------------------------------------------------------------
@@ -232,10 +227,9 @@ def test_a_list_without_annotators_means_what_is_said(put: Any) -> None:
     votes, order, tie = [[["oak"]], [["elm"]]], [[["oak"], ["elm"]]], [[["elm", "oak"]]]
     meanings: dict[Any, Any] = {"votes": votes, "order": order, "tie": tie}
     for path in (lines, table, packed):
-        with pytest.raises(DissensusError, match="a list of labels can be votes, an order or a tie") as caught:
-            read(path)
-        assert "['oak', 'elm']" in caught.value.got
-        assert "--lists votes" in caught.value.advice
+        caught = refused("a list of labels can be votes, an order or a tie", read, path)
+        assert "['oak', 'elm']" in caught.got
+        assert "--lists votes" in caught.advice
         for lists, rankings in meanings.items():
             assert read(path, lists=lists).to_rankings() == [rankings]
 
@@ -244,8 +238,7 @@ def test_codes_in_arrays_of_parquet_need_names(put: Any) -> None:
     frame = pl.DataFrame({"case": ["c1", "c2"], "label": [[0, 2], [1, 1]], "annotator_ids": [["a", "b"], ["a", "b"]]})
     path = put("", "a.csv").with_suffix(".parquet")
     frame.with_columns(pl.col("label").cast(pl.Array(pl.Int64, 2))).write_parquet(path)
-    with pytest.raises(DissensusError, match="integer labels need a list of conditions"):
-        read(path)
+    refused("integer labels need a list of conditions", read, path)
     said = read(path, conditions=["oak", "elm", "ash"])
     assert said.to_rankings() == [[[["oak"]], [["ash"]]], [[["elm"]], [["elm"]]]]
 

@@ -216,8 +216,10 @@ def parsed_tasks(source: Source, options: Options, role: str) -> Parsed:
                 blocks = [_leaves(value, kind, where, leaves, said)]
                 if role == "condition":
                     said.assume(f"several {kind} of one annotation are tied: their order is not a ranking")
-        noun = "checklists" if role == "finding" else "rankings"
-        said.add_ranking(annotation.case, annotation.annotator, blocks, noun=noun)
+        if role == "finding":
+            said.add_checklist(annotation.case, annotation.annotator, blocks[0] if blocks else [])
+        else:
+            said.add_ranking(annotation.case, annotation.annotator, blocks)
     roles = {"id": "case", "annotations.completed_by": "annotator"}
     names = [str(result.get("from_name")) for _, result in results]
     roles |= {f"annotations.result.{name}": role if name == control else "" for name in names}

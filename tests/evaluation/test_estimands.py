@@ -11,6 +11,7 @@ from dissensus.evaluation import sentences
 from dissensus.evaluation.sentences import side_by_side, with_truth
 from dissensus.report.page import report_html
 from dissensus.report.sections.methods import methods_paragraph
+from refusals import refused
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=12, seed=3)
 NAMES = {"Aster": "<b>Aster</b> & co"}
@@ -52,11 +53,9 @@ def test_without_a_panel_estimate_nothing_is_said_about_one_but_the_reason(
 
 def test_a_panel_that_cannot_be_estimated_is_refused_with_the_reason() -> None:
     study = STUDY.annotations.select(list(STUDY.annotations.case_names[:30]))
-    with pytest.raises(ds.DissensusError, match="30 annotated cases, and at least 100"):
-        evaluated(panel=True, study=study)
+    refused("30 annotated cases, and at least 100", evaluated, panel=True, study=study)
     ratings = ds.Study.from_scores([[1.0, 2.0]] * 3)
-    with pytest.raises(ds.DissensusError, match="no predictions"):
-        ds.evaluate(ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
+    refused("no predictions", ds.evaluate, ratings, {}, aggregations=["normal-inverse-gamma:thresholds=0"], panel=True)
 
 
 def test_the_leader_and_the_verdict_are_those_of_agreement(result: ds.Evaluation) -> None:
@@ -128,8 +127,7 @@ def test_merged_evaluations_say_why_they_have_no_panel(result: ds.Evaluation) ->
     study = STUDY.annotations.select(names[:20]), STUDY.annotations.select(names[20:40])
     one, other = (evaluated(study=part, aggregations=["dirichlet:1:alpha=1"]) for part in study)
     assert "is not estimated: evaluations of parts of the cases were merged." in sentences.no_panel(one.merge(other))[0]
-    with pytest.raises(ds.DissensusError, match="panel=False"):
-        result.merge(result)
+    refused("panel=False", result.merge, result)
 
 
 # Report -----------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Sections: those of installed packages, of annotators, and how files were understood; whatever names hold is text."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

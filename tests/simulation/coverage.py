@@ -4,8 +4,6 @@ Studies of the same size share the weights of resampled cases, so that the inter
 a batch in one call; a test holds these numbers against those of ``evaluate``, study by study.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import lru_cache
@@ -180,8 +178,8 @@ def annotator_parts(studies: Studies, *, adjusted: bool) -> tuple[Part, Part]:
     group_of[codes] = design.group_of
     kept = group_of[studies.readers[cases]] != design.group[:, None]
     moved = [design.spread(one[:, None]) for one in values_of(studies, cases, kept, adjusted=adjusted)]
-    pairs = [[one.of_difference(a, b) for a, b in PAIRS] for one in moved]
-    return _stacked([[one.of_models()] for one in moved]), _stacked(pairs)
+    pairs = [[one.part((np.array(a), np.array(b))) for a, b in PAIRS] for one in moved]
+    return _stacked([[one.part()] for one in moved]), _stacked(pairs)
 
 
 def _stacked(parts: list[list[Part]]) -> Part:

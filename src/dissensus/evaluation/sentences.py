@@ -18,13 +18,12 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.arrays import ROUGH
 from dissensus.core.errors import listing
-from dissensus.core.screen import NOTHING, counted, number, p_values, percent, probability
+from dissensus.core.screen import counted, number, p_values, percent
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
-from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
 from dissensus.evaluation.tally import TRUTH
@@ -281,11 +280,6 @@ def _reversed(evaluation: Evaluation, one: Estimate) -> Iterator[str]:
             yield f"{BESIDE[other.identity['estimand']]} reverses the order: {joined(turned)}."
 
 
-def probability_better(found: Difference) -> str:
-    """Write the probability that the first of two models is better, as far as resampling can tell."""
-    return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
-
-
 def _usual_leader(evaluation: Evaluation, pairs: Mapping[str, Difference]) -> Iterator[str]:
     """Say whether usual practice, which has no interval, puts a model first that is worse."""
     metric, name = evaluation.metrics[0], next(iter(practices(evaluation)), None)
@@ -390,15 +384,6 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
         truth = float(simulated[0][place]) if simulated else truth
         found.append(Beside(*names, agreed, over_draws, panel, usual, truth))
     return found
-
-
-def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
-    """Return what has no interval, by name and model: the value of the most usual practice, and the truth if known."""
-    found = [one for one in side_by_side(evaluation, results) if one.metric == metric]
-    name = next(iter(found[0].practices), "") if found else ""
-    usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
-    truth = {one.model: one.truth for one in found if one.truth is not None}
-    return {**usual, **({TRUTH: truth} if truth else {})}
 
 
 def practices(evaluation: Evaluation) -> dict[str, int]:

@@ -34,13 +34,12 @@ from dissensus.core.receipt import Receipt
 from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import Run
-from dissensus.evaluation.evaluator import places_again
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Name, Sums, block_places
-from dissensus.evaluation.tally import is_of_places
+from dissensus.evaluation.tally import is_of_places, with_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
@@ -102,7 +101,8 @@ not_results = partial(foreign_content, file="run.json", form=FORMAT, known=(*FIL
 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
-    (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
+    summary = [{**row, "interval": [row["low"], row["high"]]} for row in evaluation.to_frame().to_dicts()]
+    (place / "summary.json").write_text(_json(summary), encoding="utf-8")
     write_parquet(evaluation.per_draw(), place / "per_draw.parquet")
     if not evaluation.is_sample:
         write_parquet(evaluation.per_case(), place / BY_CASE[0])
@@ -185,12 +185,6 @@ def load(directory: Path) -> Evaluation:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise FormatError("the results do not fit together", got=repr(error), where=str(place)) from error
     return found
-
-
-def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return the tidy rows of the summary, with the interval as a pair."""
-    rows = evaluation.to_frame().to_dicts()
-    return [{**row, "interval": [row["low"], row["high"]]} for row in rows]
 
 
 def _json(value: object) -> str:
@@ -324,8 +318,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     study = Study(tuple(told["conditions"]), panel, **told["settings"], **own).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
-        sums = places_again(sums, study, described["strata"], described["seed"])
-        sums = sums.only(lambda name: name != ("rows", "names"))
+        named = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
+        strata = {column: dict(zip(study.case_names, of, strict=True)) for column, of in described["strata"].items()}
+        sums = with_places(named, study, strata, described["seed"]).only(lambda name: name != ("rows", "names"))
     predictions = {}
     for i, model in enumerate(described["models"]):
         offsets, codes, values = (arrays["model", i, name] for name in LISTS)

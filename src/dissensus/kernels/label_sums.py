@@ -49,13 +49,18 @@ def answer_sums(answers: npt.NDArray[np.uint8], numbers: FloatArray) -> FloatArr
     return sums
 
 
-def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
-    """Add up masses (n_draws, m) times several numbers of each case (n_numbers, m), shape (n_numbers, n_draws).
+def weighted_sums(masses: FloatArray, columns: FloatArray) -> FloatArray:
+    """Add up masses (n_draws, k, m) times what each of them adds to several sums (k, n_sums, m): (n_draws, n_sums).
 
-    >>> weighted_sums(np.array([[1.0, 0.0]]), np.array([[0.5, 2.0], [1.0, 3.0]]))
-    array([[0.5, 1. ]])
+    >>> weighted_sums(np.array([[[0.5, 2.0]], [[1.0, 3.0]]]), np.array([[[1.0, 0.0], [0.0, 0.0]]]))
+    array([[0.5, 0. ],
+           [1. , 0. ]])
     """
-    return np.asarray(np.einsum("nm,dm->nd", numbers, masses))
+    sums = np.zeros((len(masses), columns.shape[1]))
+    for k, own in enumerate(columns):
+        some = own.any(axis=1)
+        sums[:, some] += np.einsum("sm,dm->ds", own[some], masses[:, k])
+    return sums
 
 
 def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ from dissensus.aggregations.dirichlet import Dirichlet, ProbabilisticInverseRank
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma, estimated_shifts
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
-from dissensus.agreement.coefficients import Matrix, Table, seats_of
+from dissensus.agreement.coefficients import Matrix, Table, remains, seats_of
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
@@ -864,13 +864,6 @@ def judged_in_turn(
 # Who can be left out ------------------------------------------------------------------------------------
 
 
-def remains(study: Study) -> BoolArray:
-    """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
-    _, seat, sizes = np.unique(seats_of(study), return_inverse=True, return_counts=True)
-    own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
-    return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
-
-
 def check_some_remain(study: Study) -> None:
     """Refuse a study in which nobody can be left out, and say what follows."""
     if not remains(study).any():
@@ -1223,7 +1216,7 @@ def of_targets(votes: Matrix, targets: IntArray) -> FloatArray:
 
 def shares(said: Matrix, targets: IntArray) -> FloatArray:
     """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
-    return of_targets(said, targets) / np.asarray(said.sum(axis=1), dtype=np.float64)
+    return of_targets(said, targets) / np.asarray(said.sum(axis=1), dtype=np.float64).ravel()
 
 
 def first_choices(model: Predictions) -> IntArray:
